@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A process hook without an SDK, for haft and PicoClaw: refuses dangerous shell commands, offers the model a tool that
-explains what is refused, and takes secrets out of what tools come to. Standard library only."""
+"""A process hook without an SDK, for haft and PicoClaw: denies dangerous shell commands, offers the model a tool
+that explains the rules, and removes secrets from the results of tools. Standard library only."""
 
 import json
 import re
 import sys
 
-# What a command must not match, and what the model is told. It stops accidents, not attackers.
+# Denied patterns, and the reasons for the model. They prevent accidents, not attacks.
 RULES = [
     (r"\brm\b(?=.*\s(-\w*[rR]|--recursive\b))(?=.*\s(-\w*f|--force\b))", "rm -rf is refused here; remove single files"),
     (r"(?:^|[\s/])sudo(?:\s|$)", "sudo is refused here; work with the rights you have"),
@@ -31,7 +31,7 @@ TOOL = {
 
 
 def refusal(command):
-    """Why a command is refused; None when it is not."""
+    """Returns the reason why a command is denied, or None."""
     if not isinstance(command, str):
         return "a shell command is a string"
     for part in re.split(r"[;|&\n(){}`$]", re.sub(r"""["'\\]""", "", command)):
@@ -48,7 +48,7 @@ def redacted(text):
 def before_llm(call):
     if call.get("graceful_terminal"):
         return {}
-    # PicoClaw wants the request whole, so what was asked goes back with one tool more.
+    # PicoClaw requires the complete request, so the reply repeats it with one more tool.
     return {"action": "modify", "request": {**call, "tools": [*(call.get("tools") or []), TOOL]}}
 
 
@@ -60,7 +60,7 @@ def before_tool(call):
 
 
 def approve_tool(call):
-    # Asked last, about the call as it will run. "exec" is PicoClaw's name of the shell.
+    # Called last, with the final arguments. "exec" is PicoClaw's name of the shell.
     if call["tool"] not in ("bash", "exec"):
         return {"approved": True}
     reason = refusal((call.get("arguments") or {}).get("command"))
@@ -70,21 +70,21 @@ def approve_tool(call):
 def after_tool(call):
     result = call["result"]
     clean = {**result, **{key: redacted(result[key]) for key in ("for_llm", "for_user") if result.get(key)}}
-    # The shape is that of the question, so the result stands in "result" in "result".
+    # The reply has the shape of the params, so the new result is "result" inside "result".
     return {"action": "modify", "result": {**call, "result": clean}} if clean != result else {}
 
 
-# A method without a handler is answered with {}, which is "go on" everywhere but at approve_tool.
+# A method without a handler is answered with {}, which means "continue" except for approve_tool.
 HANDLERS = {f"hook.{handler.__name__}": handler for handler in (before_llm, before_tool, approve_tool, after_tool)}
 
 for line in sys.stdin:
     call = json.loads(line)
     if not call.get("id"):
-        continue  # an event: nobody waits for an answer
+        continue  # an event has no reply
     reply = {"jsonrpc": "2.0", "id": call["id"]}
     try:
         reply["result"] = HANDLERS.get(call["method"], lambda params: {})(call.get("params") or {})
-    except Exception as error:  # the next call is answered whatever became of this one
+    except Exception as error:  # a failed call must not stop later ones
         print(f"{call['method']}: {error!r}", file=sys.stderr)
         reply["error"] = {"code": -32000, "message": repr(error)}
     print(json.dumps(reply), flush=True)

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Reads a session file of haft: prints what the model would be sent of it, a message a line.
+"""Reads a session file of haft: prints the messages that a model would get from it, one per line.
 
     read.py FILE                   the transcript, for people
     read.py --json FILE            each message as a line of JSON
     read.py --interventions FILE   what extensions did, each a line of JSON
 
-Needs nothing but Python. The format is described in docs/sessions.md; the parts of this program have the names of its
-sections.
+Needs nothing but Python. The format is described in docs/session-format.md; the parts of this program have the names of
+its sections.
 """
 
 import json
 import os
 import sys
 
-# How many files of a kind the model is told.
+# The maximum number of files of each kind in a summary.
 NAMED = 60
 SUMMED_UP = "{} was summed up as follows:\n\n<summary>\n{}\n</summary>"
 INTERRUPTED = ("interrupted: the tool was started, and may have done part of its work or all of it, or "
@@ -22,7 +22,7 @@ NOT_RUN = "not run: the turn ended before this call was carried out"
 
 
 def read_line(line):
-    """One line as a dictionary with `id` and `parent`; None if it is damaged."""
+    """Reads a line as a dictionary with `id` and `parent`; None if it is damaged."""
     try:
         entry = json.loads(line.decode("utf-8"))
         if isinstance(entry["type"], str) and isinstance(entry["id"], str):
@@ -34,7 +34,7 @@ def read_line(line):
 
 
 def read_entries(data):
-    """The entries of a file by their ids, in the order of the lines. What is damaged is passed over."""
+    """Returns the entries of a file by id, in the order of the lines. Damaged lines are skipped."""
     entries, damaged, last = {}, [], None
     lines = data.split(b"\n")[:-1]  # Behind the last newline is nothing, or a torn line.
     for number, line in enumerate(lines):
@@ -56,7 +56,7 @@ def read_entries(data):
 
 
 def stand_in(parent, damaged, last):
-    """The entry before the damaged line that a lost parent stood in."""
+    """Returns the entry before the damaged line of a lost parent."""
     needle = f'"id":"{parent}"'.encode()
     for line, before in damaged:
         if needle in line:
@@ -65,7 +65,7 @@ def stand_in(parent, damaged, last):
 
 
 def branch_of(entries):
-    """The entries from the root, or from what the last compaction kept, to the leaf: the last line."""
+    """Returns the entries from the root, or from the first entry that the last compaction kept, to the last line."""
     branch, compaction = [], None
     at = next(reversed(entries), None)
     while at is not None:
@@ -83,7 +83,7 @@ def branch_of(entries):
 
 
 def told(compaction):
-    """What the model is told in place of what was summed up."""
+    """Returns the text that replaces the summarized messages for the model."""
     text = SUMMED_UP.format("The conversation so far", compaction["summary"])
     for name in ("files_read", "files_modified"):
         files = compaction.get(name, [])
@@ -95,7 +95,7 @@ def told(compaction):
 
 
 def messages_of(branch, compaction):
-    """What the model is sent."""
+    """Returns the messages for the model."""
     made = Messages()
     if compaction is not None:
         made.told(told(compaction), compaction["time"])
@@ -114,13 +114,13 @@ def messages_of(branch, compaction):
 
 
 def interventions_of(branch):
-    """What extensions did to calls, messages and turns, in order."""
+    """Returns the changes of extensions to calls, messages and turns, in order."""
     return [entry["data"] for entry in branch
             if entry["type"] == "custom" and (entry["owner"], entry["kind"]) == ("haft", "intervention")]
 
 
 class Messages:
-    """A transcript in which every tool call has exactly one result, directly behind the message that asks."""
+    """Returns a transcript in which every tool call has exactly one result, directly after its message."""
 
     def __init__(self):
         self.messages = []
@@ -167,7 +167,7 @@ def calls_of(message):
 
 
 def show(message):
-    """A message for people. Control characters are taken out: a file may come from anywhere."""
+    """Formats a message for people, without control characters, because a file may come from any source."""
     who = message["role"] if message["role"] != "tool" else f"tool {message['name']}"
     parts = []
     for block in message["content"]:
@@ -182,7 +182,7 @@ def show(message):
 
 
 def is_session(data):
-    """Whether at least one whole line is one of a session; a file without a whole line may become one."""
+    """Returns True if at least one complete line belongs to a session, or if the file has no complete line yet."""
     lines = data.split(b"\n")[:-1]
     return not lines or any(read_line(line) is not None for line in lines)
 
@@ -213,5 +213,5 @@ if __name__ == "__main__":
         main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Who reads has enough, as in `read.py FILE | head -1`; nothing more is to be written at the end.
+        # The reader has stopped, as in `read.py FILE | head -1`; write nothing more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::chain`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::chain`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::envelope`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::envelope`].
 
 #![no_main]
 

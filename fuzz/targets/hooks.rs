@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::hooks`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::hooks`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::manifest`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::manifest`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! libFuzzer's input for [`haft_fuzz::rpc`].
+//! Passes the inputs of libFuzzer to [`haft_fuzz::rpc`].
 
 #![no_main]
 

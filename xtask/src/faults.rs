@@ -1,5 +1,5 @@
-//! The fault matrix and the measured goals: builds what they start, and runs them. `crates/faults/src/main.rs` explains
-//! rows.
+//! Runs the fault matrix and the measured goals, and builds the programs that they start. `crates/faults/src/main.rs`
+//! explains the rows.
 
 use std::path::Path;
 
@@ -7,49 +7,49 @@ use anyhow::{Context, Result, bail};
 
 use crate::{ci, repo};
 
-/// The programs that goals are measured with.
+/// Builds the programs for the measured goals.
 const RELEASE: &str = "build --release -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
 
-/// Everything that rows start. With examples named, cargo takes the features of dev-dependencies, as the build of `ci`
-/// does, so that nothing is compiled twice.
+/// Builds every program that rows start. With examples, cargo uses the features of dev-dependencies, like the build
+/// of `ci`, so that nothing is compiled twice.
 const BINARIES: &str = "build --workspace --bins --examples";
 
-/// The programs whose defences can be taken down.
+/// Builds the programs whose defenses can be disabled.
 const UNDEFENDED: &str = "build -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
 
-/// Lets defences be taken down: see `crates/protocol/src/defence.rs`.
+/// Makes it possible to disable defenses: see `crates/protocol/src/defense.rs`.
 const FLAG: &str = "--cfg haft_undefended";
 
-/// Builds everything and runs rows, or measures goals: full figures in release mode.
+/// Builds everything and runs rows, or measures goals; full measurements run in release mode.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    if let Some(rest) = without(args, "--goals") {
+    if let Some(rest) = remove_flag(args, "--goals") {
         let full = rest.contains(&"--full");
         let build = if full { RELEASE } else { BINARIES };
         ci::cargo_run(&build.split(' ').collect::<Vec<_>>())?;
         let profile = if full { "release" } else { "debug" };
-        return start(&repo::target()?.join(profile), &[&["goal"], rest.as_slice()].concat());
+        return start(&repo::target_dir()?.join(profile), &[&["goal"], rest.as_slice()].concat());
     }
     if args.contains(&"--undefended") {
         return run_undefended(args);
     }
     ci::cargo_run(&BINARIES.split(' ').collect::<Vec<_>>())?;
-    start(&repo::target()?.join("debug"), args)
+    start(&repo::target_dir()?.join("debug"), args)
 }
 
-/// Builds with the flag, into a directory where no other build takes the result for its own, and runs rows.
+/// Builds with the flag in a separate target directory, so that no other build uses the result, and runs rows.
 fn run_undefended(args: &[&str]) -> Result<()> {
-    let target = repo::target()?.join("undefended");
+    let target = repo::target_dir()?.join("undefended");
     let own = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut cargo = repo::cargo();
     cargo.args(UNDEFENDED.split(' ')).env("CARGO_TARGET_DIR", &target);
-    // It would take the place of the other variable.
+    // The encoded variable would override the other one.
     cargo.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", format!("{own} {FLAG}").trim_start());
     ci::finish(&mut cargo, UNDEFENDED)?;
     start(&target.join("debug"), args)
 }
 
-/// The arguments without a flag, if it is among them.
-fn without<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
+/// Returns the arguments without a flag, or `None` if the flag is not among them.
+fn remove_flag<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
     args.contains(&flag).then(|| args.iter().copied().filter(|arg| *arg != flag).collect())
 }
 
@@ -61,7 +61,7 @@ fn start(programs: &Path, args: &[&str]) -> Result<()> {
         .with_context(|| format!("start {}", binary.display()))?;
     if !status.success() {
         bail!(
-            "{status}; what failed, if anything ran, lies below {}",
+            "{status}; see the results of failed rows, if any, in {}",
             programs.with_file_name("faults").display()
         );
     }

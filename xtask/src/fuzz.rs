@@ -9,42 +9,42 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use xtask::seeds::Target;
+use xtask::seeds::FuzzTarget;
 
 use crate::{ci, repo};
-pub(crate) use plan::{Effort, Plan};
+pub(crate) use plan::{FuzzEffort, FuzzPlan};
 
-/// The number of restarts of a target after the machine, and no input, was slow.
+/// The maximum number of restarts of a target after a stall of the machine.
 const STALLS: u32 = 2;
 
 /// Fuzzes every target of the plan and stops at the first finding.
-pub(crate) fn run(plan: Plan) -> Result<()> {
-    if let Some(reason) = missing() {
+pub(crate) fn run(plan: FuzzPlan) -> Result<()> {
+    if let Some(reason) = missing_requirement() {
         println!("SKIP fuzz: {reason}");
         return Ok(());
     }
     let start = Instant::now();
-    ci::finish(cargo().args(["build", "--release"]), "build --release (in fuzz/)")?;
+    ci::finish(fuzz_cargo().args(["build", "--release"]), "build --release (in fuzz/)")?;
     println!("built in {:.1} s", start.elapsed().as_secs_f64());
     let mut executions = 0;
     for target in plan.targets() {
-        executions += fuzz(target, plan.effort)?;
+        executions += fuzz_target(target, plan.effort)?;
     }
-    println!("{} executions, no findings", grouped(executions));
+    println!("{} executions, no findings", group_digits(executions));
     Ok(())
 }
 
-/// Clippy over the targets, which those of the other workspace do not reach.
-pub(crate) fn lint() -> Result<()> {
-    if let Some(reason) = missing() {
+/// Runs clippy on the targets, which are in a separate workspace.
+pub(crate) fn run_clippy() -> Result<()> {
+    if let Some(reason) = missing_requirement() {
         println!("SKIP fuzz-clippy: {reason}");
         return Ok(());
     }
-    ci::finish(cargo().args(["clippy", "--all-targets", "--", "-D", "warnings"]), "clippy (in fuzz/)")
+    ci::finish(fuzz_cargo().args(["clippy", "--all-targets", "--", "-D", "warnings"]), "clippy (in fuzz/)")
 }
 
-/// Why libFuzzer cannot be built here.
-fn missing() -> Option<&'static str> {
+/// Returns the reason why libFuzzer cannot be built here, if any.
+fn missing_requirement() -> Option<&'static str> {
     if cfg!(windows) {
         return Some("libFuzzer needs Linux or macOS");
     }
@@ -55,8 +55,8 @@ fn missing() -> Option<&'static str> {
         .then_some("libFuzzer is written in C++; install g++ or clang++")
 }
 
-/// Cargo in the fuzz targets' own workspace, which has its own flags and its own target directory.
-fn cargo() -> Command {
+/// Returns cargo for the fuzz targets' workspace, which has its own flags and its own target directory.
+fn fuzz_cargo() -> Command {
     let mut cargo = repo::cargo();
     cargo.current_dir(repo::root().join("fuzz"));
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"] {
@@ -65,59 +65,59 @@ fn cargo() -> Command {
     cargo
 }
 
-/// One target with its directories, all below `target/fuzz/`.
-struct Job<'a> {
-    target: &'a Target,
-    /// The inputs that are replayed: committed inputs, and those that follow from other files of the repository.
+/// A target with its directories, all below `target/fuzz/`.
+struct FuzzJob<'a> {
+    target: &'a FuzzTarget,
+    /// The replayed inputs: committed inputs, and those derived from other files of the repository.
     seeds: Vec<PathBuf>,
-    /// Inputs that reached something new, kept from run to run.
+    /// Inputs that reached new code, kept from run to run.
     corpus: PathBuf,
     findings: PathBuf,
     log: PathBuf,
     dictionary: Option<PathBuf>,
 }
 
-fn fuzz(target: &Target, effort: Effort) -> Result<u64> {
-    let job = Job::new(target)?;
+fn fuzz_target(target: &FuzzTarget, effort: FuzzEffort) -> Result<u64> {
+    let job = FuzzJob::new(target)?;
     let replay = job.start(&["-runs=0".to_owned()], &job.seeds)?;
-    let Outcome::Passed(replayed) = replay else { return job.failed() };
-    println!("{:<10} {:>12} inputs replayed", target.name, grouped(replayed.executions));
+    let FuzzOutcome::Passed(replayed) = replay else { return job.report_failure() };
+    println!("{:<10} {:>12} inputs replayed", target.name, group_digits(replayed.executions));
     let places: Vec<PathBuf> = [&job.corpus].into_iter().chain(&job.seeds).cloned().collect();
     for _ in 0..=STALLS {
-        match job.start(&[effort.flag()], &places)? {
-            Outcome::Passed(done) => {
-                println!("{:<10} {:>12} executions {done}", target.name, grouped(done.executions));
+        match job.start(&[effort.libfuzzer_flag()], &places)? {
+            FuzzOutcome::Passed(done) => {
+                println!("{:<10} {:>12} executions {done}", target.name, group_digits(done.executions));
                 return Ok(done.executions);
             }
-            // A second is ages for an input and little for a machine that was suspended or is swamped.
-            Outcome::Slow(input) if job.passes_alone(&input)? => fs::remove_file(input)?,
-            Outcome::Slow(_) | Outcome::Failed => return job.failed(),
+            // One second is long for an input, but short for a suspended or overloaded machine.
+            FuzzOutcome::Slow(input) if job.passes_alone(&input)? => fs::remove_file(input)?,
+            FuzzOutcome::Slow(_) | FuzzOutcome::Failed => return job.report_failure(),
         }
     }
     bail!(
-        "fuzz target {}: this machine stalls for seconds again and again; try when it is less busy",
+        "fuzz target {}: this machine stalls repeatedly for seconds; try again when it is less busy",
         target.name
     )
 }
 
-/// The outcome of one run.
-enum Outcome {
-    Passed(Statistics),
-    /// It stopped at an input that took longer than a second; the artefact.
+/// The outcome of a run.
+enum FuzzOutcome {
+    Passed(FuzzStatistics),
+    /// The run stopped at an input that took longer than a second; the path of the artifact.
     Slow(PathBuf),
     Failed,
 }
 
-impl<'a> Job<'a> {
-    fn new(target: &'a Target) -> Result<Self> {
+impl<'a> FuzzJob<'a> {
+    fn new(target: &'a FuzzTarget) -> Result<Self> {
         let ground = repo::root().join("target/fuzz");
         let job = Self {
             target,
-            seeds: seeds::folders(target, &ground)?,
+            seeds: seeds::seed_folders(target, &ground)?,
             corpus: ground.join("corpus").join(target.name),
             findings: ground.join("findings").join(target.name),
             log: ground.join(format!("{}.log", target.name)),
-            dictionary: seeds::dictionary(target, &ground)?,
+            dictionary: seeds::write_dictionary(target, &ground)?,
         };
         for folder in [&job.corpus, &job.findings] {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
@@ -125,10 +125,10 @@ impl<'a> Job<'a> {
         Ok(job)
     }
 
-    /// Runs the target over these inputs; everything it prints goes to the log.
-    fn start(&self, flags: &[String], inputs: &[PathBuf]) -> Result<Outcome> {
+    /// Runs the target with these inputs. All output goes to the log.
+    fn start(&self, flags: &[String], inputs: &[PathBuf]) -> Result<FuzzOutcome> {
         let log = fs::File::create(&self.log).with_context(|| format!("create {}", self.log.display()))?;
-        let mut command = cargo();
+        let mut command = fuzz_cargo();
         command.args(["run", "--quiet", "--release", "--bin", self.target.name, "--"]);
         command.args(["-rss_limit_mb=256", "-timeout=1", "-print_final_stats=1"]).args(flags);
         command.arg(format!("-max_len={}", self.target.max_len));
@@ -140,26 +140,28 @@ impl<'a> Job<'a> {
             command.status().with_context(|| format!("start fuzz target {}", self.target.name))?.success();
         let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
         if passed {
-            return Ok(Outcome::Passed(Statistics::read(&text, begun.elapsed())));
+            return Ok(FuzzOutcome::Passed(FuzzStatistics::read(&text, begun.elapsed())));
         }
-        Ok(match artefact(&text).filter(|path| path.to_string_lossy().contains("/timeout-")) {
-            Some(input) => Outcome::Slow(input),
-            None => Outcome::Failed,
+        Ok(match artifact_path(&text).filter(|path| path.to_string_lossy().contains("/timeout-")) {
+            Some(input) => FuzzOutcome::Slow(input),
+            None => FuzzOutcome::Failed,
         })
     }
 
     fn passes_alone(&self, input: &PathBuf) -> Result<bool> {
-        Ok(matches!(self.start(&[], std::slice::from_ref(input))?, Outcome::Passed(_)))
+        Ok(matches!(self.start(&[], std::slice::from_ref(input))?, FuzzOutcome::Passed(_)))
     }
 
-    fn failed<T>(&self) -> Result<T> {
+    fn report_failure<T>(&self) -> Result<T> {
         let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
         let name = self.target.name;
         let said = text.lines().skip_while(|line| !line.contains("panicked at")).take_while(|line| {
             !line.starts_with("stack backtrace") && !line.starts_with("note:") && !line.starts_with("==")
         });
         println!("{}", said.collect::<Vec<_>>().join("\n"));
-        let Some(input) = artefact(&text) else { bail!("fuzz target {name}: see {}", self.log.display()) };
+        let Some(input) = artifact_path(&text) else {
+            bail!("fuzz target {name}: see {}", self.log.display())
+        };
         bail!(
             "fuzz target {name}: finding in {}\n  repeat: (cd fuzz && cargo run --release --bin {name} -- {})\n  \
              once it is fixed, keep the input as fuzz/corpus/{name}/<what-it-shows>",
@@ -169,20 +171,20 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The file that libFuzzer says it wrote the input to.
-fn artefact(log: &str) -> Option<PathBuf> {
+/// Returns the file that libFuzzer wrote the input to, according to the log.
+fn artifact_path(log: &str) -> Option<PathBuf> {
     log.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| path.trim().into())
 }
 
-/// libFuzzer's closing figures.
+/// libFuzzer's final statistics.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Statistics {
+struct FuzzStatistics {
     executions: u64,
     a_second: u64,
     peak_mib: u64,
 }
 
-impl Statistics {
+impl FuzzStatistics {
     fn read(log: &str, time: Duration) -> Self {
         let figure = |name: &str| {
             let line = log.lines().find_map(|line| line.strip_prefix(name));
@@ -191,7 +193,7 @@ impl Statistics {
         let executions = figure("stat::number_of_executed_units:");
         Self {
             executions,
-            // libFuzzer's own figure knows whole seconds only.
+            // libFuzzer's own figure is based on whole seconds.
             a_second: executions.saturating_mul(1000)
                 / u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1),
             peak_mib: figure("stat::peak_rss_mb:"),
@@ -199,14 +201,14 @@ impl Statistics {
     }
 }
 
-impl std::fmt::Display for Statistics {
+impl std::fmt::Display for FuzzStatistics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:>9}/s  {:>4} MiB at most", grouped(self.a_second), self.peak_mib)
+        write!(f, "{:>9}/s  {:>4} MiB at most", group_digits(self.a_second), self.peak_mib)
     }
 }
 
-/// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
+/// Formats `1234567` as `1,234,567`.
+fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev();
     groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
@@ -217,25 +219,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_in_the_log() {
+    fn parses_statistics_in_the_log() {
         let log = "#1 INITED\nstat::number_of_executed_units: 200000\nstat::peak_rss_mb:              31\n";
-        let expect = Statistics { executions: 200_000, a_second: 66_666, peak_mib: 31 };
-        assert_eq!(Statistics::read(log, Duration::from_secs(3)), expect);
-        assert_eq!(Statistics::read("", Duration::ZERO), Statistics::default());
+        let expect = FuzzStatistics { executions: 200_000, a_second: 66_666, peak_mib: 31 };
+        assert_eq!(FuzzStatistics::read(log, Duration::from_secs(3)), expect);
+        assert_eq!(FuzzStatistics::read("", Duration::ZERO), FuzzStatistics::default());
         assert_eq!(expect.to_string(), "   66,666/s    31 MiB at most");
     }
 
     #[test]
-    fn the_artefact_is_found_in_the_log() {
+    fn finds_artifact_in_the_log() {
         let log = "x\nartifact_prefix='t/'; Test unit written to t/timeout-1\nBase64: eA==\n";
-        assert_eq!(artefact(log), Some("t/timeout-1".into()));
-        assert_eq!(artefact("Done"), None);
+        assert_eq!(artifact_path(log), Some("t/timeout-1".into()));
+        assert_eq!(artifact_path("Done"), None);
     }
 
     #[test]
     fn every_target_has_a_binary() {
         let manifest = repo::read("fuzz/Cargo.toml").unwrap();
-        for Target { name, .. } in xtask::seeds::TARGETS {
+        for FuzzTarget { name, .. } in xtask::seeds::TARGETS {
             assert!(manifest.contains(&format!("path = \"targets/{name}.rs\"")), "{name}");
             let binary = repo::read(&format!("fuzz/targets/{name}.rs")).unwrap();
             assert!(binary.contains(&format!("haft_fuzz::{name}::check(")), "{name}");
@@ -243,8 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped() {
-        let check = |number, expect| assert_eq!(grouped(number), expect);
+    fn groups_digits() {
+        let check = |number, expect| assert_eq!(group_digits(number), expect);
         check(0, "0");
         check(999, "999");
         check(1000, "1,000");

@@ -2,3 +2,4 @@
 
 pub mod repo;
 pub mod seeds;
+pub mod words;

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod bench;
+mod book;
 mod ci;
 mod faults;
 mod fuzz;
@@ -18,21 +19,23 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests, language
   language [MEASURE | --write]
-                      count the offences against the rules of language, list those against one of
+                      count the offenses against the rules of language, list those against one of
                       them, or write the counts to xtask/language.txt
   ci [--full] [STEP…]
                       every check that a change has to pass, or some of them and what they need;
                       --full tries more cases
   faults [--list] [--full] [--undefended] [ROW…]
                       the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
-                      --undefended builds with switchable defences, in target/undefended, and
-                      expects each row to fail while its defence is down
+                      --undefended builds with switchable defenses, in target/undefended, and
+                      expects each row to fail while its defense is down
   faults --goals [--full] [GOAL…]
                       figures beside their targets; --full in release mode and with the latencies
   fuzz [TARGET] [--full | --runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
   fuzz --lint         clippy over the fuzz targets
-  deny                check licences and advisories; needs cargo-deny
+  book                build docs/ as a book in target/book, and check its spelling and style; needs
+                      mdbook and typos, and uses vale if it is installed
+  deny                check licenses and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
   bench [ROW…] [--quick]
                       measure in release mode, all rows or these: tables, and pages in target/bench;
@@ -54,13 +57,14 @@ fn main() -> ExitCode {
         ["codegen", ref args @ ..] => codegen(args),
         ["tidy"] => tidy::run(),
         ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
-        ["ci", "--full", ref steps @ ..] => ci::run(ci::Depth::Full, steps),
-        ["ci", ref steps @ ..] => ci::run(ci::Depth::Usual, steps),
-        ["deny"] => ci::deny(),
-        ["semver"] => ci::semver(),
+        ["ci", "--full", ref steps @ ..] => ci::run(ci::CheckDepth::Full, steps),
+        ["ci", ref steps @ ..] => ci::run(ci::CheckDepth::Usual, steps),
+        ["book"] => book::run(),
+        ["deny"] => ci::run_deny(),
+        ["semver"] => ci::run_semver(),
         ["faults", ref rows @ ..] => faults::run(rows),
-        ["fuzz", "--lint"] => fuzz::lint(),
-        ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
+        ["fuzz", "--lint"] => fuzz::run_clippy(),
+        ["fuzz", ref args @ ..] => fuzz::FuzzPlan::parse(args).and_then(fuzz::run),
         ["bench", ref args @ ..] => bench::run(args),
         ["screens"] => screens::run(),
         ["help" | "--help" | "-h"] => {

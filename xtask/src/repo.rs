@@ -1,4 +1,4 @@
-//! The repository as files and as programs to run in it.
+//! The files of the repository, and programs that run in it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,34 +7,34 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// A file of the repository, read as text.
+/// A text file of the repository.
 #[derive(Debug)]
-pub struct File {
-    /// Relative to the root, with forward slashes.
+pub struct RepoFile {
+    /// The path relative to the root, with forward slashes.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// Where the repository lies.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_owned()
 }
 
-/// A program, to be run in the root.
+/// Returns a command that runs in the root.
 pub fn command(program: &str) -> Command {
-    #[expect(clippy::disallowed_methods, reason = "chores run programs and no extensions")]
+    #[expect(clippy::disallowed_methods, reason = "xtask runs programs, not extensions")]
     let mut command = Command::new(program);
     command.current_dir(root());
     command
 }
 
-/// Cargo itself: the one that runs this program.
+/// Returns the cargo that runs this program.
 pub fn cargo() -> Command {
     let mut cargo = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    // What `cargo run` tells this program about its package would reach build scripts, and those that look at it would run
-    // again, with all that depends on them.
+    // `cargo run` sets variables for this program's package. If they reached build scripts that depend on them, these
+    // scripts and all dependent packages would be built again.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -44,8 +44,8 @@ pub fn cargo() -> Command {
     cargo
 }
 
-/// `cargo metadata` of the workspace.
-pub fn metadata() -> Result<Value> {
+/// Returns `cargo metadata` of the workspace.
+pub fn cargo_metadata() -> Result<Value> {
     let output = cargo()
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
@@ -63,11 +63,11 @@ pub fn has_subcommand(name: &str) -> bool {
 }
 
 /// Returns the path of a binary that was built with a profile.
-pub fn built(profile: &str, name: &str) -> Result<PathBuf> {
-    Ok(target()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+pub fn built_binary(profile: &str, name: &str) -> Result<PathBuf> {
+    Ok(target_dir()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The tag of the last release before what is checked out; none before the first.
+/// Returns the tag of the last release before `HEAD`, or `None` before the first release.
 pub fn last_release() -> Result<Option<String>> {
     let tags = ["tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort", "-version:refname"];
     let output = command("git").args(tags).output().context("run git tag")?;
@@ -77,18 +77,18 @@ pub fn last_release() -> Result<Option<String>> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned))
 }
 
-/// Where cargo builds.
-pub fn target() -> Result<PathBuf> {
-    let metadata = metadata()?;
-    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
+/// Returns cargo's target directory.
+pub fn target_dir() -> Result<PathBuf> {
+    let metadata = cargo_metadata()?;
+    Ok(metadata["target_directory"].as_str().context("cargo metadata has no target directory")?.into())
 }
 
-/// Returns the hash of the protocol's sources. `docs/protocol.md` carries it, so that no frame changes without a look
-/// at the document.
+/// Returns the hash of the protocol's sources. `docs/protocol.md` contains it, so that each change of a frame
+/// requires a review of the document.
 pub fn protocol_hash() -> Result<String> {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    let files = files("crates/protocol/src")?;
+    let files = text_files("crates/protocol/src")?;
     let bytes =
         files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
     // FNV-1a, 64 bits.
@@ -96,23 +96,24 @@ pub fn protocol_hash() -> Result<String> {
     Ok(format!("{hash:016x}"))
 }
 
-/// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.
-pub fn files(folder: &str) -> Result<Vec<File>> {
+/// Returns all text files below `folder` (relative to the root), sorted by path, without build products and git's
+/// files.
+pub fn text_files(folder: &str) -> Result<Vec<RepoFile>> {
     let mut files = Vec::new();
     collect(&root().join(folder), &mut files)?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
-/// The text of one file.
+/// Returns the text of a file.
 pub fn read(path: &str) -> Result<String> {
     fs::read_to_string(root().join(path)).with_context(|| format!("read {path}"))
 }
 
-/// Folders that hold nothing a person wrote.
+/// Folders without files written by a person.
 const SKIPPED: &[&str] = &[".git", "target", "node_modules", "__pycache__"];
 
-fn collect(folder: &Path, files: &mut Vec<File>) -> Result<()> {
+fn collect(folder: &Path, files: &mut Vec<RepoFile>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
     for entry in entries {
         let entry = entry?;
@@ -122,8 +123,8 @@ fn collect(folder: &Path, files: &mut Vec<File>) -> Result<()> {
             collect(&path, files)?;
         } else if kind.is_file() && !skipped {
             let relative = path.strip_prefix(root())?.to_string_lossy().replace('\\', "/");
-            // What is not UTF-8 is an image or the like.
-            files.extend(fs::read_to_string(&path).ok().map(|text| File { path: relative, text }));
+            // Files that are not UTF-8 are images and the like.
+            files.extend(fs::read_to_string(&path).ok().map(|text| RepoFile { path: relative, text }));
         }
     }
     Ok(())

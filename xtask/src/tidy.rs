@@ -1,8 +1,9 @@
-//! Checks that neither the compiler nor clippy makes.
+//! Checks beyond those of the compiler and clippy.
 
 mod edges;
 mod files;
 mod language;
+mod links;
 mod product;
 mod sleeps;
 mod sources;
@@ -17,14 +18,15 @@ pub(crate) use language::run as language;
 
 /// Runs every check and reports all findings at once.
 pub(crate) fn run() -> Result<()> {
-    let files = repo::files(".")?;
+    let files = repo::text_files(".")?;
     let mut findings = files::check(&files);
     findings.extend(sources::check(&files));
     findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
     findings.extend(structure::check(&files));
     findings.extend(language::check(&files));
-    findings.extend(edges::check(&repo::metadata()?));
+    findings.extend(links::check(&files));
+    findings.extend(edges::check(&repo::cargo_metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {
         return Ok(());
@@ -32,19 +34,19 @@ pub(crate) fn run() -> Result<()> {
     bail!("{} findings:\n  {}", findings.len(), findings.join("\n  "));
 }
 
-/// The document of the protocol names the sources it describes.
+/// Checks that the document of the protocol contains the hash of the protocol's sources.
 fn protocol_docs() -> Result<Option<String>> {
     let hash = repo::protocol_hash()?;
     let named = repo::read("docs/protocol.md")?.contains(&format!("<!-- protocol-source: {hash} -->"));
-    let finding = "docs/protocol.md: crates/protocol/src has changed; check that the document still says what the \
-                   code does, then run `cargo xtask codegen`";
+    let finding = "docs/protocol.md: crates/protocol/src has changed; check that the document still \
+    matches the code, then run `cargo xtask codegen`";
     Ok((!named).then(|| finding.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_repository_is_tidy() {
+    fn repository_is_tidy() {
         if let Err(findings) = super::run() {
             panic!("{findings}");
         }

@@ -1,4 +1,4 @@
-//! One question about a tool call, and its two sides: the base's, which is a bare pipe, and haft's.
+//! One question about a tool call, asked through a bare pipe (the base) and through haft's host (the candidate).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_host::{Host, HostConfig};
-use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;
@@ -18,47 +18,47 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::children::{Piped, Program};
+use crate::children::{ChildProgram, PipedChild};
 use crate::method::{median, percentile};
 
-/// The name of the tool that is asked about.
+/// The tool that the questions are about.
 pub(crate) const TOOL: &str = "write";
 
-/// The times of the round trips, in seconds.
+/// Times of round trips, in seconds.
 #[derive(Debug, Default)]
-pub(crate) struct Trips(Vec<f64>);
+pub(crate) struct RoundTripTimes(Vec<f64>);
 
-impl Trips {
-    /// Takes note of a block; returns its statistic.
+impl RoundTripTimes {
+    /// Records the times of a block and returns their median.
     fn block(&mut self, times: Vec<f64>) -> [f64; 1] {
         self.0.extend_from_slice(&times);
         [median(times)]
     }
 
-    /// Returns the time that 99 of 100 stay below.
+    /// Returns the 99th percentile in seconds.
     pub(crate) fn p99(&self) -> f64 {
         percentile(self.0.clone(), 99)
     }
 }
 
-/// The base's side: blocking, the same line every time.
+/// The base: blocking IO with the same line every time.
 #[derive(Debug)]
-pub(crate) struct Raw<'a> {
-    peer: Piped,
+pub(crate) struct PipeBase<'a> {
+    peer: PipedChild,
     line: &'a [u8],
-    /// Round trips of a block.
+    /// The number of round trips of a block.
     block: usize,
-    pub(crate) trips: Trips,
+    pub(crate) trips: RoundTripTimes,
 }
 
-impl<'a> Raw<'a> {
-    pub(crate) fn start(program: &Program, line: &'a [u8], block: usize) -> Result<Self> {
-        Ok(Self::over(Piped::extension(program)?, line, block))
+impl<'a> PipeBase<'a> {
+    pub(crate) fn start(program: &ChildProgram, line: &'a [u8], block: usize) -> Result<Self> {
+        Ok(Self::from_ready_peer(PipedChild::start_extension(program)?, line, block))
     }
 
-    /// The same with a child that is ready to be asked.
-    pub(crate) fn over(peer: Piped, line: &'a [u8], block: usize) -> Self {
-        Self { peer, line, block, trips: Trips::default() }
+    /// Like [`Self::start`], with a child that is ready to be asked.
+    pub(crate) fn from_ready_peer(peer: PipedChild, line: &'a [u8], block: usize) -> Self {
+        Self { peer, line, block, trips: RoundTripTimes::default() }
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
@@ -72,38 +72,38 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// The candidate's side: a host with one extension, asked through its hook.
-pub(crate) struct Asked {
+/// The candidate: a host with one extension, asked through its hook.
+pub(crate) struct HostCandidate {
     runtime: Runtime,
     host: Host,
     hooks: Arc<dyn HookSource>,
     call: ToolCall,
-    /// Round trips of a block.
+    /// The number of round trips of a block.
     block: usize,
-    pub(crate) trips: Trips,
+    pub(crate) trips: RoundTripTimes,
 }
 
-impl Asked {
-    pub(crate) fn start(program: &Program, call: ToolCall, block: usize) -> Result<Self> {
-        Self::of(spec("peer", program), call, block)
+impl HostCandidate {
+    pub(crate) fn start(program: &ChildProgram, call: ToolCall, block: usize) -> Result<Self> {
+        Self::from_spec(extension_spec("peer", program), call, block)
     }
 
-    /// The same with an extension or a hook that is described already.
-    pub(crate) fn of(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
+    /// Like [`Self::start`], with an extension or a process hook that is already described.
+    pub(crate) fn from_spec(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(config()).specs(vec![spec]).start());
+        let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooks = host.hook_source();
         ensure!(
             hooks.hooks().before_tool_execute.len() == 1,
             "the extension did not start: {:?}",
-            host.states()
+            host.statuses()
         );
-        Ok(Self { runtime, host, hooks, call, block, trips: Trips::default() })
+        Ok(Self { runtime, host, hooks, call, block, trips: RoundTripTimes::default() })
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
         let (hooks, call, block) = (Arc::clone(&self.hooks), self.call.clone(), self.block);
-        // As a task, as the binary runs its agent.
+        // The binary runs its agent as a task, too.
         let asking = async move {
             let cancel = CancellationToken::new();
             let mut times = Vec::with_capacity(block);
@@ -111,14 +111,17 @@ impl Asked {
                 let start = Instant::now();
                 for hook in hooks.hooks().before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &call).await;
-                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                    ensure!(
+                        decision == ToolDecision::Allow,
+                        "the extension did not allow the call: {decision:?}"
+                    );
                 }
                 times.push(start.elapsed().as_secs_f64());
             }
             Ok(times)
         };
         let times = self.runtime.block_on(async { tokio::spawn(asking).await });
-        let times: Result<Vec<f64>> = times.context("ask as a task")?;
+        let times: Result<Vec<f64>> = times.context("run the questions as a task")?;
         Ok(self.trips.block(times?))
     }
 
@@ -127,27 +130,27 @@ impl Asked {
     }
 }
 
-/// As the binary's own.
+/// Creates a runtime like the binary's.
 pub(crate) fn runtime() -> Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("create a runtime")
 }
 
-/// A host's config as rows use it: without logs, because a row measures no disk.
-pub(crate) fn config() -> HostConfig {
+/// Returns the host configuration of the rows. It has no logs, because no row measures the disk.
+pub(crate) fn bench_host_config() -> HostConfig {
     let model = ModelInfo { provider: "bench".into(), model: "none".into() };
     HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
 
-/// An extension of this name that is this program.
-pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
+/// Describes an extension of this name that runs this program.
+pub(crate) fn extension_spec(name: &str, program: &ChildProgram) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
         dir: std::env::temp_dir(),
-        launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
-        dialect: Dialect::Native,
-        origin: Origin::Explicit,
-        roles: Roles::default(),
+        launch: LaunchPlan::Process { program: program.path.clone(), args: program.args.clone() },
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Explicit,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,
@@ -156,23 +159,23 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
     }
 }
 
-/// So many extensions that are this program.
-pub(crate) fn specs(count: usize, program: &Program) -> Vec<ExtensionSpec> {
-    (0..count).map(|number| spec(&format!("peer-{number}"), program)).collect()
+/// Describes `count` extensions that run this program.
+pub(crate) fn extension_specs(count: usize, program: &ChildProgram) -> Vec<ExtensionSpec> {
+    (0..count).map(|number| extension_spec(&format!("peer-{number}"), program)).collect()
 }
 
-/// A call to write a file whose frame has about this many bytes.
-pub(crate) fn call(bytes: usize) -> Result<ToolCall> {
+/// Returns a call to write a file; its frame has about this many bytes.
+pub(crate) fn write_call(bytes: usize) -> Result<ToolCall> {
     let filled = |content: String| -> Result<ToolCall> {
         let args = json!({ "path": Path::new("notes.md"), "content": content });
         Ok(ToolCall { id: ToolCallId::new("call_1"), name: TOOL.into(), args: RawJson::from_value(&args)? })
     };
-    let bare = line(&filled(String::new())?)?.len();
+    let bare = query_line(&filled(String::new())?)?.len();
     filled("x".repeat(bytes.saturating_sub(bare)))
 }
 
-/// The frame that asks about a call, with an id like the host's.
-pub(crate) fn line(call: &ToolCall) -> Result<Vec<u8>> {
+/// Returns the frame that asks about a call, with an id as long as the host's.
+pub(crate) fn query_line(call: &ToolCall) -> Result<Vec<u8>> {
     let question = InterceptToolCall {
         tool_id: call.id.clone(),
         tool_name: call.name.clone(),
@@ -189,9 +192,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_have_the_size_that_is_asked_for() {
+    fn frames_have_requested_size() {
         for bytes in [200, 4096, 1 << 20] {
-            assert_eq!(line(&call(bytes).unwrap()).unwrap().len(), bytes);
+            assert_eq!(query_line(&write_call(bytes).unwrap()).unwrap().len(), bytes);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Children as the base sees them: started by the standard library, spoken to with blocking reads and writes.
+//! Child processes of the base: started by the standard library, with blocking reads and writes.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -9,17 +9,17 @@ use anyhow::{Context, Result, bail};
 
 use crate::peers;
 
-/// A program and its arguments.
+/// A program with its arguments.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct ChildProgram {
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<String>,
 }
 
-impl Program {
-    /// This binary in another role.
-    pub(crate) fn own(role: &str) -> Result<Self> {
-        let path = std::env::current_exe().context("find this binary")?;
+impl ChildProgram {
+    /// Returns this binary in another role.
+    pub(crate) fn in_role(role: &str) -> Result<Self> {
+        let path = std::env::current_exe().context("find the path of this binary")?;
         Ok(Self { path, args: vec![peers::MARK.to_owned(), role.to_owned()] })
     }
 
@@ -30,7 +30,7 @@ impl Program {
         command
     }
 
-    /// Starts it and waits for its end, its output thrown away.
+    /// Runs the program to its end and discards its output.
     pub(crate) fn run(&self) -> Result<()> {
         let status = self.command().stdin(Stdio::null()).stdout(Stdio::null()).status();
         let status = status.with_context(|| format!("start {}", self.path.display()))?;
@@ -41,16 +41,16 @@ impl Program {
     }
 }
 
-/// The `haft` beside this binary, if it is built.
-pub(crate) fn haft() -> Result<Option<PathBuf>> {
-    let own = std::env::current_exe().context("find this binary")?;
+/// Returns the `haft` next to this binary, if it is built.
+pub(crate) fn find_haft() -> Result<Option<PathBuf>> {
+    let own = std::env::current_exe().context("find the path of this binary")?;
     let path = own.with_file_name(format!("haft{}", std::env::consts::EXE_SUFFIX));
     Ok(path.is_file().then_some(path))
 }
 
-/// A child with pipes. Killed and waited for when dropped.
+/// A child process with pipes. It is killed and waited for when dropped.
 #[derive(Debug)]
-pub(crate) struct Piped {
+pub(crate) struct PipedChild {
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
@@ -58,21 +58,24 @@ pub(crate) struct Piped {
     filled: usize,
 }
 
-impl Piped {
-    /// Starts it; nothing is read yet.
-    pub(crate) fn start(program: &Program) -> Result<Self> {
+impl PipedChild {
+    /// Starts the program without reading from it.
+    pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
         let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("start {}", program.path.display()))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (stdin, stdout) = (stdin.context("no standard input")?, stdout.context("no standard output")?);
+        let (stdin, stdout) = (
+            stdin.context("the child has no standard input")?,
+            stdout.context("the child has no standard output")?,
+        );
         Ok(Self { child, stdin, stdout, buffer: vec![0; 64 * 1024], filled: 0 })
     }
 
-    /// Starts an extension and greets it.
-    pub(crate) fn extension(program: &Program) -> Result<Self> {
+    /// Starts an extension and completes the handshake.
+    pub(crate) fn start_extension(program: &ChildProgram) -> Result<Self> {
         let mut piped = Self::start(program)?;
-        while kind(&piped.line()?)? != "ready" {}
+        while frame_type(&piped.line()?)? != "ready" {}
         let ack = concat!(
             r#"{"type":"hello_ack","protocol_version":1,"zot_version":"0","provider":"bench","#,
             r#""model":"none","cwd":"/"}"#,
@@ -86,7 +89,7 @@ impl Piped {
         self.child.id()
     }
 
-    /// The next line, newline included. For the beginning, not for what is measured.
+    /// Reads the next line, including the newline. This is too slow for measured code.
     pub(crate) fn line(&mut self) -> Result<Vec<u8>> {
         loop {
             let held = self.buffer.get(..self.filled).unwrap_or_default();
@@ -100,13 +103,13 @@ impl Piped {
         }
     }
 
-    /// Writes a line and returns the next one that it says.
+    /// Writes a line and returns the next line of the child.
     pub(crate) fn ask(&mut self, line: &str) -> Result<Vec<u8>> {
         writeln!(self.stdin, "{line}")?;
         self.line()
     }
 
-    /// Writes a line and reads one: the least that a round trip can be.
+    /// Writes a line and reads a line: the minimal round trip.
     pub(crate) fn round_trip(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.write_all(line)?;
         self.filled = 0;
@@ -117,13 +120,13 @@ impl Piped {
         Ok(())
     }
 
-    /// Writes this as it is.
+    /// Writes the bytes unchanged.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.stdin.write_all(bytes).context("write to a child")
     }
 
-    /// Writes a line and throws the answer away as it comes.
-    pub(crate) fn swallow(&mut self, line: &[u8]) -> Result<()> {
+    /// Writes a line and discards the answer while reading it.
+    pub(crate) fn write_and_discard_reply(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.write_all(line)?;
         let mut ended = false;
         while !ended {
@@ -138,22 +141,23 @@ impl Piped {
     fn fill(&mut self) -> Result<()> {
         let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
         match self.stdout.read(room).context("read from a child")? {
-            0 => bail!("a child ended, or said more than fits"),
+            0 => bail!("the child ended, or its line exceeds the buffer"),
             read => self.filled += read,
         }
         Ok(())
     }
 }
 
-/// The `type` of a frame, however it is spelt.
-fn kind(line: &[u8]) -> Result<String> {
-    let frame: serde_json::Value = serde_json::from_slice(line).context("a child said no frame")?;
+/// Returns the `type` of a frame, independent of its formatting.
+fn frame_type(line: &[u8]) -> Result<String> {
+    let frame: serde_json::Value =
+        serde_json::from_slice(line).context("the child wrote a line that is not a frame")?;
     Ok(frame["type"].as_str().unwrap_or_default().to_owned())
 }
 
-impl Drop for Piped {
+impl Drop for PipedChild {
     fn drop(&mut self) {
-        // One that is gone already is what this wants.
+        // The child may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

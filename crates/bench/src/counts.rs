@@ -1,7 +1,8 @@
-//! Instruction counts of the paths that every question takes: equal on any machine, however busy, and so the gate for
-//! the cost of a change. They say nothing about time; the rows do.
+//! Instruction counts of code paths that every question takes. They gate the cost of a change, because they are equal
+//! on any machine, however busy. They do not measure time; the rows do.
 //!
-//! A path runs many times and not at all, under valgrind's callgrind; the difference is the cost of its operations.
+//! Each path runs many times, and once with zero repetitions, under valgrind's callgrind. The difference is the cost of
+//! its operations.
 
 mod baseline;
 mod callgrind;
@@ -12,22 +13,22 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use crate::peers;
-use baseline::{Baseline, Build, Change, Judgement};
-use paths::{Counted, PATHS};
+use baseline::{Baseline, BuildEnvironment, CountChange, PathComparison};
+use paths::{CountedPath, PATHS};
 
-pub(crate) use callgrind::{has_valgrind, valgrind};
-pub(crate) use paths::work;
+pub(crate) use callgrind::{has_valgrind, valgrind_command};
+pub(crate) use paths::run_path;
 
-/// The role of this binary that runs a path; its arguments are the name of the path and the number of operations.
+/// The role of this binary that runs a path; the arguments are the path's name and the number of operations.
 pub(crate) const ROLE: &str = "count";
 
-/// Counts all paths and judges them against the baseline, or writes a new baseline. True if the gate passes.
+/// Counts all paths and judges them against the baseline, or writes a new baseline. Returns true if the gate passes.
 pub(crate) fn run(write: bool) -> Result<bool> {
     if !has_valgrind() {
         println!("SKIP counts: valgrind is not installed");
         return Ok(true);
     }
-    let build = Build::current();
+    let build = BuildEnvironment::current();
     let instructions = count_all()?;
     if write {
         for (path, count) in &instructions {
@@ -36,51 +37,51 @@ pub(crate) fn run(write: bool) -> Result<bool> {
         return Baseline { build, instructions }.write().map(|()| true);
     }
     let baseline = Baseline::read()?;
-    let judgements = baseline.judge(&instructions);
+    let judgments = baseline.compare(&instructions);
     println!("{:<26}{:>13}{:>13}{:>9}", "instructions", "baseline", "now", "change");
-    for judgement in &judgements {
-        println!("{judgement}");
+    for judgment in &judgments {
+        println!("{judgment}");
     }
-    if let Some(difference) = baseline.build.difference(&build) {
+    if let Some(difference) = baseline.build.describe_difference(&build) {
         println!("SKIP counts: printed but not judged, because the builds differ\n{difference}");
         return Ok(true);
     }
-    print!("{}", advice(&judgements));
-    Ok(judgements.iter().all(|judgement| judgement.change.passes()))
+    print!("{}", advice(&judgments));
+    Ok(judgments.iter().all(|judgment| judgment.change.passes()))
 }
 
-/// The next step for the reader.
-fn advice(judgements: &[Judgement<'_>]) -> &'static str {
-    let any = |change| judgements.iter().any(|judgement| judgement.change == change);
-    if any(Change::More) {
-        "Paths marked `more` need more than 5 % above the baseline. If that is intended,\n\
-         renew it: cargo xtask bench counts --write\n"
-    } else if any(Change::New) || any(Change::Missing) {
-        "The baseline must have the paths that are counted, and no others.\n\
-         Renew it: cargo xtask bench counts --write\n"
-    } else if any(Change::Fewer) {
-        "Paths marked `fewer` improved. Keep that: cargo xtask bench counts --write\n"
+/// Returns the next step for the reader.
+fn advice(judgments: &[PathComparison<'_>]) -> &'static str {
+    let any = |change| judgments.iter().any(|judgment| judgment.change == change);
+    if any(CountChange::More) {
+        "Paths marked `more` exceed the baseline by more than 5 %. If that is intended,\n\
+         renew the baseline: cargo xtask bench counts --write\n"
+    } else if any(CountChange::New) || any(CountChange::Missing) {
+        "The paths in the baseline differ from the counted paths.\n\
+         Renew the baseline: cargo xtask bench counts --write\n"
+    } else if any(CountChange::Fewer) {
+        "Paths marked `fewer` improved. Renew the baseline: cargo xtask bench counts --write\n"
     } else {
         ""
     }
 }
 
-/// The instructions of one operation of each path; two paths at a time.
+/// Returns the instructions of one operation of each path. Counts two paths at a time.
 fn count_all() -> Result<BTreeMap<String, u64>> {
     let (left, right): (Vec<_>, Vec<_>) = PATHS.iter().enumerate().partition(|(at, _)| at % 2 == 0);
-    let count_each = |paths: Vec<(usize, &Counted)>| -> Result<Vec<(String, u64)>> {
+    let count_each = |paths: Vec<(usize, &CountedPath)>| -> Result<Vec<(String, u64)>> {
         paths.into_iter().map(|(_, path)| Ok((path.name.to_owned(), count(path)?))).collect()
     };
     std::thread::scope(|scope| {
         let left = scope.spawn(move || count_each(left));
         let right = count_each(right)?;
-        let left = left.join().ok().context("a thread that counted panicked")??;
+        let left = left.join().ok().context("a counting thread panicked")??;
         Ok(left.into_iter().chain(right).collect())
     })
 }
 
-/// The instructions of one operation.
-fn count(path: &Counted) -> Result<u64> {
+/// Returns the instructions of one operation.
+fn count(path: &CountedPath) -> Result<u64> {
     let process = |times: u64| callgrind::count(&[peers::MARK, ROLE, path.name, &times.to_string()]);
     Ok(process(path.times)?.saturating_sub(process(0)?) / path.times)
 }
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_baseline_has_the_counted_paths() {
+    fn baseline_has_counted_paths() {
         let baseline = Baseline::read().unwrap();
         let names: Vec<&str> = baseline.instructions.keys().map(String::as_str).collect();
         let mut expect: Vec<&str> = PATHS.iter().map(|path| path.name).collect();
@@ -101,20 +102,20 @@ mod tests {
     #[test]
     fn every_path_runs() {
         for path in PATHS {
-            work(path.name, "2").unwrap();
+            run_path(path.name, "2").unwrap();
         }
     }
 
     #[test]
-    fn the_advice_names_the_worst_change() {
-        let advise = |changes: &[Change]| {
-            let judge = |&change| Judgement { path: "x", before: None, now: None, change };
+    fn advice_names_worst_change() {
+        let advise = |changes: &[CountChange]| {
+            let judge = |&change| PathComparison { path: "x", before: None, now: None, change };
             advice(&changes.iter().map(judge).collect::<Vec<_>>())
         };
-        assert_eq!(advise(&[Change::Same]), "");
-        assert!(advise(&[Change::Fewer, Change::Same]).contains("improved"));
-        assert!(advise(&[Change::Fewer, Change::New]).contains("must have"));
-        assert!(advise(&[Change::Missing]).contains("must have"));
-        assert!(advise(&[Change::New, Change::More]).contains("intended"));
+        assert_eq!(advise(&[CountChange::Same]), "");
+        assert!(advise(&[CountChange::Fewer, CountChange::Same]).contains("improved"));
+        assert!(advise(&[CountChange::Fewer, CountChange::New]).contains("differ"));
+        assert!(advise(&[CountChange::Missing]).contains("differ"));
+        assert!(advise(&[CountChange::New, CountChange::More]).contains("intended"));
     }
 }

@@ -5,40 +5,39 @@ mod against;
 
 use anyhow::{Context, Result};
 
-use crate::facts::Machine;
-use crate::method::Effort;
-use crate::options::Mode;
+use crate::facts::MachineDescription;
+use crate::method::EffortLevel;
+use crate::options::GateMode;
 use crate::platform::Processors;
-use crate::rows::{ROWS, Row};
+use crate::rows::{BenchmarkRow, ROWS};
 
-/// Measures the gated lines. True if no line speaks against the change.
-pub(crate) fn run(mode: &Mode, effort: Effort) -> Result<bool> {
+/// Measures the gated lines. Returns true if no line is slower than allowed.
+pub(crate) fn run(mode: &GateMode, effort: EffortLevel) -> Result<bool> {
     if !cfg!(target_os = "linux") {
         println!("SKIP gate: ratios are measured on Linux only");
         return Ok(true);
     }
     match mode {
-        Mode::Report => report(effort).map(|()| true),
-        Mode::Json(row) => json(row, effort).map(|()| true),
-        Mode::Against(program) => against::run(program, effort),
+        GateMode::Report => report(effort).map(|()| true),
+        GateMode::Json(row) => print_json(row, effort).map(|()| true),
+        GateMode::Against(program) => against::run(program, effort),
     }
 }
 
-/// Prints the tables. Goals and gates stand beside the figures; nothing is judged, because what they come to depends on
-/// the processor.
-fn report(effort: Effort) -> Result<()> {
-    let (processors, machine) = (Processors::new()?, Machine::read());
-    println!("{machine}\nprofile {}; printed, not judged\n", env!("HAFT_BENCH_PROFILE"));
-    for report in ROWS.iter().filter_map(|row| row.gates(&processors, &machine, effort)) {
+/// Prints the tables with goals and gates, but without a verdict, because the figures depend on the processor.
+fn report(effort: EffortLevel) -> Result<()> {
+    let (processors, machine) = (Processors::new()?, MachineDescription::read());
+    println!("{machine}\nprofile {}; figures only, not judged\n", env!("HAFT_BENCH_PROFILE"));
+    for report in ROWS.iter().filter_map(|row| row.measure_gated(&processors, &machine, effort)) {
         println!("{}", report?);
     }
     Ok(())
 }
 
 /// Prints one row as JSON.
-fn json(row: &Row, effort: Effort) -> Result<()> {
-    let report = row.gates(&Processors::new()?, &Machine::read(), effort);
+fn print_json(row: &BenchmarkRow, effort: EffortLevel) -> Result<()> {
+    let report = row.measure_gated(&Processors::new()?, &MachineDescription::read(), effort);
     let report = report.with_context(|| format!("row {} has no gated lines", row.name))??;
-    println!("{}", report.json()?);
+    println!("{}", report.to_json()?);
     Ok(())
 }

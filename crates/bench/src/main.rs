@@ -1,7 +1,8 @@
-//! Measures haft against the least that the system could do. Method and rows: `docs/benchmarks.md`.
+//! Measures haft against the minimum that the operating system needs. `docs/benchmarks.md` describes the method and the
+//! rows.
 //!
-//! `cargo xtask bench [NAME]`. The same binary is also every peer and every base that a row needs, so that nothing
-//! else has to be built first.
+//! Run it with `cargo xtask bench [NAME]`. The same binary also plays every peer and every base that a row needs, so
+//! that no other program must be built.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -23,17 +24,17 @@ mod watch;
 
 use std::process::ExitCode;
 
-use options::Command;
+use options::BenchCommand;
 
-const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
-       haft-bench gate --report [--quick]            print the gated lines, judge nothing
-       haft-bench gate --json ROW [--quick]          print those of a row as JSON
-       haft-bench gate --against PROGRAM [--quick]   exit with 1 if a line is slower than
-                                      that of another build of this program
-       haft-bench counts [--write]    exit with 1 if a hot path needs more instructions
-                                      than the baseline; --write renews it
-       haft-bench peers [--quick]     measure haft beside the agents on the PATH
-       haft-bench --list              the rows
+const USAGE: &str = "usage: haft-bench [ROW…] [--quick]               measure these rows, or all
+       haft-bench gate --report [--quick]            print the gated lines
+       haft-bench gate --json ROW [--quick]          print a row's gated lines as JSON
+       haft-bench gate --against PROGRAM [--quick]   compare the gated lines with another
+                                      build; exit with 1 if a line is slower
+       haft-bench counts [--write]    compare instruction counts with the baseline; exit
+                                      with 1 if a path needs more; --write renews it
+       haft-bench peers [--quick]     compare haft with other agents on the PATH
+       haft-bench --list              list the rows
 ";
 
 fn main() -> ExitCode {
@@ -41,9 +42,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
         [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
-            return ended(watch::watch(said, program, args).map_err(Into::into));
+            return exit_code(watch::watch_program(said, program, args).map_err(Into::into));
         }
-        [peers::MARK, counts::ROLE, path, times] => return ended(counts::work(path, times)),
+        [peers::MARK, counts::ROLE, path, times] => return exit_code(counts::run_path(path, times)),
         [peers::MARK, role] => return peers::run(role),
         _ => {}
     }
@@ -52,10 +53,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let outcome = match command {
-        Command::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
-        Command::Gate(mode, effort) => gate::run(&mode, effort),
-        Command::Counts { write } => counts::run(write),
-        Command::List => {
+        BenchCommand::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
+        BenchCommand::Gate(mode, effort) => gate::run(&mode, effort),
+        BenchCommand::Counts { write } => counts::run(write),
+        BenchCommand::List => {
             print!("{}", rows::list());
             Ok(true)
         }
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 /// Returns the exit code of a role.
-fn ended(outcome: anyhow::Result<()>) -> ExitCode {
+fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     outcome.map_or_else(
         |error| {
             eprintln!("error: {error:#}");

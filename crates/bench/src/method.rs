@@ -1,9 +1,9 @@
-//! Comparison of two things on a machine that is never quiet: in short blocks that alternate.
+//! Comparison of two programs on a machine with other load: in short blocks that alternate.
 //!
-//! A block is a handful of repetitions that fit between two preemptions; its statistic is the median. Base and
-//! candidate take turns in the order A B B A, and what counts is the ratio within a pair of neighbours: what slows
-//! the machine down slows both. The result is the median of all pair ratios; the whole is repeated, and the medians'
-//! spread says how far the result can be trusted.
+//! A block is a few repetitions that fit between two preemptions; its statistic is the median. Base and candidate
+//! alternate in the order A B B A. The result of a pair of neighbors is their ratio, because a disturbance slows both.
+//! The overall result is the median of all pair ratios. The whole measurement is repeated, and the spread of the
+//! medians shows how reliable the result is.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -11,63 +11,63 @@ use serde::{Deserialize, Serialize};
 /// The effort of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Effort {
-    /// As the method says.
+pub(crate) enum EffortLevel {
+    /// All repetitions of the plan.
     Full,
-    /// Less often, for a first look and for a check of every change.
+    /// Fewer repetitions, for a first look and for the check of every change.
     Quick,
 }
 
-/// The deviation of base against base from which a run says nothing.
+/// The deviation of base against base above which a run is inconclusive.
 const CONTROL_TOLERANCE: f64 = 0.03;
 
 /// The repetitions of a measurement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
-    /// Medians that are taken; the result is theirs.
+pub(crate) struct RepetitionPlan {
+    /// The number of medians; the result is their median.
     pub(crate) repetitions: usize,
-    /// Pairs for one median.
+    /// The number of pairs for one median.
     pub(crate) pairs: usize,
 }
 
-/// The result of a comparison. Seconds, or whatever the blocks return.
+/// The result of a comparison, in seconds or in the unit of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
-    /// Median of the base's blocks.
+    /// The median of the base's blocks.
     pub(crate) base: f64,
-    /// Median of the candidate's blocks.
+    /// The median of the candidate's blocks.
     pub(crate) candidate: f64,
-    /// Median of the repetitions' median pair ratios, candidate by base.
+    /// The median of the repetitions' median pair ratios, candidate divided by base.
     pub(crate) ratio: f64,
-    /// Distance between the largest and the smallest of those medians, by the ratio.
+    /// The range of those medians, divided by the ratio.
     pub(crate) spread: f64,
 }
 
-impl Plan {
-    /// Less of it: enough to see a large change.
+impl RepetitionPlan {
+    /// Returns a shorter plan, which is enough to see a large change.
     pub(crate) fn quick(self) -> Self {
         Self { repetitions: self.repetitions.min(3), pairs: self.pairs.div_ceil(3) }
     }
 }
 
 impl Comparison {
-    /// True if this, a comparison of the base with itself, shows a machine that can be measured on.
+    /// True if this comparison of the base with itself shows that the machine is quiet enough.
     pub(crate) fn is_sound_control(&self) -> bool {
         (self.ratio - 1.0).abs() <= CONTROL_TOLERANCE
     }
 }
 
-/// Compares two kinds of blocks. A block returns `N` statistics, each compared for itself.
+/// Compares two kinds of blocks. A block returns `N` statistics, each of which is compared separately.
 ///
 /// # Errors
-/// The first error of a block, or a plan without pairs.
+/// Returns the first error of a block, or an error for a plan without pairs.
 pub(crate) fn compare<const N: usize>(
-    plan: Plan,
+    plan: RepetitionPlan,
     mut base: impl FnMut() -> Result<[f64; N]>,
     mut candidate: impl FnMut() -> Result<[f64; N]>,
 ) -> Result<[Comparison; N]> {
-    ensure!(plan.repetitions > 0 && plan.pairs > 0, "nothing is measured without pairs");
-    // Whatever happens once (page faults, a first allocation) happens here.
+    ensure!(plan.repetitions > 0 && plan.pairs > 0, "a plan needs at least one repetition and one pair");
+    // One-time costs, such as page faults and first allocations, occur here.
     base()?;
     candidate()?;
     let mut repetitions = Vec::with_capacity(plan.repetitions);
@@ -109,7 +109,7 @@ fn summary(repetitions: &[Vec<(f64, f64)>]) -> Comparison {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; 0 of nothing.
+/// Returns the median, or 0 without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -121,7 +121,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     f64::midpoint(lower, upper)
 }
 
-/// The value that so many of a hundred are below; 0 of nothing.
+/// Returns the value at this percentile, or 0 without values.
 pub(crate) fn percentile(mut values: Vec<f64>, per_cent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     let below = values.len().saturating_sub(1) * per_cent.min(100) / 100;
@@ -134,7 +134,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn medians() {
+    fn computes_medians() {
         let check = |values: &[f64], expect: f64| assert_eq!(median(values.to_vec()), expect, "{values:?}");
         check(&[], 0.0);
         check(&[3.0, 1.0, 2.0], 2.0);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles() {
+    fn computes_percentiles() {
         let check =
             |values: &[f64], expect: f64| assert_eq!(percentile(values.to_vec(), 99), expect, "{values:?}");
         check(&[], 0.0);
@@ -153,37 +153,38 @@ mod tests {
     }
 
     #[test]
-    fn blocks_alternate_and_their_order_turns() {
+    fn blocks_alternate_in_abba_order() {
         let order = RefCell::new(String::new());
         let block = |name: char| {
             order.borrow_mut().push(name);
             Ok([1.0])
         };
-        compare(Plan { repetitions: 1, pairs: 4 }, || block('A'), || block('B')).unwrap();
+        compare(RepetitionPlan { repetitions: 1, pairs: 4 }, || block('A'), || block('B')).unwrap();
         assert_eq!(order.into_inner(), "AB ABBAABBA".replace(' ', ""));
     }
 
     #[test]
-    fn what_slows_both_down_does_not_show() {
+    fn common_slowdown_cancels_out() {
         let tick = RefCell::new(0.0_f64);
-        // Each pair runs on a machine twice as slow as the one before.
+        // Each pair runs on a machine twice as slow as in the previous pair.
         let slow = |cost: f64| {
             *tick.borrow_mut() += 0.5;
             Ok([cost * f64::exp2(tick.borrow().ceil())])
         };
-        let [found] = compare(Plan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
+        let [found] =
+            compare(RepetitionPlan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
         assert_eq!((found.ratio, found.spread), (1.5, 0.0));
     }
 
     #[test]
-    fn the_spread_is_that_of_the_repetitions() {
+    fn spread_is_range_of_repetitions() {
         let found = summary(&[vec![(1.0, 2.0)], vec![(1.0, 2.2)], vec![(1.0, 1.8)]]);
         assert_eq!((found.base, found.candidate, found.ratio), (1.0, 2.0, 2.0));
         assert!((found.spread - 0.2).abs() < 1e-9);
     }
 
     #[test]
-    fn a_control_that_is_off_is_not_sound() {
+    fn control_with_deviation_is_unsound() {
         let control = |ratio| Comparison { base: 1.0, candidate: ratio, ratio, spread: 0.0 };
         assert!(control(1.029).is_sound_control());
         assert!(!control(1.031).is_sound_control());

@@ -1,8 +1,8 @@
-//! A model on loopback that answers at once: what a run costs beside it is the agent's own.
+//! A model server on loopback that answers at once, so that the rest of a run's cost belongs to the agent.
 //!
-//! Blocking, a thread for each connection. The API is that of the path, so any agent can be pointed at it. Which answer
-//! comes next is read from the request alone: every command prints its number, so the last number in a request says
-//! how far the conversation is, and requests that offer no tools (a title, a summary) get a word of text.
+//! It uses blocking IO with one thread for each connection. The path of a request selects the API, so any agent can use
+//! the server. The next answer depends on the request alone: every command prints its number, so the last number in a
+//! request shows the progress. Requests that offer no tools (a title, a summary) get one word of text.
 
 mod answer;
 mod http;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::platform;
 
-pub(crate) use paced::Paced;
+pub(crate) use paced::PacedModel;
 
 /// The text before the number in every command.
 const MARK: &str = "haft-bench-call-";
@@ -27,16 +27,16 @@ const MARK: &str = "haft-bench-call-";
 /// The last answer of the model.
 pub(crate) const LAST_WORD: &str = "Hello.";
 
-/// The answer instead when a command was asked for and not run.
+/// The answer if a command was requested but not run.
 const NOT_RUN: &str = "A command was not run.";
 
 /// The text before the mark in a command.
 const ECHO: &str = "echo ";
 
-/// The steps of the model before its last answer.
+/// The script of the model before its last answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Script {
-    /// The number of commands it asks for, one after the other.
+pub(crate) struct ModelScript {
+    /// The number of commands, one after the other.
     pub(crate) calls: usize,
     /// The agent's tool that runs a command.
     pub(crate) tool: &'static str,
@@ -44,104 +44,104 @@ pub(crate) struct Script {
     pub(crate) args: fn(&str) -> Value,
 }
 
-impl Script {
-    /// For an agent whose tool takes `{"command": …}`.
-    pub(crate) fn shell(tool: &'static str, calls: usize) -> Self {
+impl ModelScript {
+    /// Creates a script for an agent whose tool takes `{"command": …}`.
+    pub(crate) fn with_shell_tool(tool: &'static str, calls: usize) -> Self {
         Self { calls, tool, args: |command| json!({ "command": command }) }
     }
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
-    /// All its bytes, head and body.
+pub(crate) struct RecordedRequest {
+    /// All bytes, head and body.
     pub(crate) bytes: Vec<u8>,
-    /// When the last byte was there, by [`platform::now`].
+    /// The time of the last byte, by [`platform::now`].
     pub(crate) at: f64,
 }
 
-/// A model that listens until the program ends.
+/// A model server that listens until the program ends.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ModelServer {
     address: SocketAddr,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<ServerState>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    script: Script,
-    requests: Vec<Request>,
+struct ServerState {
+    script: ModelScript,
+    requests: Vec<RecordedRequest>,
 }
 
-impl Model {
-    /// Begins to listen on a free port.
-    pub(crate) fn start(script: Script) -> Result<Self> {
+impl ModelServer {
+    /// Starts to listen on a free port.
+    pub(crate) fn start(script: ModelScript) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
         let address = listener.local_addr().context("read the port")?;
-        let shared = Arc::new(Mutex::new(Shared { script, requests: Vec::new() }));
+        let shared = Arc::new(Mutex::new(ServerState { script, requests: Vec::new() }));
         let serving = shared.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = serving.clone();
-                // A client that hangs up needs no answer.
+                // A client that disconnects needs no answer.
                 thread::spawn(move || drop(serve(stream, &shared)));
             }
         });
         Ok(Self { address, shared })
     }
 
-    /// Where it is, without a path.
-    pub(crate) fn url(&self) -> String {
+    /// Returns the address without a path.
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Gives it another script for the requests to come.
-    pub(crate) fn set(&self, script: Script) {
+    /// Replaces the script for later requests.
+    pub(crate) fn set(&self, script: ModelScript) {
         lock(&self.shared).script = script;
     }
 
-    /// The requests for an answer since the last call of this.
-    pub(crate) fn take_requests(&self) -> Vec<Request> {
+    /// Returns the requests for an answer since the previous call.
+    pub(crate) fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut lock(&self.shared).requests)
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<ServerState>) -> MutexGuard<'_, ServerState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> io::Result<()> {
+fn serve(mut stream: TcpStream, shared: &Mutex<ServerState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = http::Reader::default();
+    let mut reader = http::RequestReader::default();
     while let Some(request) = reader.next(&mut stream)? {
         let at = platform::now();
-        let Some(api) = answer::Api::of(request.path()) else {
-            http::write(&mut stream, request.other())?;
+        let Some(api) = answer::StreamingApi::from_path(request.path()) else {
+            http::write(&mut stream, request.fallback_body())?;
             continue;
         };
         let said = {
             let mut shared = lock(shared);
-            shared.requests.push(Request { bytes: request.bytes.clone(), at });
+            shared.requests.push(RecordedRequest { bytes: request.bytes.clone(), at });
             next(&shared.script, request.body())
         };
-        http::write(&mut stream, &api.stream(&said))?;
+        http::write(&mut stream, &api.encode_stream(&said))?;
     }
     Ok(())
 }
 
 /// One answer of the model.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum ModelAnswer {
     Word(&'static str),
     Call { number: usize, tool: &'static str, args: Value },
 }
 
-fn next(script: &Script, body: &[u8]) -> Said {
+fn next(script: &ModelScript, body: &[u8]) -> ModelAnswer {
     let offered = memmem::find(body, format!("\"{}\"", script.tool).as_bytes()).is_some();
     let last = memmem::rfind(body, MARK.as_bytes());
-    // Only a command that was run has printed its number.
+    // The number is in the request only if the command was run.
     if last.is_some_and(|at| body.get(..at).unwrap_or_default().ends_with(ECHO.as_bytes())) {
-        return Said::Word(NOT_RUN);
+        return ModelAnswer::Word(NOT_RUN);
     }
     let number = last.map_or(0, |at| {
         let digits = body.get(at + MARK.len()..).unwrap_or_default().iter();
@@ -150,9 +150,9 @@ fn next(script: &Script, body: &[u8]) -> Said {
         digits.parse::<usize>().map_or(0, |last| last + 1)
     });
     if !offered || number >= script.calls {
-        return Said::Word(LAST_WORD);
+        return ModelAnswer::Word(LAST_WORD);
     }
-    Said::Call { number, tool: script.tool, args: (script.args)(&format!("{ECHO}{MARK}{number}")) }
+    ModelAnswer::Call { number, tool: script.tool, args: (script.args)(&format!("{ECHO}{MARK}{number}")) }
 }
 
 #[cfg(test)]
@@ -160,12 +160,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_conversation_says_what_comes_next() {
-        let script = Script::shell("bash", 2);
+    fn request_selects_next_answer() {
+        let script = ModelScript::with_shell_tool("bash", 2);
         let check = |body: &str, expect: Result<usize, &str>| {
             let found = match next(&script, body.as_bytes()) {
-                Said::Call { number, .. } => Ok(number),
-                Said::Word(word) => Err(word),
+                ModelAnswer::Call { number, .. } => Ok(number),
+                ModelAnswer::Word(word) => Err(word),
             };
             assert_eq!(found, expect, "{body}");
         };

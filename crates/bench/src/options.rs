@@ -2,55 +2,55 @@
 
 use std::path::PathBuf;
 
-use crate::method::Effort;
-use crate::rows::{PEERS, ROWS, Row};
+use crate::method::EffortLevel;
+use crate::rows::{BenchmarkRow, PEERS, ROWS};
 
 /// The use of the gated lines.
 #[derive(Debug)]
-pub(crate) enum Mode {
-    /// Print them, judge nothing.
+pub(crate) enum GateMode {
+    /// Prints the figures without judging them.
     Report,
-    /// Print one row as JSON, for the gate of another build.
-    Json(&'static Row),
-    /// Judge them beside those of another build of this program.
+    /// Prints one row as JSON, for the gate of another build.
+    Json(&'static BenchmarkRow),
+    /// Compares the figures with those of another build of this program.
     Against(PathBuf),
 }
 
-/// A wish that can be granted.
+/// A parsed command line.
 #[derive(Debug)]
-pub(crate) enum Command {
-    /// Measure these, and report.
-    Measure(Vec<&'static Row>, Effort),
-    /// Measure the gated lines.
-    Gate(Mode, Effort),
-    /// Count instructions and judge them; `write` makes the counts the new baseline.
+pub(crate) enum BenchCommand {
+    /// Measures these rows and reports the results.
+    Measure(Vec<&'static BenchmarkRow>, EffortLevel),
+    /// Measures the gated lines.
+    Gate(GateMode, EffortLevel),
+    /// Counts instructions and judges them; with `write`, the counts become the new baseline.
     Counts { write: bool },
-    /// Say which rows there are.
+    /// Lists the rows.
     List,
 }
 
-/// Reads it. None when there is no such row or option.
-pub(crate) fn parse(args: &[&str]) -> Option<Command> {
+/// Parses the arguments. Returns `None` for an unknown row or option.
+pub(crate) fn parse(args: &[&str]) -> Option<BenchCommand> {
     match *args {
-        ["counts"] => return Some(Command::Counts { write: false }),
-        ["counts", "--write"] => return Some(Command::Counts { write: true }),
-        ["--list"] => return Some(Command::List),
+        ["counts"] => return Some(BenchCommand::Counts { write: false }),
+        ["counts", "--write"] => return Some(BenchCommand::Counts { write: true }),
+        ["--list"] => return Some(BenchCommand::List),
         _ => {}
     }
     let quick = args.contains(&"--quick");
-    let effort = if quick { Effort::Quick } else { Effort::Full };
+    let effort = if quick { EffortLevel::Quick } else { EffortLevel::Full };
     let words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--quick").collect();
     match *words {
-        [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
-        ["gate", "--report"] => Some(Command::Gate(Mode::Report, effort)),
-        ["gate", "--json", row] => named(row).map(|row| Command::Gate(Mode::Json(row), effort)),
-        ["gate", "--against", program] => Some(Command::Gate(Mode::Against(program.into()), effort)),
-        ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
-        _ => Some(Command::Measure(words.into_iter().map(named).collect::<Option<_>>()?, effort)),
+        [] => Some(BenchCommand::Measure(ROWS.iter().collect(), effort)),
+        ["gate", "--report"] => Some(BenchCommand::Gate(GateMode::Report, effort)),
+        ["gate", "--json", row] => find_row(row).map(|row| BenchCommand::Gate(GateMode::Json(row), effort)),
+        ["gate", "--against", program] => Some(BenchCommand::Gate(GateMode::Against(program.into()), effort)),
+        ["peers"] => Some(BenchCommand::Measure(vec![PEERS], effort)),
+        _ => Some(BenchCommand::Measure(words.into_iter().map(find_row).collect::<Option<_>>()?, effort)),
     }
 }
 
-fn named(word: &str) -> Option<&'static Row> {
+fn find_row(word: &str) -> Option<&'static BenchmarkRow> {
     ROWS.iter().find(|row| row.name == word)
 }
 
@@ -62,26 +62,26 @@ mod tests {
     fn check(args: &str, expect: Option<&str>) {
         let args: Vec<&str> = args.split_whitespace().collect();
         let found = parse(&args).map(|command| match command {
-            Command::Measure(rows, effort) => {
+            BenchCommand::Measure(rows, effort) => {
                 let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
                 format!(
                     "{effort:?} {}",
                     if rows.len() == ROWS.len() { "all".into() } else { names.join(" ") }
                 )
             }
-            Command::Gate(Mode::Report, effort) => format!("gate report {effort:?}"),
-            Command::Gate(Mode::Json(row), effort) => format!("gate json {} {effort:?}", row.name),
-            Command::Gate(Mode::Against(program), effort) => {
+            BenchCommand::Gate(GateMode::Report, effort) => format!("gate report {effort:?}"),
+            BenchCommand::Gate(GateMode::Json(row), effort) => format!("gate json {} {effort:?}", row.name),
+            BenchCommand::Gate(GateMode::Against(program), effort) => {
                 format!("gate against {} {effort:?}", program.display())
             }
-            Command::Counts { write } => format!("counts {write}"),
-            Command::List => "list".to_owned(),
+            BenchCommand::Counts { write } => format!("counts {write}"),
+            BenchCommand::List => "list".to_owned(),
         });
         assert_eq!(found.as_deref(), expect, "{args:?}");
     }
 
     #[test]
-    fn wishes() {
+    fn parses_arguments() {
         check("", Some("Full all"));
         check("--quick", Some("Quick all"));
         check("process intercept --quick", Some("Quick process intercept"));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_is_named_like_a_command() {
+    fn row_names_differ_from_commands() {
         assert!(ROWS.iter().all(|row| !["gate", "peers", "counts"].contains(&row.name)));
     }
 }

@@ -1,4 +1,4 @@
-//! The other side of every pipe: what this binary is when a row starts it as a child.
+//! The peers at the other end of every pipe: the roles of this binary as a child of a row.
 
 pub(crate) mod client;
 mod hook;
@@ -17,74 +17,77 @@ use anyhow::{Context, Result, bail};
 use haft_sdk::{Extension, ToolCallDecision};
 
 pub(crate) use hook::RECORD;
-pub(crate) use results::Payload;
-pub(crate) use toolbox::activation as toolbox_activation;
+pub(crate) use results::ResultPayload;
+pub(crate) use toolbox::activation_fields as toolbox_activation;
 
-/// The first argument of a child; the second says which one.
+/// The first argument of a child; the second argument is its role.
 pub(crate) const MARK: &str = "--as";
 
-/// The least extension: blocking, no JSON library, frames taken apart by their text.
+/// The minimal extension: blocking IO, no JSON library, frames parsed as text.
 pub(crate) const LEAST: &str = "least";
-/// A guard made with the SDK, as users write them.
+/// A guard made with the SDK, as users write one.
 pub(crate) const GUARD: &str = "guard";
 /// An extension made with the SDK that lets every call pass.
 pub(crate) const PASS: &str = "pass";
 /// An extension with three tools, which end in its number.
 pub(crate) const TOOLBOX: &str = "toolbox";
-/// A client of a model that only passes requests on.
+/// A client of a model that replays requests.
 pub(crate) const CLIENT: &str = "client";
-/// An extension that draws a panel without end, made with the SDK.
+/// An SDK extension that draws a panel continuously.
 pub(crate) const STREAM: &str = "stream";
-/// The same without an SDK.
+/// Like [`STREAM`], without the SDK.
 pub(crate) const FLOOD: &str = "flood";
-/// A program that ends at once.
+/// A program that exits at once.
 pub(crate) const EMPTY: &str = "empty";
-/// A program that says one line and waits for the end of its input.
+/// A program that prints one line and waits for the end of its input.
 pub(crate) const IDLE: &str = "idle";
-/// One that counts the events it is told.
+/// An extension that counts the events it receives.
 pub(crate) const WATCHER: &str = "watcher";
-/// One that subscribes to events and never reads.
+/// An extension that subscribes to events and never reads.
 pub(crate) const STALLED: &str = "stalled";
-/// [`IDLE`] with a host of so many extensions, the number behind a colon.
+/// Like [`IDLE`], with a host of as many extensions as the number after the colon.
 pub(crate) const HOST_OF: &str = "host-of";
-/// Starts an extension when told, holding so many megabytes.
+/// Starts an extension on request, while holding this number of megabytes.
 pub(crate) const SPAWNER: &str = "spawner";
-/// A host that asks [`GUARD`] so many times.
+/// A host that asks [`GUARD`] this many times.
 pub(crate) const ASKS: &str = "asks";
-/// A bare pipe that asks [`LEAST`] so many times.
+/// A bare pipe that asks [`LEAST`] this many times.
 pub(crate) const RAW_ASKS: &str = "raw-asks";
-/// A host that carries on a picture of a mebibyte so many times.
+/// A host that forwards a picture of one mebibyte this many times.
 pub(crate) const CARRIES: &str = "carries";
-/// The least extension as a gate that takes so many milliseconds for each answer.
+/// The minimal extension as a gate that takes this many milliseconds for each answer.
 pub(crate) const SLOW_GATE: &str = "slow-gate";
 
-/// The least process hook.
+/// The minimal process hook.
 pub(crate) const HOOK: &str = "hook";
-/// The same, which sends back all that it is asked about.
+/// Like [`HOOK`], but sends back everything that it is asked about.
 pub(crate) const HOOK_ECHO: &str = "hook-echo";
-/// The same, which writes down what it is told.
+/// Like [`HOOK`], but records everything that it receives.
 pub(crate) const HOOK_RECORD: &str = "hook-record";
 
-/// An extension as somebody writes it in ten minutes: the arguments of `python3`, without the user's site packages.
+/// A simple extension in Python: the arguments of `python3`, without the user's site packages.
 pub(crate) const PYTHON: &[&str] = &["-I", "-c", include_str!("peers/plain.py")];
-/// The same: the arguments of `node`.
+/// A simple extension in JavaScript: the arguments of `node`.
 pub(crate) const NODE: &[&str] = &["-e", include_str!("peers/plain.js")];
 
-/// A process hook as somebody writes it: the arguments of `python3`.
+/// A simple process hook in Python: the arguments of `python3`.
 pub(crate) const PYTHON_HOOK: &[&str] = &["-I", "-c", include_str!("peers/hook.py")];
 
-/// A role with its number.
-pub(crate) fn with(role: &str, number: u32) -> String {
+/// Appends a number to a role.
+pub(crate) fn role_with_number(role: &str, number: u32) -> String {
     format!("{role}:{number}")
 }
 
 pub(crate) fn run(role: &str) -> ExitCode {
     let (role, number) = role.split_once(':').unwrap_or((role, "0"));
     let outcome = match role {
-        GUARD => return guard().run(),
-        PASS => return pass().run(),
-        STREAM => return stream::sdk(),
-        _ => number.parse().context("read a role's number").and_then(|number| play(role, number)),
+        GUARD => return guard_extension().run(),
+        PASS => return pass_extension().run(),
+        STREAM => return stream::run_sdk(),
+        _ => number
+            .parse()
+            .context("parse the number of the role")
+            .and_then(|number| run_numbered_role(role, number)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,39 +98,39 @@ pub(crate) fn run(role: &str) -> ExitCode {
     }
 }
 
-fn play(role: &str, number: u32) -> Result<()> {
+fn run_numbered_role(role: &str, number: u32) -> Result<()> {
     let count = usize::try_from(number)?;
     match role {
-        LEAST => Ok(least::ordered()?),
-        HOOK => Ok(hook::pass()?),
-        HOOK_ECHO => Ok(hook::echo()?),
-        HOOK_RECORD => Ok(hook::record()?),
-        SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        LEAST => Ok(least::run_ordered()?),
+        HOOK => Ok(hook::allow_all()?),
+        HOOK_ECHO => Ok(hook::echo_calls()?),
+        HOOK_RECORD => Ok(hook::record_calls()?),
+        SLOW_GATE => Ok(least::run_gate(Duration::from_millis(number.into()))?),
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
-        FLOOD => Ok(stream::bare()?),
-        STALLED => Ok(watcher::stall()?),
+        FLOOD => Ok(stream::run_bare()?),
+        STALLED => Ok(watcher::run_stalled()?),
         WATCHER => Ok(watcher::count()?),
         EMPTY => Ok(()),
-        IDLE => Ok(idle()?),
+        IDLE => Ok(run_idle()?),
         HOST_OF => standing::host_of(count),
-        SPAWNER => standing::spawner(count),
-        ASKS => standing::asks(count),
-        RAW_ASKS => standing::raw_asks(count),
-        CARRIES => standing::carries(count),
-        _ => match Payload::of(role) {
+        SPAWNER => standing::run_spawner(count),
+        ASKS => standing::query_guard(count),
+        RAW_ASKS => standing::query_least(count),
+        CARRIES => standing::forward_images(count),
+        _ => match ResultPayload::from_role(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
-            None => bail!("no such child"),
+            None => bail!("unknown role"),
         },
     }
 }
 
-fn pass() -> Extension {
+fn pass_extension() -> Extension {
     Extension::new("pass", "1.0.0").intercept_tool_call(|_call, _host| async { ToolCallDecision::allow() })
 }
 
-/// [`GUARD`].
-pub(crate) fn guard() -> Extension {
+/// Creates the extension of [`GUARD`].
+pub(crate) fn guard_extension() -> Extension {
     Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
         match call.tool_name.as_str() {
             "bash" => ToolCallDecision::block("no shell"),
@@ -136,7 +139,7 @@ pub(crate) fn guard() -> Extension {
     })
 }
 
-fn idle() -> io::Result<()> {
+fn run_idle() -> io::Result<()> {
     io::stdout().write_all(b"ready\n")?;
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }

@@ -1,14 +1,14 @@
-//! Facts that only the operating system knows: one CPU for everybody, CPU time, memory of a process.
+//! Facts of the operating system: pinning to one CPU, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes, wakes,
+    Processors, allow_many_files, children_usage, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes, wake_up_count,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes, wakes,
+    Processors, allow_many_files, children_usage, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes, wake_up_count,
 };
 
 #[cfg(target_os = "linux")]
@@ -23,7 +23,7 @@ mod linux {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
-    use crate::children::Program;
+    use crate::children::ChildProgram;
 
     /// The processors that this program may use.
     pub(crate) struct Processors {
@@ -34,11 +34,12 @@ mod linux {
     impl Processors {
         pub(crate) fn new() -> Result<Self> {
             let all = sched_getaffinity(None).context("read the CPU affinity")?;
-            let last = (0..CpuSet::MAX_CPU).rfind(|&cpu| all.is_set(cpu)).context("no CPU to run on")?;
+            let last = (0..CpuSet::MAX_CPU).rfind(|&cpu| all.is_set(cpu)).context("no CPU is available")?;
             Ok(Self { all, last })
         }
 
-        /// Keeps this thread, and all that it starts from here on, on the last processor. Returns how many that are.
+        /// Pins this thread, and all children started later, to the last processor. Returns the number of processors in
+        /// use.
         pub(crate) fn pin(&self) -> Result<usize> {
             let mut one = CpuSet::new();
             one.set(self.last);
@@ -46,64 +47,64 @@ mod linux {
             Ok(1)
         }
 
-        /// Lets it run on all of them again. Returns how many there are.
+        /// Undoes [`Self::pin`]. Returns the number of processors in use.
         pub(crate) fn unpin(&self) -> Result<usize> {
             sched_setaffinity(None, &self.all).context("undo the pin to one CPU")?;
             Ok(self.all.count().try_into()?)
         }
 
-        /// Puts this thread, and all that it starts from here on, before all programs of the usual kind. Whether the
-        /// system allowed it: it takes a privilege and `chrt`.
+        /// Gives this thread, and all children started later, real-time priority. Returns true if the system allowed
+        /// it, which needs a privilege and `chrt`.
         pub(crate) fn go_first(&self) -> bool {
             reschedule(&["-f", "-p", "1"]).is_ok()
         }
 
-        /// Undoes that.
+        /// Undoes [`Self::go_first`].
         pub(crate) fn go_with_others(&self) -> Result<()> {
             reschedule(&["-o", "-p", "0"])
         }
     }
 
-    /// By the program, because the system call needs unsafe code.
+    /// Runs the program `chrt`, because the system call needs unsafe code.
     fn reschedule(how: &[&str]) -> Result<()> {
         let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-        Program {
+        ChildProgram {
             path: find_program("chrt")?,
             args: how.iter().copied().chain([&*thread]).map(str::to_owned).collect(),
         }
         .run()
     }
 
-    /// Seconds of CPU that this process has used; children do not count.
+    /// Returns the seconds of CPU that this process has used, without its children.
     #[expect(clippy::cast_precision_loss, reason = "a benchmark takes less than 2^53 seconds")]
     pub(crate) fn cpu_time() -> f64 {
         let time = clock_gettime(ClockId::ProcessCPUTime);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     }
 
-    /// Gives what is to be started a process group of its own.
+    /// Makes the command start in a process group of its own.
     pub(crate) fn own_group(command: &mut Command) {
         command.process_group(0);
     }
 
-    /// Kills a process group, if there still is one.
+    /// Kills a process group if it still exists.
     pub(crate) fn kill_group(leader: u32) {
         if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
 
-    /// Seconds on a clock that all processes share.
+    /// Returns seconds on a clock that all processes share.
     #[expect(clippy::cast_precision_loss, reason = "a machine runs for less than 2^53 seconds")]
     pub(crate) fn now() -> f64 {
         let time = clock_gettime(ClockId::Monotonic);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     }
 
-    /// Of all children that have been waited for, with theirs: seconds of CPU, and the most memory that one held, in
-    /// bytes.
+    /// Returns the CPU seconds and the largest memory in bytes of all children that have been waited for, including
+    /// their children.
     #[expect(clippy::cast_precision_loss, reason = "both are less than 2^53")]
-    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+    pub(crate) fn children_usage() -> std::io::Result<(f64, f64)> {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
         let cpu = [usage.user_time(), usage.system_time()]
             .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
@@ -112,24 +113,24 @@ mod linux {
         Ok((cpu, usage.max_rss() as f64 * 1024.0))
     }
 
-    /// Returns the number of times that threads of this process have waited and were woken.
+    /// Returns the number of times that threads of this process waited and were woken.
     #[expect(clippy::cast_precision_loss, reason = "a benchmark wakes less than 2^53 times")]
-    pub(crate) fn wakes() -> Result<f64> {
+    pub(crate) fn wake_up_count() -> Result<f64> {
         let usage = getrusage(UsageWho::RUSAGE_SELF).context("count the wakes of this process")?;
         Ok(usage.voluntary_context_switches() as f64)
     }
 
-    /// Memory of a process that is resident, in bytes.
+    /// Returns the resident memory of a process in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
-        memory(process, "status", "VmRSS:")
+        read_memory_field(process, "status", "VmRSS:")
     }
 
-    /// Memory that a process alone has and has written to, in bytes.
+    /// Returns the memory that a process does not share and has written to, in bytes.
     pub(crate) fn private_bytes(process: u32) -> Result<f64> {
-        memory(process, "smaps_rollup", "Private_Dirty:")
+        read_memory_field(process, "smaps_rollup", "Private_Dirty:")
     }
 
-    fn memory(process: u32, file: &str, field: &str) -> Result<f64> {
+    fn read_memory_field(process: u32, file: &str, field: &str) -> Result<f64> {
         let file = format!("/proc/{process}/{file}");
         let text = std::fs::read_to_string(&file).with_context(|| format!("read {file}"))?;
         let kilobytes = text.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
@@ -137,7 +138,7 @@ mod linux {
         Ok(kilobytes * 1024.0)
     }
 
-    /// Three for each extension: as many as the system lets this process have.
+    /// Raises the limit on open files to the maximum; each extension needs three.
     pub(crate) fn allow_many_files() -> Result<()> {
         let most = getrlimit(Resource::Nofile).maximum;
         setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).context("allow more open files")
@@ -152,7 +153,7 @@ mod other {
 
     impl Processors {
         pub(crate) fn new() -> Result<Self> {
-            bail!("benchmarks need Linux: without one CPU for everybody their ratios say nothing")
+            bail!("benchmarks need Linux, which can pin all processes to one CPU")
         }
 
         pub(crate) fn pin(&self) -> Result<usize> {
@@ -184,11 +185,11 @@ mod other {
         0.0
     }
 
-    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
-        Err(std::io::Error::other("what children used is read on Linux only"))
+    pub(crate) fn children_usage() -> std::io::Result<(f64, f64)> {
+        Err(std::io::Error::other("the resource usage of children is available on Linux only"))
     }
 
-    pub(crate) fn wakes() -> Result<f64> {
+    pub(crate) fn wake_up_count() -> Result<f64> {
         bail!("wakes are counted on Linux only")
     }
 

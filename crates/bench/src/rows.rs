@@ -1,4 +1,4 @@
-//! The rows: what is measured. One file each, and one line here.
+//! The benchmark rows: one file for each row, and one line in this list.
 
 mod chain;
 mod counters;
@@ -20,123 +20,130 @@ mod stream;
 
 use anyhow::{Context, Result};
 
-use crate::facts::{Load, Machine, Setting};
-use crate::method::Effort;
+use crate::facts::{MachineDescription, RunConditions, SystemLoad};
+use crate::method::EffortLevel;
 use crate::platform::Processors;
 use crate::report::Report;
 use crate::{page, report};
 
-/// Fills a report.
-type Measure = fn(&mut Report) -> Result<()>;
+/// Measures a row and fills its report.
+type MeasureFn = fn(&mut Report) -> Result<()>;
 
-/// Something to measure.
+/// A benchmark row.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct BenchmarkRow {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    place: Place,
-    measure: Measure,
-    /// Only what a check can rely on. None where nothing is.
-    gate: Option<Measure>,
+    place: CpuPlacement,
+    measure: MeasureFn,
+    /// Measures only the lines that are steady enough for a check. `None` if the row has no such lines.
+    gate: Option<MeasureFn>,
 }
 
-/// Where a row runs, with all its children.
+/// The processors on which a row and all its children run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// On one processor, which shows the cost of code and system calls and is steady.
+enum CpuPlacement {
+    /// One processor. This is steady and shows the cost of code and system calls.
     OneCpu,
-    /// On all there are, for what is about work beside other work; steady on an idle machine only.
+    /// All processors, for rows about parallel work. This is steady on an idle machine only.
     AllCpus,
-    /// The same, before everything else that runs, if the system allows it.
+    /// All processors, with real-time priority if the system allows it.
     AllCpusFirst,
 }
 
-/// Every row, in the order they are run.
+/// Every row, in the order of execution.
 #[rustfmt::skip]
-pub(crate) const ROWS: &[Row] = &[
-    row("intercept", Place::OneCpu, "asking an extension, against a bare pipe", intercept::measure).gate(intercept::gate),
-    row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
-    row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
-    row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
-    row("hooks", Place::OneCpu, "asking and telling process hooks, against bare pipes", hooks::measure),
-    row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
-    row("fanout", Place::OneCpu, "2,000 events to 100 extensions, against plain writes", fanout::measure).gate(fanout::gate),
-    row("beside", Place::AllCpusFirst, "asking an extension while 100 others are told events", fanout::beside::measure),
-    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure).gate(results::allocated),
-    row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
-    row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),
-    row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
-    row("sandbox", Place::OneCpu, "starting a program in a sandbox, against starting it without", sandbox::measure),
-    row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
-    row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
-    row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
-    row("sessions", Place::OneCpu, "finding the entries of a session, and going on with a long one", sessions::measure).gate(sessions::measure),
-    row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
-    row("screen", Place::AllCpus, "the interactive mode: from a key to the screen beside 100,000 messages", screen::measure),
+pub(crate) const ROWS: &[BenchmarkRow] = &[
+    row("intercept", CpuPlacement::OneCpu, "asking an extension, compared with a bare pipe", intercept::measure).with_gate(intercept::measure_gated),
+    row("intercept-all", CpuPlacement::AllCpusFirst, "asking an extension on all CPUs", intercept::measure_free),
+    row("chain", CpuPlacement::OneCpu, "several extensions and one call, compared with bare pipes", chain::measure).with_gate(chain::measure_gated),
+    row("chain-all", CpuPlacement::AllCpusFirst, "several extensions and one call on all CPUs", chain::measure_free),
+    row("hooks", CpuPlacement::OneCpu, "calls and events for process hooks, compared with bare pipes", hooks::measure),
+    row("counters", CpuPlacement::OneCpu, "system calls of asking an extension, compared with a bare pipe", counters::measure),
+    row("fanout", CpuPlacement::OneCpu, "2,000 events to 100 extensions, compared with plain writes", fanout::measure).with_gate(fanout::measure_gated),
+    row("beside", CpuPlacement::AllCpusFirst, "asking an extension while 100 others receive events", fanout::beside::measure),
+    row("results", CpuPlacement::OneCpu, "long results of a tool, compared with reading the bytes", results::measure).with_gate(results::measure_allocations),
+    row("start", CpuPlacement::OneCpu, "starting 1 to 1,000 extensions, compared with bare processes", start::measure),
+    row("lazy", CpuPlacement::OneCpu, "starting lazy extensions, compared with reading their manifests", lazy::measure),
+    row("spawn", CpuPlacement::OneCpu, "starting an extension from a large program and a small one", spawn::measure).with_gate(spawn::measure),
+    row("sandbox", CpuPlacement::OneCpu, "starting a program with and without a sandbox", sandbox::measure),
+    row("process", CpuPlacement::OneCpu, "haft's start and memory, compared with an empty program", process::measure),
+    row("memory", CpuPlacement::OneCpu, "memory of the host for each live extension", memory::measure),
+    row("stream", CpuPlacement::OneCpu, "a panel drawn 20,000 times a second: wake-ups of the host", stream::measure).with_gate(stream::measure_gated),
+    row("sessions", CpuPlacement::OneCpu, "reading the entries of a session, and resuming a long session", sessions::measure).with_gate(sessions::measure),
+    row("oneshot", CpuPlacement::OneCpu, "haft -p with an instant model, compared with a minimal client", oneshot::measure),
+    row("screen", CpuPlacement::AllCpus, "the interactive mode: key-to-screen time with 100,000 messages", screen::measure),
 ];
 
-/// haft beside other agents. Not one of the rows, because what it finds depends on what is installed.
-pub(crate) const PEERS: &Row =
-    &row("peers", Place::AllCpus, "haft beside the agents on the PATH", peers::measure);
+/// The comparison of haft with other agents. It is separate from the rows, because it depends on the installed agents.
+pub(crate) const PEERS: &BenchmarkRow =
+    &row("peers", CpuPlacement::AllCpus, "haft compared with the agents on the PATH", peers::measure);
 
-const fn row(name: &'static str, place: Place, about: &'static str, measure: Measure) -> Row {
-    Row { name, about, place, measure, gate: None }
+const fn row(
+    name: &'static str,
+    place: CpuPlacement,
+    about: &'static str,
+    measure: MeasureFn,
+) -> BenchmarkRow {
+    BenchmarkRow { name, about, place, measure, gate: None }
 }
 
-/// The rows' names and what they are about, a line each.
+/// Returns the rows' names and descriptions, one line each.
 pub(crate) fn list() -> String {
     ROWS.iter().map(|row| format!("  {:<14} {}\n", row.name, row.about)).collect()
 }
 
-/// Runs rows one after the other; each is printed and saved as soon as it is done, and the page is made anew.
-pub(crate) fn run(rows: &[&Row], effort: Effort) -> Result<()> {
-    let (processors, machine) = (Processors::new()?, Machine::read());
-    let folder = report::folder()?;
+/// Runs the rows one after the other. Each report is printed and saved when it is ready, and the page is rewritten.
+pub(crate) fn run(rows: &[&BenchmarkRow], effort: EffortLevel) -> Result<()> {
+    let (processors, machine) = (Processors::new()?, MachineDescription::read());
+    let folder = report::reports_dir()?;
     let order: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
     println!("{machine}\n");
     for row in rows {
         let report = row.report(row.measure, &processors, &machine, effort)?;
         println!("{report}");
         report.save(&folder)?;
-        page::renew(&folder, &order)?;
+        page::write_page(&folder, &order)?;
     }
     println!("{}", folder.join(page::FILE).display());
     Ok(())
 }
 
-impl Row {
-    const fn gate(mut self, gate: Measure) -> Self {
+impl BenchmarkRow {
+    const fn with_gate(mut self, gate: MeasureFn) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// True if some lines are steady on a busy machine.
+    /// True if the row has gated lines.
     pub(crate) fn is_gated(&self) -> bool {
         self.gate.is_some()
     }
 
-    /// Returns the gated lines of a row; None where there are none.
-    pub(crate) fn gates(
+    /// Measures the gated lines of a row; returns `None` if it has none.
+    pub(crate) fn measure_gated(
         &self,
         processors: &Processors,
-        machine: &Machine,
-        effort: Effort,
+        machine: &MachineDescription,
+        effort: EffortLevel,
     ) -> Option<Result<Report>> {
         Some(self.report(self.gate?, processors, machine, effort))
     }
 
     fn report(
         &self,
-        measure: Measure,
+        measure: MeasureFn,
         processors: &Processors,
-        machine: &Machine,
-        effort: Effort,
+        machine: &MachineDescription,
+        effort: EffortLevel,
     ) -> Result<Report> {
-        let before = Load::now();
+        let before = SystemLoad::load_average();
         let setting = match self.place {
-            Place::OneCpu => Setting { cpus: processors.pin()?, real_time: false },
-            Place::AllCpus => Setting { cpus: processors.unpin()?, real_time: false },
-            Place::AllCpusFirst => Setting { cpus: processors.unpin()?, real_time: processors.go_first() },
+            CpuPlacement::OneCpu => RunConditions { cpus: processors.pin()?, real_time: false },
+            CpuPlacement::AllCpus => RunConditions { cpus: processors.unpin()?, real_time: false },
+            CpuPlacement::AllCpusFirst => {
+                RunConditions { cpus: processors.unpin()?, real_time: processors.go_first() }
+            }
         };
         let mut report = Report::new(self.name, self.about, effort, machine.clone(), setting);
         let outcome = measure(&mut report).with_context(|| format!("row {}", self.name));
@@ -144,7 +151,7 @@ impl Row {
             processors.go_with_others()?;
         }
         outcome?;
-        report.load = Load { before, after: Load::now() };
+        report.load = SystemLoad { before, after: SystemLoad::load_average() };
         Ok(report)
     }
 }

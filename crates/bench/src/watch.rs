@@ -1,7 +1,7 @@
-//! A run of a program from its start to its end, with all that it starts: wall time, CPU time, memory.
+//! The resource usage of a program with all its child processes: wall time, CPU time, memory.
 //!
-//! Each run has a parent of its own, this binary in another role, because the system adds up what children used and
-//! remembers the largest one until their parent ends.
+//! Each run has a separate parent, this binary in another role. The system sums the CPU time of all children of a
+//! parent and records their largest memory until the parent ends.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -18,62 +18,62 @@ use crate::{peers, platform};
 /// The name of the role.
 pub(crate) const ROLE: &str = "watch";
 
-/// A run that takes longer is killed, and has failed.
+/// The longest run; a longer one is killed and has failed.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A program to run and watch.
+/// A program to run and measure.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedProgram {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
-    /// All of its environment.
+    /// The complete environment.
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cwd: PathBuf,
 }
 
 /// The resources that a run used.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Used {
-    /// When it was started, by [`platform::now`].
+pub(crate) struct ResourceUsage {
+    /// The time of the start, by [`platform::now`].
     pub(crate) at: f64,
-    /// Seconds until it had ended.
+    /// Seconds until the end.
     pub(crate) wall: f64,
-    /// Seconds of CPU, children that were waited for included.
+    /// CPU seconds, including children that were waited for.
     pub(crate) cpu: f64,
-    /// The most memory that one process of them held at once, in bytes.
+    /// The largest memory of one of the processes, in bytes.
     pub(crate) peak: f64,
-    /// True if it ended with success.
+    /// True if the program exited successfully.
     pub(crate) success: bool,
 }
 
 /// A run that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) used: Used,
-    /// The text on both outputs.
+pub(crate) struct FinishedRun {
+    pub(crate) used: ResourceUsage,
+    /// The text on standard output and standard error.
     pub(crate) said: String,
 }
 
-impl Watched {
-    /// Runs it with no input. A failure of the program itself is no error.
-    pub(crate) fn run(&self) -> Result<Ended> {
-        let own = std::env::current_exe().context("find this binary")?;
+impl WatchedProgram {
+    /// Runs the program without input. A failure of the program is not an error.
+    pub(crate) fn run(&self) -> Result<FinishedRun> {
+        let own = std::env::current_exe().context("find the path of this binary")?;
         #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
         let mut command = Command::new(own);
-        // No pipe: something that the program leaves behind would keep it open.
-        let said = tempfile::NamedTempFile::new().context("make a file")?;
+        // The output goes to a file, because a process that the program leaves behind would keep a pipe open.
+        let said = tempfile::NamedTempFile::new().context("create a file")?;
         command.args([peers::MARK, ROLE]).arg(said.path()).arg(&self.program).args(&self.args);
         command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
-        let output = command.stdin(Stdio::null()).output().context("start the watching parent")?;
+        let output = command.stdin(Stdio::null()).output().context("start the measuring parent")?;
         let used = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("run {}: {}", self.name(), String::from_utf8_lossy(&output.stderr)))?;
-        let said = std::fs::read(said.path()).context("read what a program said")?;
-        Ok(Ended { used, said: String::from_utf8_lossy(&said).into_owned() })
+        let said = std::fs::read(said.path()).context("read the output of a program")?;
+        Ok(FinishedRun { used, said: String::from_utf8_lossy(&said).into_owned() })
     }
 
-    /// Runs it, and fails when it does.
-    pub(crate) fn succeed(&self) -> Result<Used> {
-        let Ended { used, said } = self.run()?;
+    /// Runs the program and returns an error if it fails.
+    pub(crate) fn run_successfully(&self) -> Result<ResourceUsage> {
+        let FinishedRun { used, said } = self.run()?;
         if !used.success {
             bail!("{} failed: {}", self.name(), last_lines(&said));
         }
@@ -85,14 +85,14 @@ impl Watched {
     }
 }
 
-/// The end of what a program said.
+/// Returns the last lines of a program's output.
 pub(crate) fn last_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ")
 }
 
-/// The role: runs the program with its outputs in a file, and says what it used.
-pub(crate) fn watch(said: &str, program: &str, args: &[&str]) -> io::Result<()> {
+/// The role: runs the program with its outputs in a file, and prints its resource usage.
+pub(crate) fn watch_program(said: &str, program: &str, args: &[&str]) -> io::Result<()> {
     let said = File::options().append(true).open(said)?;
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     let mut command = Command::new(program);
@@ -107,9 +107,9 @@ pub(crate) fn watch(said: &str, program: &str, args: &[&str]) -> io::Result<()> 
     });
     let status = child.wait()?;
     let wall = platform::now() - at;
-    // What it left behind would work beside the next run.
+    // Remaining processes would disturb the next run, so they are killed.
     platform::kill_group(group);
-    let (cpu, peak) = platform::children()?;
-    let used = Used { at, wall, cpu, peak, success: status.success() };
+    let (cpu, peak) = platform::children_usage()?;
+    let used = ResourceUsage { at, wall, cpu, peak, success: status.success() };
     io::stdout().write_all(serde_json::to_string(&used)?.as_bytes())
 }

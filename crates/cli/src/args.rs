@@ -2,7 +2,11 @@
 
 mod ext;
 mod help;
+#[cfg(test)]
+mod help_texts;
 mod misplaced;
+#[cfg(test)]
+mod page;
 mod rpc;
 mod session;
 mod trust;
@@ -13,40 +17,40 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{ConfigFile, Layer, Place, SecretString};
-use haft_core::model::Thinking;
+use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString};
+use haft_core::model::ThinkingLevel;
 use haft_core::sanitize::sanitize;
 use haft_providers::PRESETS;
 
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
-pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
+pub(crate) use ext::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource, ListArgs};
+pub(crate) use rpc::{ModeArgs, RpcArgs, ServerMode};
 pub(crate) use session::{
-    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommands, WhichSession,
+    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommandArgs, SessionSelector,
 };
-pub(crate) use trust::{TrustArgs, TrustProject};
+pub(crate) use trust::{TrustArgs, TrustProjectArgs};
 
-/// A coding agent whose every point of customisation is an extension, in any language.
+/// A coding agent in which every customization is an extension, in any language.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
 /// The commands of haft.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Install, list, update and remove extensions
     Ext(ExtArgs),
     /// Run as a JSON-lines server for editors and scripts
     Rpc(Box<RpcArgs>),
     /// List, show, fork, name, compact, export and delete sessions
-    Session(SessionCommands),
+    Session(SessionCommandArgs),
     /// Show the settings and the source of each
     Config(ConfigArgs),
     /// List skills
@@ -63,15 +67,15 @@ pub(crate) enum Command {
     Demo,
     /// Print a completion script for a shell
     Completions {
-        /// The shell
+        /// Select the shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page
     Man,
-    /// Serve one of the demo's extensions on standard input and output
+    /// Serve an extension of the demo on standard input and output
     #[command(name = "__extension", hide = true)]
     Extension {
-        /// Its name
+        /// Name the extension
         name: String,
     },
 }
@@ -79,10 +83,10 @@ pub(crate) enum Command {
 /// `haft login …`.
 #[derive(Debug, Args)]
 pub(crate) struct LoginArgs {
-    /// Name the provider: anthropic, openai, …; haft asks without
+    /// Name the provider, such as anthropic or openai
     ///
-    /// Providers of models.json are accepted, too.
-    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
+    /// Without a name, haft asks for one. Providers of models.json are accepted too.
+    #[arg(value_name = "PROVIDER", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// Save the key without verifying it
     #[arg(long)]
@@ -93,7 +97,7 @@ pub(crate) struct LoginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
     /// Name the provider; optional if only one key is saved
-    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
+    #[arg(value_name = "PROVIDER", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
 }
 
@@ -102,8 +106,8 @@ pub(crate) struct LogoutArgs {
 pub(crate) struct RunArgs {
     /// Start with this prompt; words are joined by spaces
     ///
-    /// Piped standard input is appended. On a terminal, haft opens the interactive mode. With -p, --json or -v, and
-    /// where there is no terminal, haft answers the prompt and exits.
+    /// Piped standard input is appended. On a terminal, haft opens the interactive mode. With -p, --json or -v, or
+    /// without a terminal, haft answers the prompt and exits.
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
     pub(crate) prompt: Vec<String>,
     /// Print the final answer only and exit
@@ -117,8 +121,8 @@ pub(crate) struct RunArgs {
     pub(crate) verbose: bool,
     /// Print plain lines, for screen readers
     ///
-    /// The interactive mode then draws nothing. This is the default on a terminal that can do nothing else (TERM is
-    /// dumb or not set), and with tui.screen = "linear" in config.toml.
+    /// The interactive mode then prints lines and never redraws the screen. This is the default on a terminal without
+    /// cursor control (TERM is dumb or not set) and with tui.screen = "linear" in config.toml.
     #[arg(long, conflicts_with_all = ["print", "json", "verbose"])]
     pub(crate) linear: bool,
     /// Keep the conversation in the terminal's own scrollback
@@ -128,8 +132,8 @@ pub(crate) struct RunArgs {
     pub(crate) inline: bool,
     /// List models whose name contains PATTERN and exit
     ///
-    /// The list has the models of servers on this machine, of models.json, and all known ones; with --provider, those
-    /// of one provider. With --json, each is a line of JSON.
+    /// The list contains the models of servers on this machine, those of models.json, and all known ones. With
+    /// --provider, it contains the models of that provider. With --json, each model is a line of JSON.
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
     pub(crate) list_models: Option<Option<String>>,
     #[command(flatten)]
@@ -144,37 +148,37 @@ pub(crate) struct RunArgs {
     pub(crate) ext: ExtensionArgs,
 }
 
-/// Which model is asked, and how.
+/// The model and its settings.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// Select the provider: anthropic, openai, …
     ///
-    /// By default, haft takes the one that it finds a key for, then a local server.
-    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
+    /// By default, haft selects the provider for which it finds a key, then a local server.
+    #[arg(long, value_name = "NAME", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
     /// Use this API key; a variable or `haft login` is safer
     ///
-    /// Other users of this machine can see it in the list of processes.
+    /// Other users of this machine can see it in the process list.
     #[arg(long, value_name = "KEY", value_hint = ValueHint::Other)]
     pub(crate) api_key: Option<SecretString>,
     /// Use the provider at this address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) base_url: Option<String>,
-    /// Set the thinking level; an unknown one becomes the nearest
+    /// Set the thinking level, or the nearest supported one
     #[arg(
         long,
         alias = "reasoning",
         value_name = "LEVEL",
-        value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
+        value_parser = PossibleValuesParser::new(ThinkingLevel::NAMES).try_map(|name| name.parse::<ThinkingLevel>()),
     )]
-    pub(crate) thinking: Option<Thinking>,
-    /// Ask these models when the first fails; comma-separated
+    pub(crate) thinking: Option<ThinkingLevel>,
+    /// Fall back to these models in order; comma-separated
     ///
-    /// They are asked while the first one is at its limit, down, or rejects its key.
+    /// haft asks them while the first model is at its rate limit or down, or rejects the key.
     #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
     pub(crate) fallback: Option<Vec<String>>,
 }
@@ -197,7 +201,7 @@ pub(crate) struct AgentArgs {
     pub(crate) cwd: Option<PathBuf>,
     /// Offer the model only these tools; comma-separated
     ///
-    /// Tools of extensions are included in the choice.
+    /// The names can include tools of extensions.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_hint = ValueHint::Other)]
     pub(crate) tools: Option<Vec<String>>,
     /// Offer the model no tools
@@ -208,27 +212,27 @@ pub(crate) struct AgentArgs {
     pub(crate) max_steps: Option<NonZeroU32>,
 }
 
-/// Which extensions run.
+/// The extensions of a run.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Extensions")]
 pub(crate) struct ExtensionArgs {
-    /// Run the extension in this directory, too; repeatable
+    /// Also run the extension in this directory; repeatable
     ///
-    /// It comes before all others.
+    /// It precedes all other extensions.
     #[arg(short = 'e', long = "ext", value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) ext: Vec<PathBuf>,
-    /// Run the hooks of this PicoClaw config.json, too; repeatable
+    /// Also run the hooks of this PicoClaw config.json; repeatable
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) hooks_config: Vec<PathBuf>,
     /// Run only extensions of --ext and hooks of --hooks-config
     #[arg(long)]
     pub(crate) no_ext: bool,
     #[command(flatten)]
-    pub(crate) trust: TrustProject,
+    pub(crate) trust: TrustProjectArgs,
 }
 
 impl ModelArgs {
-    pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
+    pub(crate) fn layer(&self, agent: &AgentArgs) -> ConfigLayer {
         let values = ConfigFile {
             provider: self.provider.clone(),
             model: self.model.clone(),
@@ -239,46 +243,47 @@ impl ModelArgs {
             context_files: agent.no_context_files.then_some(false),
             ..ConfigFile::default()
         };
-        Layer::new(Place::Flags, values)
+        ConfigLayer::new(LayerSource::Flags, values)
     }
 }
 
 pub(crate) fn command() -> clap::Command {
-    Cli::command().after_help(help::SHORT).after_long_help(help::long())
+    Cli::command().after_help(help::SHORT).after_long_help(help::render_long_help())
 }
 
 /// The tables below `haft --help`.
 pub(crate) fn long_help() -> String {
-    help::long()
+    help::render_long_help()
 }
 
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     parse_from(std::env::args_os().collect())
 }
 
-/// Reads these words, the program's name first.
+/// Parses these arguments; the first is the program's name.
 fn parse_from(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut definition = command();
     let matches = definition.try_get_matches_from_mut(&args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     if cli.command.is_none() {
-        misplaced::check(&mut definition, &cli.run, &args)?;
+        misplaced::reject_misplaced_command(&mut definition, &cli.run, &args)?;
     }
     Ok(cli)
 }
 
-/// Shows what [`parse`] returned instead of arguments.
-pub(crate) fn show(help: &clap::Error) -> Exit {
-    match quoted_safely(help) {
-        // Nobody to read it is no reason to end otherwise.
+/// Prints the help text or error that [`parse`] returned.
+pub(crate) fn print_clap_error(help: &clap::Error) -> Exit {
+    match sanitized_error_text(help) {
+        // A closed output does not change the exit code.
         None => _ = help.print(),
         Some(text) => console::note(text.trim_end()),
     }
     if help.use_stderr() { Exit::Usage } else { Exit::Ok }
 }
 
-/// The text of an error that quotes what a terminal would obey; none for all others, which have colours of their own.
-pub(crate) fn quoted_safely(help: &clap::Error) -> Option<String> {
+/// Returns the sanitized text of an error if the error quotes control sequences; `None` for all other errors, which
+/// keep their colors.
+pub(crate) fn sanitized_error_text(help: &clap::Error) -> Option<String> {
     let plain = help.render().to_string();
     let safe = sanitize(&plain);
     (help.use_stderr() && safe != plain).then_some(safe)
@@ -314,7 +319,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) trust: TrustProject,
+    pub(crate) trust: TrustProjectArgs,
 }
 
 /// `haft doctor …`.
@@ -345,15 +350,15 @@ pub(crate) enum SkillCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         cwd: Option<PathBuf>,
         #[command(flatten)]
-        trust: TrustProject,
+        trust: TrustProjectArgs,
     },
 }
 
-/// A provider: any name, since `--base-url` makes a provider of any; completions offer those that haft knows.
+/// Parses a provider. Any name is valid, because `--base-url` works with any; completions offer the known providers.
 #[derive(Debug, Clone)]
-struct Provider;
+struct ProviderValueParser;
 
-impl TypedValueParser for Provider {
+impl TypedValueParser for ProviderValueParser {
     type Value = String;
 
     fn parse_ref(
@@ -386,13 +391,13 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_may_be_a_commands_name_behind_a_flag() {
+    fn accepts_command_name_as_prompt_after_flag() {
         assert_eq!(parse(&["-p", "demo"]).run.prompt, ["demo"]);
-        assert!(matches!(parse(&["demo"]).command, Some(Command::Demo)));
+        assert!(matches!(parse(&["demo"]).command, Some(CliCommand::Demo)));
     }
 
     #[test]
-    fn flags_are_read() {
+    fn parses_run_flags() {
         let run = parse(&[
             "--json",
             "--provider",
@@ -435,7 +440,7 @@ mod tests {
         let layer = run.model.layer(&run.agent);
         assert_eq!(
             (layer.values.thinking, layer.values.max_steps),
-            (Some(Thinking::High), NonZeroU32::new(3))
+            (Some(ThinkingLevel::High), NonZeroU32::new(3))
         );
         assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
     }

@@ -1,16 +1,18 @@
-//! `haft config`: the settings as they hold, and where they come from.
+//! `haft config`: the settings in effect, and the source of each.
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, ContextFile, Decision, Home, Layer, Place, Row, SettingOrigin};
+use haft_config::{
+    Config, ConfigLayer, ConfigRow, ContextFile, Home, LayerSource, SettingOrigin, TrustDecision,
+};
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
 
 use crate::args::{ConfigArgs, ConfigCommand, ShowArgs};
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
-use crate::resources::Resources;
+use crate::resources::PromptResources;
 use crate::setup;
 
 pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
@@ -19,36 +21,37 @@ pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// Prints what holds; a file with a mistake is told and takes nothing of the others away.
+/// Prints the settings in effect. A file with a mistake is reported and does not hide the other files.
 fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
-    let Decision { project, told, .. } = setup::decided(&home, cwd, &args.trust)?;
-    let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let (config, _, mistakes) = setup::read_what_can_be(&home, &project, Layer::empty(Place::Flags), env);
+    let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
+    let TrustDecision { project, distrust_reason: told, .. } = setup::decide_trust(&home, cwd, &args.trust)?;
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let (config, _, mistakes) =
+        setup::read_leniently(&home, &project, ConfigLayer::empty(LayerSource::Flags), env);
     let mut mistakes: Vec<String> = mistakes.into_iter().map(|(_, mistake)| mistake).collect();
     mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
-    let resources = Resources::find(&home, &project, config.settings.context_files.value);
+    let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
         (true, _) => as_json(&config, &resources)?,
-        (false, true) => as_context(&resources)?,
+        (false, true) => context_lines(&resources)?,
         (false, false) => as_text(&config.rows(), args.origin),
     })?;
-    setup::tell(&config, &resources, &project, told.is_some());
+    setup::print_notes(&config, &resources, &project, told.is_some());
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
         false => Exit::Configuration.fail(mistakes.join("\n")),
     }
 }
 
-/// A line for each file that becomes part of the system prompt, for each skill and each template.
-fn as_context(resources: &Resources) -> anyhow::Result<String> {
-    let system = resources.own_system_prompt()?;
-    let system = system.map(|file| format!("system prompt {}", sized(&file)));
-    let files = resources.context.files.iter().map(sized);
+/// Returns a line for each file of the system prompt, each skill and each template.
+fn context_lines(resources: &PromptResources) -> anyhow::Result<String> {
+    let system = resources.custom_system_prompt()?;
+    let system = system.map(|file| format!("system prompt {}", file_size_line(&file)));
+    let files = resources.context.files.iter().map(file_size_line);
     let skills = resources.skills.skills.iter();
     let skills = skills.map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
-    let templates = resources.templates().templates.into_iter();
+    let templates = resources.find_templates().templates.into_iter();
     let templates =
         templates.map(|template| format!("template /{} in {}", template.name, template.path.display()));
     let lines = system.into_iter().chain(files).chain(skills).chain(templates);
@@ -57,17 +60,18 @@ fn as_context(resources: &Resources) -> anyhow::Result<String> {
     Ok(if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") })
 }
 
-fn sized(file: &ContextFile) -> String {
+fn file_size_line(file: &ContextFile) -> String {
     let (path, bytes) = (file.path.display(), file.text.len());
     match file.cut {
         0 => format!("{path} ({bytes} bytes)"),
-        cut => format!("{path} ({bytes} bytes, {cut} cut)"),
+        cut => format!("{path} ({bytes} bytes, {cut} bytes left out)"),
     }
 }
 
-/// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
-fn as_text(rows: &[Row], origins: bool) -> String {
-    let shown: Vec<(String, &SettingOrigin)> = rows.iter().map(|row| (line(row), &row.origin)).collect();
+/// Returns a line for each setting in the syntax of `config.toml`. Settings without a value are comments.
+fn as_text(rows: &[ConfigRow], origins: bool) -> String {
+    let shown: Vec<(String, &SettingOrigin)> =
+        rows.iter().map(|row| (setting_line(row), &row.origin)).collect();
     let width = shown.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
     for (line, origin) in shown {
@@ -81,38 +85,38 @@ fn as_text(rows: &[Row], origins: bool) -> String {
     text
 }
 
-fn line(row: &Row) -> String {
+fn setting_line(row: &ConfigRow) -> String {
     let line = match &row.value {
         Some(value) if row.only_projects => {
-            format!("# only for the project's own extension: {} = {}", row.key, toml(value))
+            format!("# only for the project's own extension: {} = {}", row.key, toml_text(value))
         }
-        Some(value) => format!("{} = {}", row.key, toml(value)),
+        Some(value) => format!("{} = {}", row.key, toml_text(value)),
         None => format!("# {} is not set: {}", row.key, row.default),
     };
     sanitize_line(&line)
 }
 
-fn toml(value: &Value) -> String {
+fn toml_text(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let fields = map.iter().map(|(key, value)| format!("{} = {}", json!(key), toml(value)));
+            let fields = map.iter().map(|(key, value)| format!("{} = {}", json!(key), toml_text(value)));
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
-        Value::Array(values) => format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Value::Array(values) => format!("[{}]", values.iter().map(toml_text).collect::<Vec<_>>().join(", ")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
 }
 
-fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
-    let settings: Vec<Value> = config.rows().iter().map(setting).collect();
-    let unused = config.unused.iter().cloned().chain(resources.unused());
+fn as_json(config: &Config, resources: &PromptResources) -> anyhow::Result<String> {
+    let settings: Vec<Value> = config.rows().iter().map(setting_json).collect();
+    let unused = config.unused.iter().cloned().chain(resources.untrusted_items());
     let unused: Vec<_> = unused.map(|unused| json!({"path": unused.path, "sets": unused.sets})).collect();
-    let system = resources.own_system_prompt()?.map(|file| file.path);
+    let system = resources.custom_system_prompt()?.map(|file| file.path);
     let context = resources.context.files.iter();
     let context: Vec<_> = context.map(|file| json!({"path": file.path, "cut": file.cut})).collect();
     let skills = resources.skills.skills.iter();
     let skills: Vec<_> = skills.map(|skill| json!({"name": skill.name, "path": skill.dir})).collect();
-    let templates = resources.templates().templates.into_iter();
+    let templates = resources.find_templates().templates.into_iter();
     let templates: Vec<_> =
         templates.map(|template| json!({"name": template.name, "path": template.path})).collect();
     let all = json!({
@@ -127,7 +131,7 @@ fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
     serde_json::to_string_pretty(&all).context("cannot write JSON")
 }
 
-fn setting(row: &Row) -> Value {
+fn setting_json(row: &ConfigRow) -> Value {
     let origin = match &row.origin {
         SettingOrigin::Flag(flag) => json!({"kind": "flag", "name": flag}),
         SettingOrigin::Env(variable) => json!({"kind": "environment", "name": variable}),

@@ -1,4 +1,4 @@
-//! The terminal: everything that is shown goes through here, and through core's sanitiser.
+//! Terminal output. All text passes through the sanitizer of `haft_core`.
 
 pub(crate) mod notes;
 
@@ -6,82 +6,83 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use haft_core::sanitize::{sanitize, sanitize_line};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use terminal_size::{Height, Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::exit::{Exit, OrExit as _};
 
-/// The columns of a banner, on every terminal.
+/// The width of a banner in columns, on every terminal.
 pub(crate) const BANNER: usize = 80;
 
-/// A line for people, on standard error, or wherever [`notes`] sends it. Nobody to read it is no reason to fail.
+/// Prints a line for people on standard error, or where [`notes`] redirects it. Write errors are ignored.
 pub(crate) fn note(text: &str) {
-    if !notes::taken(text) {
-        let _ = io::stderr().lock().write_all(line(text).as_bytes());
+    if !notes::try_redirect(text) {
+        let _ = io::stderr().lock().write_all(terminal_line(text).as_bytes());
     }
 }
 
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    write(line(text).as_bytes())
+    write(terminal_line(text).as_bytes())
 }
 
-/// A line that was asked for and must not be overlooked, on standard output: it begins with `!`, and is red on a terminal.
-pub(crate) fn mark(text: &str) -> anyhow::Result<()> {
+/// Prints a warning on standard output: the line begins with `!` and is red on a terminal.
+pub(crate) fn print_marked(text: &str) -> anyhow::Result<()> {
     let text = format!("! {}", text.trim_start());
     match io::stdout().is_terminal() {
-        // Nothing of the text reaches a terminal that was not made harmless first.
+        // Only sanitized text reaches the terminal.
         true => write(format!("\x1b[1;31m{}\x1b[0m\n", sanitize(&text)).as_bytes()),
         false => print(&text),
     }
 }
 
-pub(crate) fn line(text: &str) -> String {
+pub(crate) fn terminal_line(text: &str) -> String {
     format!("{}\n", sanitize(text))
 }
 
-/// The columns of the terminal that people look at; none when there is no terminal.
-pub(crate) fn width() -> Option<usize> {
+/// Returns the width of the terminal in columns; `None` without a terminal.
+pub(crate) fn terminal_width() -> Option<usize> {
     let columns = |size: (Width, Height)| usize::from(size.0.0);
     let (out, err) = (terminal_size_of(io::stdout()), terminal_size_of(io::stderr()));
     out.into_iter().chain(err).map(columns).min()
 }
 
-/// The columns of a list: those of the terminal, or 80 where there is none.
-pub(crate) fn columns() -> usize {
-    width().unwrap_or(80)
+/// Returns the width of a list in columns: that of the terminal, or 80.
+pub(crate) fn list_width() -> usize {
+    terminal_width().unwrap_or(80)
 }
 
-/// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
-/// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
-pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
-    /// On a terminal as narrow as this there is no room for prefixes and text.
+/// Splits a text into rows, each with a prefix: `first` before the first row, `rest` before the others. With a width,
+/// rows end before the terminal would wrap them, so that every row on the screen has its prefix.
+pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
+    /// A narrower terminal has no room for prefixes and text.
     const NARROW: usize = 20;
     let prefix = first.width().max(rest.width());
     let room = width.filter(|width| *width >= prefix + NARROW).map(|width| width - prefix);
     let text = sanitize(text);
     let lines = text.trim_end_matches('\n').split('\n');
-    let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| broken(line, room)));
-    let rest = if is_up(Defence::RowPrefix) { rest } else { "" };
+    let rows =
+        lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| wrap_line(line, room)));
+    let rest = if is_up(Defense::RowPrefix) { rest } else { "" };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A line in pieces of at most `room` columns, cut between words where there are any, and long paths between their parts.
-/// Tabs become blanks: how far one goes only the terminal knows.
-fn broken(line: &str, room: usize) -> Vec<String> {
+/// Wraps a line to pieces of at most `room` columns, between words if possible; long paths are split between
+/// components. Tabs become spaces, because their width depends on the terminal.
+fn wrap_line(line: &str, room: usize) -> Vec<String> {
     let (mut rows, mut row, mut columns) = (Vec::new(), String::new(), 0);
     for c in line.replace('\t', "    ").chars() {
-        // Counted one by one, nothing is taken for narrower than any terminal takes it.
+        // Adding the widths of single characters never underestimates the width.
         let width = c.width().unwrap_or_default();
         if columns + width > room {
             if c == ' ' {
-                // It separates nothing there.
+                // A space at the beginning separates no words.
                 rows.push(std::mem::take(&mut row));
                 columns = 0;
                 continue;
             }
-            let next = begun_word(&mut row);
+            let next = split_off_last_word(&mut row);
             columns = next.chars().map(|c| c.width().unwrap_or_default()).sum();
             rows.push(std::mem::replace(&mut row, next));
         }
@@ -92,18 +93,18 @@ fn broken(line: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// Takes the word that a row ends with, unless it is all there is in it; then, of a path, the part that it ends with.
-fn begun_word(row: &mut String) -> String {
+/// Removes the last word of a row, unless it is the only one; of a path, the last component.
+fn split_off_last_word(row: &mut String) -> String {
     let has_text = |at: &usize| row.get(..*at).is_some_and(|before| !before.trim().is_empty());
     let at = row.rfind(' ').filter(has_text).or_else(|| row.rfind('/').filter(has_text));
     at.map_or_else(String::new, |at| row.split_off(at + 1))
 }
 
-/// Bytes that were asked for and that no terminal can mistake, on standard output.
+/// Writes bytes to standard output. The caller ensures that they are safe for a terminal.
 ///
 /// # Errors
-/// When they cannot be written. That the reader is gone, as with `haft … | head -1`, is an error that ends haft
-/// in silence.
+/// The write failed. If the reader closed the pipe, as in `haft … | head -1`, the error ends haft with code 0 and no
+/// message.
 pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
@@ -113,10 +114,10 @@ pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Asks on standard error and reads the answer from standard input; everything but a yes is a no.
-pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
+/// Asks on standard error and reads the answer from standard input. Every answer except yes is a no.
+pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     let question = sanitize_line(&format!("{question} [y/N] "));
-    forget_typed();
+    discard_typeahead();
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;
@@ -125,24 +126,24 @@ pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks as [`confirmed`] does.
+/// Asks like [`confirm`].
 ///
 /// # Errors
-/// When no person is at a terminal.
-pub(crate) fn agreed(question: &str) -> anyhow::Result<bool> {
+/// Standard input or standard error is not a terminal.
+pub(crate) fn confirm_at_terminal(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),
-        "nobody to ask; look at what is shown, then use --yes"
+        "cannot ask for confirmation without a terminal; review the output above, then run again with --yes"
     );
-    confirmed(question)
+    confirm(question)
 }
 
-/// Drops what was typed before the question was there: it was no answer to it.
-fn forget_typed() {
+/// Discards input that was typed before the question appeared.
+fn discard_typeahead() {
     #[cfg(unix)]
-    if is_up(Defence::TypeAhead) {
+    if is_up(Defense::TypeAhead) {
         use rustix::termios::{QueueSelector, tcflush};
-        // What is no terminal has nothing typed into it.
+        // Only terminals have typed input.
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
@@ -153,20 +154,20 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, width: Option<usize>, expect: &str) {
-        assert_eq!(rows("[x] ", "[x] ", text, width), expect);
+        assert_eq!(prefixed_rows("[x] ", "[x] ", text, width), expect);
     }
 
     #[test]
-    fn every_row_has_its_prefix() {
+    fn prefixes_every_row() {
         check("one", None, "[x] one");
         check("", None, "[x] ");
         check("one\n\nAllow? [y]\n", None, "[x] one\n[x] \n[x] Allow? [y]");
         check("one\r\n\x1b[1A\x1b[2Ktwo", None, "[x] one\n[x] two");
-        assert_eq!(rows("haft: ", "  | ", "one\ntwo", None), "haft: one\n  | two");
+        assert_eq!(prefixed_rows("haft: ", "  | ", "one\ntwo", None), "haft: one\n  | two");
     }
 
     #[test]
-    fn a_row_ends_before_the_terminal_ends_it() {
+    fn wraps_rows_before_terminal_does() {
         let blanks = format!("one{}Allow? [y]", " ".repeat(23));
         check(&blanks, Some(30), "[x] one                       \n[x] Allow? [y]");
         check(&"x".repeat(26), Some(30), &format!("[x] {}", "x".repeat(26)));

@@ -1,4 +1,4 @@
-//! `haft demo`: a whole turn with two real extension processes, without a key and without a network.
+//! `haft demo`: a turn with two real extension processes, without a key or network.
 
 use std::fs;
 use std::path::Path;
@@ -8,21 +8,24 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::session::Session;
-use haft_packages::discovery::Search;
-use haft_providers::Scripted;
+use haft_packages::discovery::DiscoveryOptions;
+use haft_providers::ScriptedModel;
 use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
-use crate::run::{Output, Parts, run_with};
+use crate::run::{RunOutput, RunParts, run_with_parts};
 
 const SCRIPT: &str = include_str!("demo/script.json");
 
-/// The person's prompt.
+/// The prompt of the demo.
 const PROMPT: &str = "What is the weather in Berlin? Then clean up the build directory.";
 
 pub(crate) fn run() -> anyhow::Result<Exit> {
-    let place = tempfile::Builder::new().prefix("haft-demo-").tempdir().context("cannot make a directory")?;
+    let place = tempfile::Builder::new()
+        .prefix("haft-demo-")
+        .tempdir()
+        .context("cannot create a temporary directory")?;
     let project = place.path().join("project");
     fs::create_dir_all(project.join("build"))?;
     fs::write(project.join("build").join("precious.txt"), "still here\n")?;
@@ -30,31 +33,37 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     for dir in &explicit {
         write_manifest(dir)?;
     }
-    let search = Search { explicit: explicit.to_vec(), ..Search::default() };
-    let model = Arc::new(Scripted::from_json(SCRIPT)?);
-    let parts = Parts::plain(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
+    let search = DiscoveryOptions { explicit: explicit.to_vec(), ..DiscoveryOptions::default() };
+    let model = Arc::new(ScriptedModel::from_json(SCRIPT)?);
+    let parts = RunParts::with_defaults(
+        Session::in_memory(&project),
+        model,
+        Home::at(place.path()),
+        &project,
+        search,
+    );
     note(&format!(
-        "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
+        "A scripted model and two real extension processes: weather (a tool) and guard (a gate).\n\n> {PROMPT}"
     ));
-    run_with(parts, PROMPT.to_owned(), Output::story())
+    run_with_parts(parts, PROMPT.to_owned(), RunOutput::with_progress())
 }
 
-/// The demo's extensions are this program itself, started in another role.
+/// Writes a manifest that starts this program in the role of an extension.
 fn write_manifest(dir: &Path) -> anyhow::Result<()> {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let exec = std::env::current_exe().context("cannot tell where haft is")?;
+    let exec = std::env::current_exe().context("cannot find the program file of haft")?;
     let manifest = json!({ "name": name, "exec": exec, "args": ["__extension", name] });
     fs::create_dir_all(dir)?;
     fs::write(dir.join("extension.json"), manifest.to_string())?;
     Ok(())
 }
 
-/// Serves one of the demo's extensions on standard input and output.
+/// Serves an extension of the demo on standard input and output.
 pub(crate) fn serve_extension(name: &str) -> anyhow::Result<Exit> {
     let extension = match name {
         "weather" => haft_example_weather::extension(),
         "guard" => haft_example_guard::extension(),
-        _ => anyhow::bail!("the demo has no extension {name:?}; it has weather and guard"),
+        _ => anyhow::bail!("the demo has no extension {name:?}; use weather or guard"),
     };
     Ok(if extension.run() == ExitCode::SUCCESS { Exit::Ok } else { Exit::Failure })
 }

@@ -1,8 +1,8 @@
-//! The exit codes: one table, which `docs/exit-codes.md` repeats and `haft --help` shows.
+//! The exit codes. `docs/exit-codes.md` contains the same table, and `haft --help` shows it.
 
 use std::fmt;
 
-/// The exit code of haft. Programs rely on the numbers: one that was given away is never used for anything else.
+/// The exit code of haft. Programs rely on the numbers: a number never changes its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -19,7 +19,7 @@ pub(crate) enum Exit {
     SessionInUse = 10,
     Session = 11,
     Trust = 12,
-    Unwell = 13,
+    ProblemsFound = 13,
     Aborted = 130,
 }
 
@@ -38,7 +38,7 @@ impl Exit {
         Self::SessionInUse,
         Self::Session,
         Self::Trust,
-        Self::Unwell,
+        Self::ProblemsFound,
         Self::Aborted,
     ];
 
@@ -46,45 +46,45 @@ impl Exit {
         self as u8
     }
 
-    pub(crate) const fn meaning(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
-            Self::Ok => "done",
-            Self::Failure => "something failed that has no code of its own",
-            Self::Usage => "something on the command line cannot be used",
-            Self::RequiredExtension => "an extension that must be in place did not start, or failed",
-            Self::Blocked => "an extension blocked the turn, or refused that the session is summed up",
-            Self::Provider => "the model's provider failed",
-            Self::NoProvider => "no provider is set up, or its key is missing or refused",
-            Self::MaxSteps => "the prompt took more steps than --max-steps allows",
-            Self::Extensions => "haft ext could not do what was asked",
-            Self::Configuration => "a setting in config.toml or the environment cannot be used",
-            Self::SessionInUse => "the session is open elsewhere",
-            Self::Session => "there is no such session, or it can only be looked at",
-            Self::Trust => "the project cannot be trusted, or is not the one whose digest was given",
-            Self::Unwell => "haft doctor found something wrong",
-            Self::Aborted => "the user stopped it",
+            Self::Ok => "success",
+            Self::Failure => "failure without a code of its own",
+            Self::Usage => "invalid command line",
+            Self::RequiredExtension => "a required extension did not start, or failed",
+            Self::Blocked => "an extension blocked the turn or the compaction",
+            Self::Provider => "the model provider failed",
+            Self::NoProvider => "no provider is configured, or its key is missing or was rejected",
+            Self::MaxSteps => "the prompt needed more steps than --max-steps allows",
+            Self::Extensions => "a haft ext command failed",
+            Self::Configuration => "invalid setting in config.toml, models.json or the environment",
+            Self::SessionInUse => "the session is open in another process",
+            Self::Session => "the session does not exist, or is read-only",
+            Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
+            Self::ProblemsFound => "haft doctor found problems",
+            Self::Aborted => "interrupted by the user or a signal",
         }
     }
 
-    /// An error that ends haft with this code.
-    pub(crate) fn with(self, error: anyhow::Error) -> anyhow::Error {
-        anyhow::Error::new(Coded { exit: self, error })
+    /// Returns the error with this exit code attached.
+    pub(crate) fn attach_to(self, error: anyhow::Error) -> anyhow::Error {
+        anyhow::Error::new(ExitCodeError { exit: self, error })
     }
 
-    /// Fails with a message for people, and ends haft with this code.
+    /// Fails with a message for people and this exit code.
     pub(crate) fn fail<T>(self, message: impl Into<String>) -> anyhow::Result<T> {
-        Err(self.with(anyhow::Error::msg(message.into())))
+        Err(self.attach_to(anyhow::Error::msg(message.into())))
     }
 
-    /// The code an error was given by [`OrExit`].
-    pub(crate) fn of(error: &anyhow::Error) -> Self {
-        error.downcast_ref::<Coded>().map_or(Self::Failure, |coded| coded.exit)
+    /// Returns the exit code that was attached to an error, or [`Failure`](Self::Failure).
+    pub(crate) fn from_error(error: &anyhow::Error) -> Self {
+        error.downcast_ref::<ExitCodeError>().map_or(Self::Failure, |coded| coded.exit)
     }
 }
 
-/// Gives errors their exit code.
+/// Attaches exit codes to errors.
 pub(crate) trait OrExit<T> {
-    /// The same, with an error that ends haft with `exit`, unless it has a code already.
+    /// Attaches `exit` to the error, unless the error already has a code.
     fn or_exit(self, exit: Exit) -> anyhow::Result<T>;
 }
 
@@ -92,25 +92,25 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> anyhow::Result<T> {
         self.map_err(|error| {
             let error = error.into();
-            if error.is::<Coded>() { error } else { exit.with(error) }
+            if error.is::<ExitCodeError>() { error } else { exit.attach_to(error) }
         })
     }
 }
 
-/// An error with its exit code; it reads like the error itself.
+/// An error with its exit code. It displays like the error itself.
 #[derive(Debug)]
-struct Coded {
+struct ExitCodeError {
     exit: Exit,
     error: anyhow::Error,
 }
 
-impl fmt::Display for Coded {
+impl fmt::Display for ExitCodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl std::error::Error for Coded {
+impl std::error::Error for ExitCodeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }
@@ -123,22 +123,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_has_the_same_table() {
+    fn documentation_has_same_table() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exit-codes.md");
         let text = std::fs::read_to_string(path).unwrap();
         let documented: Vec<_> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         let table: Vec<_> =
-            Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.meaning())).collect();
+            Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.description())).collect();
         assert_eq!(documented, table);
     }
 
     #[test]
-    fn an_error_keeps_its_code_and_its_text() {
+    fn keeps_code_and_text_of_error() {
         let inner =
             std::fs::read("/no/such/file").or_exit(Exit::Configuration).context("reading").unwrap_err();
-        assert_eq!(Exit::of(&inner), Exit::Configuration);
+        assert_eq!(Exit::from_error(&inner), Exit::Configuration);
         assert_eq!(format!("{inner:#}").matches("No such file").count(), 1);
-        assert_eq!(Exit::of(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()), Exit::Configuration);
-        assert_eq!(Exit::of(&anyhow::anyhow!("plain")), Exit::Failure);
+        assert_eq!(
+            Exit::from_error(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()),
+            Exit::Configuration
+        );
+        assert_eq!(Exit::from_error(&anyhow::anyhow!("plain")), Exit::Failure);
     }
 }

@@ -1,4 +1,4 @@
-//! `haft ext`: a thin shell around the host's store of extensions.
+//! `haft ext`: the command line of the extension store.
 
 mod approve;
 mod hook;
@@ -14,103 +14,113 @@ pub(crate) mod tools;
 use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
-use haft_config::{Asked, Decision, Home};
+use haft_config::{Home, TrustDecision, TrustRequest};
 use haft_core::sanitize::sanitize_line;
 use haft_host::forget_failure;
-use haft_packages::Origin;
+use haft_packages::ExtensionOrigin;
 use haft_packages::discovery::extensions_dir;
-use haft_packages::install::lock::{Approved, Came};
-use haft_packages::install::{InstallError, Kept, Row, Store};
+use haft_packages::install::lock::{ApprovalStore, InstallOrigin};
+use haft_packages::install::{ExtensionStore, InstallError, InstalledExtension, PreservedPath};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, Program, Scope, Which};
-use crate::console::{confirmed, note};
+use crate::args::{ExtArgs, ExtCommand, ExtensionScope, ExtensionSelector, HookImportSource};
+use crate::console::{confirm, note};
 use crate::exit::{Exit, OrExit as _};
-use list::Seen;
+use list::ProjectStatus;
 
 pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let cwd =
-        std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
-    let decision = Decision::make(&home, cwd.clone(), Asked::Nothing).or_exit(Exit::Trust)?;
-    let Decision { project, told, .. } = decision;
-    let seen = Seen { cwd: cwd.clone(), trusted: project.is_trusted(), told };
-    // In the user's own home directory the project's place can be the global one.
+    let cwd = std::env::current_dir()
+        .context("cannot determine the current directory")
+        .or_exit(Exit::Extensions)?;
+    let decision = TrustDecision::decide(&home, cwd.clone(), TrustRequest::Nothing).or_exit(Exit::Trust)?;
+    let TrustDecision { project, distrust_reason: told, .. } = decision;
+    let seen = ProjectStatus { cwd: cwd.clone(), trusted: project.is_trusted(), distrust_reason: told };
+    // In the user's home directory, the project's directory can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
-    let store = Store {
+    let store = ExtensionStore {
         global: home.extensions_dir(),
-        approved: Approved::at(home.root()),
+        approved: ApprovalStore::at(home.root()),
         project,
         workspace: Some(cwd.clone()),
         path: std::env::var_os("PATH"),
     };
-    hook::refuse(&store, &home, &cwd, &args.command).or_exit(Exit::Extensions)?;
+    hook::reject_hook_names(&store, &home, &cwd, &args.command).or_exit(Exit::Extensions)?;
     let outcome = match args.command {
         ExtCommand::List(args) => list::print(&store, &home, &seen, &args),
         ExtCommand::Install { source, yes } => {
-            approve::install(&store, &home, &cwd, &source, yes).map_err(named)
+            approve::install(&store, &home, &cwd, &source, yes).map_err(with_error_code)
         }
-        ExtCommand::Trust { name, yes } => approve::trust(&store, &home, &name, yes).map_err(named),
+        ExtCommand::Trust { name, yes } => approve::trust(&store, &home, &name, yes).map_err(with_error_code),
         ExtCommand::Update { name, yes } => approve::update(&store, &home, name.as_deref(), yes),
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &home, &name, yes),
         ExtCommand::Verify { name, json } => lock::verify(&store, name.as_deref(), json),
         ExtCommand::Lock { json } => lock::print(&store, json),
-        ExtCommand::Import { from: Program::Picoclaw, file, yes } => import::picoclaw(&home, &file, yes),
+        ExtCommand::Import { from: HookImportSource::Picoclaw, file, yes } => {
+            import::import_picoclaw(&home, &file, yes)
+        }
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
-        ExtCommand::Enable(which) => switch(&store, &home, &which, true),
-        ExtCommand::Disable(which) => switch(&store, &home, &which, false),
+        ExtCommand::Enable(which) => set_enabled(&store, &home, &which, true),
+        ExtCommand::Disable(which) => set_enabled(&store, &home, &which, false),
         ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
     };
     outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
 }
 
-/// An error of what shall be installed begins with its stable name, if it has one.
-fn named(error: anyhow::Error) -> anyhow::Error {
+/// Adds the error code of an installation error, if it has one.
+fn with_error_code(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<InstallError>().and_then(InstallError::code) {
         Some(code) => error.context(code),
         None => error,
     }
 }
 
-fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {
-    let row = find(store, which).or_exit(Exit::Extensions)?;
-    // What lies in the store has no place that anybody knows.
+fn remove(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, yes: bool) -> anyhow::Result<Exit> {
+    let row = find_extension(store, which).or_exit(Exit::Extensions)?;
+    // Installed extensions have a name only; the user never sees their directory.
     let what = match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { .. } | Came::Directory { .. }) => row.name.clone(),
-        Some(Came::Placed { .. }) | None => row.dir.display().to_string(),
+        Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => row.name.clone(),
+        Some(InstallOrigin::Placed { .. }) | None => row.dir.display().to_string(),
     };
     if !yes && !io::stdin().is_terminal() {
-        return Exit::Extensions.fail(format!("nobody to ask whether to remove {what}; use --yes"));
+        return Exit::Extensions.fail(format!(
+            "cannot ask whether to remove {what}: standard input is not a terminal; use --yes to remove it"
+        ));
     }
-    if !yes && !confirmed(&format!("remove {what}?")).or_exit(Exit::Extensions)? {
-        note("nothing removed");
+    if !yes && !confirm(&format!("remove {what}?")).or_exit(Exit::Extensions)? {
+        note("nothing was removed");
         return Ok(Exit::Ok);
     }
     let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
-    if let Some(Kept { to, .. }) = &removed.kept {
-        note(&sanitize_line(&format!("what lay there and was never approved is kept in {}", to.display())));
+    if let Some(PreservedPath { to, .. }) = &removed.kept {
+        note(&sanitize_line(&format!("files that were never approved are kept in {}", to.display())));
     }
-    warn(&removed.warnings);
+    print_warnings(&removed.warnings);
     forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
     let beside = row.entry.is_some_and(|entry| entry.runs_in_copy()).then_some(row.runs_in);
     for data in
         [Some(home.data_dir().join(&row.name)), beside].into_iter().flatten().filter(|dir| dir.exists())
     {
-        note(&sanitize_line(&format!("its data is still in {}", data.display())));
+        note(&sanitize_line(&format!("its data stays in {}", data.display())));
     }
     Ok(Exit::Ok)
 }
 
-/// Prints warnings about what could not be done.
-fn warn(warnings: &[String]) {
+/// Prints warnings.
+fn print_warnings(warnings: &[String]) {
     for warning in warnings {
         note(&sanitize_line(&format!("warning: {warning}")));
     }
 }
 
-fn switch(store: &Store, home: &Home, which: &Which, enabled: bool) -> anyhow::Result<()> {
-    let row = find(store, which)?;
+fn set_enabled(
+    store: &ExtensionStore,
+    home: &Home,
+    which: &ExtensionSelector,
+    enabled: bool,
+) -> anyhow::Result<()> {
+    let row = find_extension(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };
     if enabled {
@@ -120,16 +130,16 @@ fn switch(store: &Store, home: &Home, which: &Which, enabled: bool) -> anyhow::R
     Ok(())
 }
 
-fn find(store: &Store, which: &Which) -> anyhow::Result<Row> {
+fn find_extension(store: &ExtensionStore, which: &ExtensionSelector) -> anyhow::Result<InstalledExtension> {
     let origin = which.scope.map(|scope| match scope {
-        Scope::Global => Origin::Global,
-        Scope::Project => Origin::Project,
+        ExtensionScope::Global => ExtensionOrigin::Global,
+        ExtensionScope::Project => ExtensionOrigin::Project,
     });
     let row = store.find(&which.name, origin)?;
-    // Files of a repository are not changed unasked: they are other people's as well.
+    // Project files belong to the whole team, so they change only on request.
     anyhow::ensure!(
-        row.origin != Origin::Project || origin == Some(Origin::Project),
-        "{} belongs to the project, in {}; add --scope project to change it there",
+        row.origin != ExtensionOrigin::Project || origin == Some(ExtensionOrigin::Project),
+        "{} belongs to the project (in {}); add --scope project to change it",
         row.name,
         row.dir.display()
     );

@@ -1,75 +1,79 @@
-//! Which extensions a run starts, and what the user is told about the others.
+//! The extensions that a run starts, and the notes about the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
+use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::{Found, SpecSource};
-use haft_packages::discovery::{Discovery, Search, SkipReason, Skipped};
-use haft_packages::{ExtensionSpec, Origin};
+use haft_host::{DiscoveredExtensions, SpecSource};
+use haft_packages::discovery::{Discovery, DiscoveryOptions, SkipReason, SkippedExtension};
+use haft_packages::{ExtensionOrigin, ExtensionSpec};
 
-use crate::console::{BANNER, note, rows};
+use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
-use crate::hooks::{self, Ground, Joined};
+use crate::hooks::{self, HookLaunchContext, MergedSpecs};
 
-/// Settings of a trusted project for extensions of its own: where the first key of each stands, by name.
+/// Settings of a trusted project that apply only to its own extensions: the place of the first key, by extension name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OnlyProjects {
+pub(crate) struct ProjectOnlySettings {
     names: BTreeMap<String, SettingOrigin>,
 }
 
-impl OnlyProjects {
-    /// Reads the files. Where the user lets the project add something, what it sets beside that is passed over as that
-    /// says.
-    pub(crate) fn of(config: &Config) -> Self {
-        let may_add = |name: &str| config.grant.get(name).is_some_and(Granted::project_may_add);
+impl ProjectOnlySettings {
+    /// Collects the settings from the configuration. Extensions for which the user allows additions by the project are
+    /// left out.
+    pub(crate) fn from_config(config: &Config) -> Self {
+        let may_add = |name: &str| config.grant.get(name).is_some_and(GrantSettings::project_may_add);
         let only =
             config.extension.iter().filter(|(name, _)| !may_add(name)).filter_map(|(name, settings)| {
-                let (_, first) = settings.only_projects().next()?;
+                let (_, first) = settings.project_only().next()?;
                 Some((name.clone(), first.origin.clone()))
             });
         Self { names: only.collect() }
     }
 
     /// Returns a note about settings of the project for an extension that is not its own.
-    fn told(&self, spec: &ExtensionSpec) -> Option<String> {
+    fn unused_note(&self, spec: &ExtensionSpec) -> Option<String> {
         let name = spec.name.as_str();
-        let origin = self.names.get(name).filter(|_| spec.origin != Origin::Project)?;
+        let origin = self.names.get(name).filter(|_| spec.origin != ExtensionOrigin::Project)?;
         Some(format!(
-            "haft: {origin}: the extension {name} runs as the user's own, so this is not used; project_settings = true in \
-             the user's [grant.{name}] lets the project set what the user does not"
+            "haft: {origin}: ignored, because {name} is the user's extension, not the project's; project_settings = true in \
+             the user's [grant.{name}] lets the project set keys that the user does not set"
         ))
     }
 }
 
-/// Makes sure that every extension that the command line names can be started, and says of each that nothing keeps it to
-/// what was approved. Who names one wants it in place: a run without it could do what it was to prevent.
+/// Checks that every extension of the command line can start, and prints a banner for each, because none is pinned. An
+/// extension named there can be a gate, so the run must not start without it.
 ///
 /// # Errors
-/// What is wrong with the first one that cannot be used.
-pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()> {
-    let named = Search { explicit: search.explicit.clone(), path: search.path.clone(), ..Search::default() };
+/// The error of the first extension that cannot start.
+pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow::Result<()> {
+    let named = DiscoveryOptions {
+        explicit: search.explicit.clone(),
+        path: search.path.clone(),
+        ..DiscoveryOptions::default()
+    };
     let found = Discovery::run(&named);
     if let Some(error) = found.errors.into_iter().next() {
         return Err(error).or_exit(Exit::RequiredExtension);
     }
-    found.specs.iter().for_each(|spec| note(&banner(spec, config)));
+    found.specs.iter().for_each(|spec| note(&banner_text(spec, config)));
     Ok(())
 }
 
-fn banner(spec: &ExtensionSpec, config: &Config) -> String {
+fn banner_text(spec: &ExtensionSpec, config: &Config) -> String {
     let granted = config.grant.get(spec.name.as_str()).and_then(|granted| granted.sandbox.as_ref());
     let how = match granted.map(|said| said.value) {
-        None | Some(SandboxLevel::None) => "unconfined, unpinned".to_owned(),
-        Some(level) => format!("unpinned, in a sandbox of level {}", level.name()),
+        None | Some(SandboxLevel::None) => "(not sandboxed, not approved)".to_owned(),
+        Some(level) => format!("(sandbox {}, not approved)", level.name()),
     };
     let dir = sanitize_line(&spec.dir.display().to_string());
-    rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
+    prefixed_rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
 }
 
-/// Those of a project that is not trusted, in one line.
-fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
+/// Returns a note about the extensions of an untrusted project.
+fn untrusted_note(skipped: &[&SkippedExtension]) -> Option<String> {
     let names: Vec<_> = skipped.iter().map(|skipped| skipped.name.as_str()).collect();
     let (first, rest) = names.split_first()?;
     let them = if rest.is_empty() {
@@ -78,74 +82,76 @@ fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
         format!("extensions {} are", names.join(", "))
     };
     Some(format!(
-        "haft: {them} not run, because the project is not trusted; `haft trust` shows and allows it"
+        "haft: {them} not started, because the project is not trusted; run `haft trust` to review and trust it"
     ))
 }
 
-/// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
-/// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
-pub(crate) fn source(
-    search: Search,
+/// Returns the discovery for the start and for every reload. It prints notes about extensions that do not run. Disabled
+/// extensions are mentioned only if the command line names them. The host reports extensions that cannot run.
+pub(crate) fn spec_source(
+    search: DiscoveryOptions,
     hooks: Vec<ProcessHook>,
-    ground: Ground,
-    only_projects: OnlyProjects,
+    context: HookLaunchContext,
+    only_projects: ProjectOnlySettings,
     granted: Vec<String>,
 ) -> SpecSource {
     Arc::new(move || {
         let found = Discovery::run(&search);
-        let told = found
+        let reported = found
             .skipped
             .iter()
-            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit)
-            // What the user has to look at is reported by the host.
+            .filter(|skipped| {
+                skipped.reason != SkipReason::Disabled || skipped.origin == ExtensionOrigin::Explicit
+            })
+            // The host reports extensions that need the user's attention.
             .filter(|skipped| skipped.reason.code().is_none());
-        let (untrusted, told): (Vec<_>, Vec<_>) =
-            told.partition(|skipped| skipped.reason == SkipReason::Untrusted);
-        told.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
-        not_trusted(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
-        let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
+        let (untrusted, reported): (Vec<_>, Vec<_>) =
+            reported.partition(|skipped| skipped.reason == SkipReason::Untrusted);
+        reported.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
+        untrusted_note(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
+        let not_handed = found.specs.iter().filter_map(|spec| only_projects.unused_note(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
-        // Any other may be for an extension of another project.
-        let mut names = names(&found);
+        // An unmatched grant may be for an extension of another project; only likely typos are reported.
+        let mut names = extension_names(&found);
         names.extend(hooks.iter().map(|hook| hook.name.as_str()));
-        let unborne = unborne(granted.iter().map(String::as_str), &names);
-        let misspelt = unborne.iter().filter(|(_, is_meant)| *is_meant);
-        misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
-        let Joined { specs, told } = hooks::join(found.specs.clone(), &hooks, &ground);
-        told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
-        Found { specs, ..found.into() }
+        let unmatched = unmatched_grants(granted.iter().map(String::as_str), &names);
+        let misspelled = unmatched.iter().filter(|(_, is_meant)| *is_meant);
+        misspelled.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
+        let MergedSpecs { specs, notes } = hooks::merge_specs(found.specs.clone(), &hooks, &context);
+        notes.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+        DiscoveredExtensions { specs, ..found.into() }
     })
 }
 
-/// So many letters may be wrong in a name that is still recognised.
+/// The maximum number of wrong letters in a misspelled name.
 const MISSPELT: usize = 2;
 
-/// Those of `granted` that are none of `known`, each in a line; with `known` alone that is likely meant, if any is.
-pub(crate) fn unborne<'a>(
+/// Returns a line for each name in `granted` that is not in `known`; true if it is a likely typo of a known name.
+pub(crate) fn unmatched_grants<'a>(
     granted: impl Iterator<Item = &'a str>,
     known: &BTreeSet<&str>,
 ) -> Vec<(String, bool)> {
-    let unborne = granted.filter(|name| !known.contains(name));
-    unborne
+    let unmatched = granted.filter(|name| !known.contains(name));
+    unmatched
         .map(|name| {
-            let meant = known.iter().copied().find(|other| is_meant(name, other));
+            let meant = known.iter().copied().find(|other| is_likely_typo(name, other));
             let rest = match meant {
-                Some(other) => format!("is {other} meant?"),
-                None => "a project elsewhere may have one".to_owned(),
+                Some(other) => format!("did you mean {other}?"),
+                None => "another project may have it".to_owned(),
             };
-            (format!("config.toml: [grant.{name}] is for no extension that is here; {rest}"), meant.is_some())
+            (format!("config.toml: [grant.{name}] matches no extension here; {rest}"), meant.is_some())
         })
         .collect()
 }
 
-/// All names that were found, whether what bears them runs or not.
-pub(crate) fn names(found: &Discovery) -> BTreeSet<&str> {
+/// Returns all names that were found, including those of extensions that do not run.
+pub(crate) fn extension_names(found: &Discovery) -> BTreeSet<&str> {
     let specs = found.specs.iter().map(|spec| spec.name.as_str());
     let skipped = found.skipped.iter().map(|skipped| skipped.name.as_str());
     specs.chain(skipped).chain(found.errors.iter().map(|error| error.name.as_str())).collect()
 }
 
-fn is_meant(name: &str, other: &str) -> bool {
+fn is_likely_typo(name: &str, other: &str) -> bool {
     let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
     let (name, other) = (plain(name), plain(other));
     name == other || (name.len() > 2 * MISSPELT && strsim::osa_distance(&name, &other) <= MISSPELT)
@@ -158,20 +164,19 @@ mod tests {
     #[track_caller]
     fn check(granted: &str, known: &[&str], expect: &[(&str, bool)]) {
         let known = known.iter().copied().collect();
-        let told = unborne(std::iter::once(granted), &known);
-        let told: Vec<_> = told.iter().map(|(text, meant)| (text.as_str(), *meant)).collect();
-        assert_eq!(told, expect);
+        let lines = unmatched_grants(std::iter::once(granted), &known);
+        let lines: Vec<_> = lines.iter().map(|(text, meant)| (text.as_str(), *meant)).collect();
+        assert_eq!(lines, expect);
     }
 
     #[test]
-    fn a_name_that_nobody_bears_is_told_with_the_one_that_is_meant() {
+    fn suggests_known_name_for_unmatched_grant() {
         check("weather", &["guard", "weather"], &[]);
-        let weather = "config.toml: [grant.wether] is for no extension that is here; is weather meant?";
+        let weather = "config.toml: [grant.wether] matches no extension here; did you mean weather?";
         check("wether", &["guard", "weather"], &[(weather, true)]);
-        let case = "config.toml: [grant.Weather_x] is for no extension that is here; is weather-x meant?";
+        let case = "config.toml: [grant.Weather_x] matches no extension here; did you mean weather-x?";
         check("Weather_x", &["weather-x"], &[(case, true)]);
-        let other =
-            "config.toml: [grant.abc] is for no extension that is here; a project elsewhere may have one";
+        let other = "config.toml: [grant.abc] matches no extension here; another project may have it";
         check("abc", &["abd"], &[(other, false)]);
     }
 }

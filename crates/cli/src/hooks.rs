@@ -1,109 +1,118 @@
-//! Process hooks: which ones run, and what is told of them.
+//! Process hooks: selects those that run, and describes them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use haft_config::{
-    Config, EventKind, Grant, Granted, Home, HookProcess, HooksFile, OnTimeout, Owner, ProcessHook,
+    Config, EventKind, Grant, GrantSettings, Home, HookProcess, HooksFile, OnTimeout, Owner, ProcessHook,
     SettingOrigin, ToolNames,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_packages::discovery::{Discovery, Search};
-use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
+use haft_packages::{
+    EventForm, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, LaunchPlan,
+};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
-use crate::console::{BANNER, note, rows};
+use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::sandbox;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Ground {
+pub(crate) struct HookLaunchContext {
     pub(crate) home: Home,
     pub(crate) cwd: PathBuf,
     pub(crate) is_trusted: bool,
 }
 
-impl Ground {
-    /// Why a hook is not started here, if it is not: a project that nobody trusts would decide what it runs. What the
-    /// command line names is the user's word for this run.
-    pub(crate) fn forbids(&self, hook: &ProcessHook) -> Option<String> {
+impl HookLaunchContext {
+    /// Returns the reason why a hook must not start here: files of an untrusted project would decide what it runs.
+    /// Hooks of the command line are exempt, because the user chose them for this run.
+    pub(crate) fn start_refusal(&self, hook: &ProcessHook) -> Option<String> {
         let is_asked = hook.owner == Owner::User && !matches!(hook.origin, SettingOrigin::Flag(_));
-        (is_asked && !self.is_trusted).then(|| hook.told_by_project(&self.home, &self.cwd))?
+        (is_asked && !self.is_trusted).then(|| hook.untrusted_project_note(&self.home, &self.cwd))?
     }
 }
 
-/// The hooks that a run starts: those of files that the command line names, and the configured ones. One that the command
-/// line names takes the place of a configured one.
+/// Returns the hooks that a run starts: those of `--hooks-config` and the configured ones. A hook of `--hooks-config`
+/// replaces a configured hook of the same name.
 ///
 /// # Errors
-/// What is wrong with a file; and which name two of them have.
-pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
+/// A file is invalid, or two hooks have the same name.
+pub(crate) fn collect_run_hooks(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
     let mut hooks: Vec<ProcessHook> = Vec::new();
     for path in &args.hooks_config {
         let file = HooksFile::load(path).or_exit(Exit::Configuration)?;
         if file.hooks().is_empty() {
-            note(&sanitize_line(&format!("haft: {} enables no process hook", path.display())));
+            note(&sanitize_line(&format!("haft: {} contains no enabled process hook", path.display())));
         }
         for hook in file.hooks() {
-            if hooks.iter().any(|other| same(&other.name, &hook.name)) {
-                let told = anyhow::anyhow!("--hooks-config: two files have a hook of the name {}", hook.name);
-                return Err(told).or_exit(Exit::Configuration);
+            if hooks.iter().any(|other| is_same_name(&other.name, &hook.name)) {
+                let error = anyhow::anyhow!(
+                    "--hooks-config: two files contain a hook named {}; rename one",
+                    hook.name
+                );
+                return Err(error).or_exit(Exit::Configuration);
             }
             hooks.push(hook.clone());
         }
     }
     let configured = config.hooks.iter().filter(|_| !args.no_ext);
     let (replaced, configured): (Vec<_>, Vec<_>) =
-        configured.partition(|hook| hooks.iter().any(|named| same(&named.name, &hook.name)));
+        configured.partition(|hook| hooks.iter().any(|named| is_same_name(&named.name, &hook.name)));
     for ProcessHook { name, origin, .. } in replaced {
         note(&sanitize_line(&format!(
-            "haft: {origin}: the hook {name} is not run: --hooks-config names another one"
+            "haft: {origin}: the hook {name} does not run: --hooks-config replaces it"
         )));
     }
     hooks.extend(configured.into_iter().cloned());
     Ok(hooks)
 }
 
-/// The same, whatever the case of the letters.
-fn same(one: &str, other: &str) -> bool {
+/// True if two names are equal, ignoring case.
+fn is_same_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Makes sure that every hook has a name of its own, and says how those run that the command line names.
+/// Checks that every hook has a unique name, and prints a banner for each hook of the command line.
 ///
 /// # Errors
-/// Which name a hook of the user's has in common with one of the user's extensions.
-pub(crate) fn check(hooks: &[ProcessHook], search: &Search, config: &Config) -> anyhow::Result<()> {
+/// A hook of the user has the name of an extension of the user.
+pub(crate) fn check_hook_names(
+    hooks: &[ProcessHook],
+    search: &DiscoveryOptions,
+    config: &Config,
+) -> anyhow::Result<()> {
     if hooks.is_empty() {
         return Ok(());
     }
     let found = Discovery::run(search);
-    if let Some((hook, extension)) = ambiguous(&found.specs, hooks) {
-        let told = anyhow::anyhow!(
-            "{}: the hook {} has the name of an extension, in {}; rename the hook",
+    if let Some((hook, extension)) = find_name_conflict(&found.specs, hooks) {
+        let error = anyhow::anyhow!(
+            "{}: the hook {} has the same name as the extension in {}; rename the hook",
             hook.origin,
             hook.name,
             extension.dir.display()
         );
-        return Err(told).or_exit(Exit::Configuration);
+        return Err(error).or_exit(Exit::Configuration);
     }
     let named = hooks.iter().filter(|hook| matches!(hook.origin, SettingOrigin::Flag(_)));
-    named.for_each(|hook| note(&banner(hook, config)));
+    named.for_each(|hook| note(&banner_text(hook, config)));
     Ok(())
 }
 
-fn banner(hook: &ProcessHook, config: &Config) -> String {
+fn banner_text(hook: &ProcessHook, config: &Config) -> String {
     let how = match sandbox::level_of_hook(config, &hook.name) {
-        None => "unconfined, unpinned".to_owned(),
-        Some(level) => format!("unpinned, in a sandbox of level {level}"),
+        None => "(not sandboxed, not approved)".to_owned(),
+        Some(level) => format!("(sandbox {level}, not approved)"),
     };
-    let told = format!("haft: running the hook {} ({}) {how}", hook.name, command(hook));
-    rows("", "  ", &sanitize_line(&told), Some(BANNER))
+    let text = format!("haft: running the hook {} {how}: {}", hook.name, command_text(hook));
+    prefixed_rows("", "  ", &sanitize_line(&text), Some(BANNER))
 }
 
-/// A hook as the host starts it, if it may be started there.
-pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
+/// Returns the specification with which the host starts a hook.
+pub(crate) fn hook_spec(hook: &ProcessHook, context: &HookLaunchContext) -> ExtensionSpec {
     let host = HookSpec {
         event_form: match hook.event_kind {
             None => EventForm::Runtime,
@@ -119,29 +128,30 @@ pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
             ToolNames::Haft => haft_packages::ToolNames::Haft,
             ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
         },
-        of_project: hook.owner == Owner::Project,
-        code: hook.code(&ground.cwd).into_iter().map(|named| named.path).collect(),
+        from_project: hook.owner == Owner::Project,
+        code: hook.code_files(&context.cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
-    let spec = ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
-    match ground.forbids(hook) {
+    let spec = ExtensionSpec::from_hook(ExtensionName::new(hook.name.as_str()), host, &command, &context.cwd);
+    match context.start_refusal(hook) {
         None => spec,
-        Some(why) => {
-            ExtensionSpec { launch: Launch::Impossible { why: format!("cannot be started: {why}") }, ..spec }
-        }
+        Some(why) => ExtensionSpec {
+            launch: LaunchPlan::Impossible { why: format!("cannot be started: {why}") },
+            ..spec
+        },
     }
 }
 
-/// The command, as people write it; it is not safe to be shown.
-pub(crate) fn command(hook: &ProcessHook) -> String {
+/// Returns the command as a person types it. The text is not sanitized.
+pub(crate) fn command_text(hook: &ProcessHook) -> String {
     let place = hook.dir.as_ref().map(|dir| format!(" in {}", dir.display())).unwrap_or_default();
-    let words: Vec<_> = hook.command.iter().map(|part| word(part)).collect();
+    let words: Vec<_> = hook.command.iter().map(|part| shell_word(part)).collect();
     format!("{}{place}", words.join(" "))
 }
 
-/// A word as it is typed into a shell, so that nobody takes it for several.
-pub(crate) fn word(text: &str) -> String {
+/// Quotes a word for a shell.
+pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !"'\"\\$`;&|<>()*?~#".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
@@ -149,106 +159,114 @@ pub(crate) fn word(text: &str) -> String {
     }
 }
 
-/// Where it is asked, and whether it is told what happens.
-pub(crate) fn asked(hook: &ProcessHook) -> String {
+/// Returns the hook points of a hook, and `events` if it observes events.
+pub(crate) fn hook_points_text(hook: &ProcessHook) -> String {
     let points = hook.watch.intercepts.iter().map(|point| point.name());
-    let told = (!hook.watch.observed.is_nothing()).then_some("told what happens");
-    points.chain(told).collect::<Vec<_>>().join(", ")
+    let events = (!hook.watch.observed.is_empty()).then_some("events");
+    points.chain(events).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the confinement in words, and true if there is none.
-pub(crate) fn confined(config: &Config, name: &str) -> (String, bool) {
+/// Returns the sandbox as text; true if there is none.
+pub(crate) fn sandbox_text(config: &Config, name: &str) -> (String, bool) {
     match sandbox::level_of_hook(config, name) {
         Some(level) => (level.to_string(), false),
-        None => ("none, so it runs UNCONFINED, with all your rights".to_owned(), true),
+        None => ("none, so it runs WITHOUT A SANDBOX, with all your rights".to_owned(), true),
     }
 }
 
-/// All that a hook would do, a line each, and whether the line must not be overlooked.
-pub(crate) fn lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> {
+/// Returns the summary of a hook, line by line; true for lines that are marked as important.
+pub(crate) fn summary_lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> {
     let mut lines =
-        vec![(format!("hook: {}", hook.name), false), (format!("  runs: {}", command(hook)), false)];
+        vec![(format!("hook: {}", hook.name), false), (format!("  runs: {}", command_text(hook)), false)];
     if !hook.env.is_empty() {
         let names: Vec<_> = hook.env.keys().map(String::as_str).collect();
         lines.push((format!("  sets: {}", names.join(", ")), false));
     }
-    lines.push((format!("  asked: {}", asked(hook)), false));
+    lines.push((format!("  hook points: {}", hook_points_text(hook)), false));
     if hook.tool_names == ToolNames::PicoClaw {
-        lines.push(("  tools: by PicoClaw's names, exec for bash".to_owned(), false));
+        lines.push(("  tools: PicoClaw's names (exec for bash)".to_owned(), false));
     }
-    let (confined, is_nothing) = confined(config, &hook.name);
+    let (confined, is_nothing) = sandbox_text(config, &hook.name);
     lines.push((format!("  sandbox: {confined}"), is_nothing));
-    lines.extend(Loosened::of(config, hook).lines().into_iter().map(|line| (format!("  {line}"), true)));
+    lines.extend(
+        GateRelaxation::for_hook(config, hook)
+            .warning_lines()
+            .into_iter()
+            .map(|line| (format!("  {line}"), true)),
+    );
     lines
 }
 
-/// The degree to which a gate is loosened.
+/// The settings that weaken a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Loosened {
-    /// Where it does not decide in time, the call is made.
-    pub(crate) lets_pass: bool,
-    /// For which tools it may answer without approval.
+pub(crate) struct GateRelaxation {
+    /// True if a call runs when the gate does not decide in time.
+    pub(crate) allows_on_timeout: bool,
+    /// The tools for which its own results need no approval.
     pub(crate) vouches: Vec<String>,
 }
 
-impl Loosened {
-    /// A hook that runs, with what the user grants it.
-    pub(crate) fn of(config: &Config, hook: &ProcessHook) -> Self {
-        let lets_pass = hook.on_timeout == OnTimeout::Allow || by_grant(config, &hook.name);
-        Self { lets_pass, vouches: hook.vouches.clone() }
+impl GateRelaxation {
+    /// Returns the relaxations of a hook that runs, including the user's grant.
+    pub(crate) fn for_hook(config: &Config, hook: &ProcessHook) -> Self {
+        let lets_pass = hook.on_timeout == OnTimeout::Allow || grant_allows_on_timeout(config, &hook.name);
+        Self { allows_on_timeout: lets_pass, vouches: hook.vouches.clone() }
     }
 
-    /// A hook as it is written, whether it runs or not.
-    pub(crate) fn written(process: &HookProcess) -> Self {
+    /// Returns the relaxations of a configured hook, whether it runs or not.
+    pub(crate) fn from_process(process: &HookProcess) -> Self {
         Self {
-            lets_pass: process.on_timeout == Some(OnTimeout::Allow),
+            allows_on_timeout: process.on_timeout == Some(OnTimeout::Allow),
             vouches: process.vouches.clone().unwrap_or_default(),
         }
     }
 
-    /// With what a grant of the user's adds.
-    pub(crate) fn with(self, grant: Option<&Grant>) -> Self {
+    /// Adds the relaxations of the user's grant.
+    pub(crate) fn with_grant(self, grant: Option<&Grant>) -> Self {
         let granted = grant.and_then(|grant| grant.on_timeout) == Some(OnTimeout::Allow);
-        Self { lets_pass: self.lets_pass || granted, ..self }
+        Self { allows_on_timeout: self.allows_on_timeout || granted, ..self }
     }
 
-    /// As settings, each with what it means; none where nothing is loosened.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let passes = "on_timeout = \"allow\": a call that it does not decide about in time is made";
+    /// Returns a line for each relaxation: the setting and its effect.
+    pub(crate) fn warning_lines(&self) -> Vec<String> {
+        let passes = "on_timeout = \"allow\": a call runs if the hook does not decide in time";
         let tools = self.vouches.iter().map(|tool| format!("{tool:?}")).collect::<Vec<_>>().join(", ");
-        let vouches =
-            format!("vouches = [{tools}]: its answers in place of these tools count without approval");
-        let all = [(self.lets_pass, passes.to_owned()), (!self.vouches.is_empty(), vouches)];
+        let vouches = format!("vouches = [{tools}]: its results for these tools need no approval");
+        let all = [(self.allows_on_timeout, passes.to_owned()), (!self.vouches.is_empty(), vouches)];
         all.into_iter().filter_map(|(holds, line)| holds.then_some(line)).collect()
     }
 }
 
-/// True if the user's `[grant.NAME]` says that its silence allows.
-pub(crate) fn by_grant(config: &Config, name: &str) -> bool {
-    let said = config.grant.get(name).and_then(|granted: &Granted| granted.on_timeout.as_ref());
+/// True if the user's `[grant.NAME]` allows calls when the gate times out.
+pub(crate) fn grant_allows_on_timeout(config: &Config, name: &str) -> bool {
+    let said = config.grant.get(name).and_then(|granted: &GrantSettings| granted.on_timeout.as_ref());
     said.is_some_and(|said| said.value == OnTimeout::Allow)
 }
 
 /// The extensions and hooks that a run starts.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct MergedSpecs {
     pub(crate) specs: Vec<ExtensionSpec>,
-    /// The hooks that are not started because another one has their name.
-    pub(crate) told: Vec<String>,
+    /// Notes about hooks and extensions that do not start because their name is taken.
+    pub(crate) notes: Vec<String>,
 }
 
-/// Extensions and hooks, each name once. Of the user's own nothing gives way to what a project brings: a gate would be
-/// missing. Otherwise who was there first keeps the name, and a hook was: an extension that takes its name later was
-/// installed while haft ran.
-pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &Ground) -> Joined {
-    let mut told = Vec::new();
-    let users = |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && same(&hook.name, name));
+/// Merges extensions and hooks so that each name is unique. The user's own take precedence over the project's, because
+/// a gate of the user must not disappear. Otherwise a hook wins over an extension that was installed during the run.
+pub(crate) fn merge_specs(
+    found: Vec<ExtensionSpec>,
+    hooks: &[ProcessHook],
+    context: &HookLaunchContext,
+) -> MergedSpecs {
+    let mut notes = Vec::new();
+    let users =
+        |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && is_same_name(&hook.name, name));
     let mut specs: Vec<ExtensionSpec> = Vec::new();
     for extension in found {
         match users(extension.name.as_str()) {
             None => specs.push(extension),
-            Some(hook) => told.push(format!(
-                "the extension {} in {} is not run: the process hook of {} has that name",
+            Some(hook) => notes.push(format!(
+                "the extension {} in {} does not run: the process hook in {} has the same name",
                 extension.name,
                 extension.dir.display(),
                 hook.origin
@@ -256,26 +274,26 @@ pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &Gr
         }
     }
     for hook in hooks {
-        let taken = specs.iter().find(|other| same(other.name.as_str(), &hook.name));
+        let taken = specs.iter().find(|other| is_same_name(other.name.as_str(), &hook.name));
         match taken {
-            None => specs.push(spec(hook, ground)),
-            Some(_) => told.push(format!(
-                "{}: the hook {} is not run: there is an extension of that name",
+            None => specs.push(hook_spec(hook, context)),
+            Some(_) => notes.push(format!(
+                "{}: the hook {} does not run: an extension has the same name",
                 hook.origin, hook.name
             )),
         }
     }
-    Joined { specs, told }
+    MergedSpecs { specs, notes }
 }
 
-/// The first hook of the user's that has the name of an extension of the user's: which of them is meant, nobody can tell.
-pub(crate) fn ambiguous<'a>(
+/// Returns the first hook of the user that has the name of an extension of the user. Neither can take precedence.
+pub(crate) fn find_name_conflict<'a>(
     found: &'a [ExtensionSpec],
     hooks: &'a [ProcessHook],
 ) -> Option<(&'a ProcessHook, &'a ExtensionSpec)> {
-    let own = found.iter().filter(|extension| extension.origin != Origin::Project);
+    let own = found.iter().filter(|extension| extension.origin != ExtensionOrigin::Project);
     let mut own = own.filter_map(|extension| {
-        let hook = hooks.iter().find(|hook| same(&hook.name, extension.name.as_str()))?;
+        let hook = hooks.iter().find(|hook| is_same_name(&hook.name, extension.name.as_str()))?;
         (hook.owner == Owner::User).then_some((hook, extension))
     });
     own.next()
@@ -285,23 +303,26 @@ pub(crate) fn ambiguous<'a>(
 mod tests {
     use std::path::PathBuf;
 
-    use haft_config::{Files, Home, Layer, Place, Project, Trust};
+    use haft_config::{ConfigFiles, ConfigLayer, Home, LayerSource, Project, ProjectTrust};
 
     use super::*;
 
-    fn ground() -> Ground {
-        Ground { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
+    fn context() -> HookLaunchContext {
+        HookLaunchContext { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
     }
 
-    /// Hooks of these names and owners.
+    /// Returns hooks with these names and owners.
     fn hooks(named: &[(&str, Owner)]) -> Vec<ProcessHook> {
         let root = tempfile::tempdir().unwrap();
         let text = "[hooks.processes.x]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n";
         std::fs::write(root.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: root.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(root.path()), &project).unwrap();
-        let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+        let project = Project { dir: root.path().join("w"), trust: ProjectTrust::Untrusted };
+        let files = ConfigFiles::read(&Home::at(root.path()), &project).unwrap();
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
         let like = |(name, owner): &(&str, Owner)| ProcessHook {
             name: (*name).to_owned(),
             owner: *owner,
@@ -310,33 +331,48 @@ mod tests {
         named.iter().map(like).collect()
     }
 
-    fn extension(name: &str, origin: Origin) -> ExtensionSpec {
-        let like = spec(&hooks(&[(name, Owner::User)])[0], &ground());
-        ExtensionSpec { origin, dialect: haft_packages::Dialect::Native, dir: PathBuf::from("/e"), ..like }
+    fn extension(name: &str, origin: ExtensionOrigin) -> ExtensionSpec {
+        let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &context());
+        ExtensionSpec {
+            origin,
+            dialect: haft_packages::ExtensionDialect::Native,
+            dir: PathBuf::from("/e"),
+            ..like
+        }
     }
 
     #[track_caller]
-    fn check(extensions: &[(&str, Origin)], named: &[(&str, Owner)], runs: &[(&str, Origin)], told: usize) {
+    fn check(
+        extensions: &[(&str, ExtensionOrigin)],
+        named: &[(&str, Owner)],
+        runs: &[(&str, ExtensionOrigin)],
+        notes: usize,
+    ) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
-        let joined = join(found, &hooks(named), &ground());
+        let joined = merge_specs(found, &hooks(named), &context());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
-        assert_eq!((specs.as_slice(), joined.told.len()), (runs, told), "{:?}", joined.told);
+        assert_eq!((specs.as_slice(), joined.notes.len()), (runs, notes), "{:?}", joined.notes);
     }
 
     #[test]
-    fn no_hook_of_the_users_gives_way() {
+    fn keeps_user_hook_over_project_extension() {
         let (user, project) = (Owner::User, Owner::Project);
-        check(&[], &[("a", user)], &[("a", Origin::Hook)], 0);
-        check(&[("a", Origin::Project)], &[("A", user)], &[("A", Origin::Hook)], 1);
-        check(&[("a", Origin::Global)], &[("a", project)], &[("a", Origin::Global)], 1);
-        check(&[("a", Origin::Project)], &[("a", project)], &[("a", Origin::Project)], 1);
-        check(&[("b", Origin::Global)], &[("a", user)], &[("b", Origin::Global), ("a", Origin::Hook)], 0);
+        check(&[], &[("a", user)], &[("a", ExtensionOrigin::Hook)], 0);
+        check(&[("a", ExtensionOrigin::Project)], &[("A", user)], &[("A", ExtensionOrigin::Hook)], 1);
+        check(&[("a", ExtensionOrigin::Global)], &[("a", project)], &[("a", ExtensionOrigin::Global)], 1);
+        check(&[("a", ExtensionOrigin::Project)], &[("a", project)], &[("a", ExtensionOrigin::Project)], 1);
+        check(
+            &[("b", ExtensionOrigin::Global)],
+            &[("a", user)],
+            &[("b", ExtensionOrigin::Global), ("a", ExtensionOrigin::Hook)],
+            0,
+        );
     }
 
     #[test]
-    fn two_of_the_users_with_one_name_are_ambiguous() {
-        let found = [extension("a", Origin::Global), extension("b", Origin::Project)];
-        let is_ambiguous = |name, owner| ambiguous(&found, &hooks(&[(name, owner)])).is_some();
+    fn reports_user_hook_and_extension_of_same_name() {
+        let found = [extension("a", ExtensionOrigin::Global), extension("b", ExtensionOrigin::Project)];
+        let is_ambiguous = |name, owner| find_name_conflict(&found, &hooks(&[(name, owner)])).is_some();
         assert!(is_ambiguous("A", Owner::User));
         assert!(!is_ambiguous("a", Owner::Project) && !is_ambiguous("b", Owner::User));
     }

@@ -1,7 +1,7 @@
 //! The interactive mode: the agent and its extensions on one thread, the screen on another.
 //!
-//! The screen is a client of the agent's side as any other program is: it says commands of the protocol of programs and is
-//! told its lines. A terminal that takes nothing holds up the screen's thread and nobody else.
+//! The screen is a client like any other program: it sends commands of the RPC protocol and receives its lines. A
+//! terminal that blocks therefore blocks only the thread of the screen.
 
 mod desk;
 mod screen;
@@ -15,8 +15,8 @@ use futures::FutureExt as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
-use haft_protocol::rpc::{Line, Request};
-use haft_rpc::{End, Options};
+use haft_protocol::rpc::{RpcRequest, ServerLine};
+use haft_rpc::{EndReason, ServeOptions};
 use haft_tui::terminal;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -25,117 +25,119 @@ use tokio_util::sync::CancellationToken;
 use crate::args::RunArgs;
 use crate::console::{note, notes};
 use crate::exit::Exit;
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 use crate::logging;
-use crate::rpc::{Program, ended};
-use crate::run::{Chosen, Opened, Output, check_named, complete, open_session};
-use crate::session::{Sessions, short};
-use crate::setup::Setup;
+use crate::rpc::{SessionSource, exit_for_end};
+use crate::run::{
+    RunOutput, SelectedSession, SessionOpenOutcome, check_named, open_session, run_to_completion,
+};
+use crate::session::{SessionFinder, short_id};
+use crate::setup::RunSetup;
 
-use desk::{Desk, Ground, Open, Shells};
-use screen::{Screen, Start};
+use desk::{OpenSessions, RunningShells, UiBackend, UiContext};
+use screen::{ScreenOptions, ScreenThread};
 
-/// The number of lines that may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
+/// The maximum number of lines that wait for the screen. Further lines wait in haft-rpc, which drops droppable lines.
 const LINES: usize = 256;
 
-/// True if a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
+/// True if the command line starts the interactive mode: no other mode is requested, and a terminal is available.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
     let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
-    may_be(args) && is_terminal()
+    allows_interactive(args) && is_terminal()
 }
 
-fn may_be(args: &RunArgs) -> bool {
+fn allows_interactive(args: &RunArgs) -> bool {
     !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some())
 }
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
-    // What is said before the screen is there would be gone when it comes.
+    // Notes printed before the screen opens would disappear behind it.
     notes::hold();
-    let outcome = opened(args);
+    let outcome = run_with_setup(args);
     notes::release();
     outcome
 }
 
-fn opened(args: RunArgs) -> anyhow::Result<Exit> {
-    let setup = Setup::read(&args)?;
+fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
+    let setup = RunSetup::read(&args)?;
     logging::init_beside_screen(&setup.home)?;
     let mut args = args;
-    let start = Start {
-        prompt: words(&mut args.prompt),
-        picks: picks(&mut args, &setup)?,
-        keymap: screen::keymap(&setup.home),
-        settings: screen::settings(&setup.config, screen(&args)),
+    let start = ScreenOptions {
+        prompt: take_prompt(&mut args.prompt),
+        opens_session_picker: wants_session_picker(&mut args, &setup)?,
+        keymap: screen::load_keymap(&setup.home),
+        settings: screen::load_settings(&setup.config, screen_mode(&args)),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
-        Opened::Session(chosen) => chosen,
-        Opened::Nothing(exit) => return Ok(exit),
+        SessionOpenOutcome::Session(chosen) => chosen,
+        SessionOpenOutcome::Nothing(exit) => return Ok(exit),
     };
-    // Front ends are told with an event what is not used because the project is not trusted.
+    // Front ends receive ignored project settings as an event.
     args.json = true;
-    setup.tell_rest();
+    setup.print_other_notes();
     check_named(&setup)?;
     let unopened = Arc::new(Mutex::new(Some(chosen.session.clone())));
-    let outcome = complete(work(args, setup, chosen, start, Arc::clone(&unopened)));
-    // What was mended of its file, where nobody has told it.
-    if let Some(session) = taken(&unopened) {
-        Output::repaired(false, &session);
+    let outcome = run_to_completion(serve_screen(args, setup, chosen, start, Arc::clone(&unopened)));
+    // Reports repairs of the session file that no front end reported.
+    if let Some(session) = take_once(&unopened) {
+        RunOutput::report_repairs(false, &session);
     }
     outcome
 }
 
-fn screen(args: &RunArgs) -> Option<&'static str> {
-    match (args.linear || terminal::Environment::of_process().is_dumb(), args.inline) {
+fn screen_mode(args: &RunArgs) -> Option<&'static str> {
+    match (args.linear || terminal::Environment::from_process().is_dumb(), args.inline) {
         (true, _) => Some("linear"),
         (false, true) => Some("inline"),
         (false, false) => None,
     }
 }
 
-/// Takes the prompt of the command line.
-fn words(prompt: &mut Vec<String>) -> Option<String> {
+/// Takes the prompt from the command line.
+fn take_prompt(prompt: &mut Vec<String>) -> Option<String> {
     let prompt = std::mem::take(prompt).join(" ");
     (!prompt.trim().is_empty()).then_some(prompt)
 }
 
-/// True if the person wants to choose a session first. There has to be one.
-fn picks(args: &mut RunArgs, setup: &Setup) -> anyhow::Result<bool> {
+/// True if the user wants to choose a session first. Fails if there is none.
+fn wants_session_picker(args: &mut RunArgs, setup: &RunSetup) -> anyhow::Result<bool> {
     if args.session.resume.as_deref() != Some("") {
         return Ok(false);
     }
-    Sessions::new(&setup.home, &setup.cwd).latest()?;
+    SessionFinder::new(&setup.home, &setup.cwd).latest()?;
     args.session.resume = None;
     Ok(true)
 }
 
-/// Serves the screen until the person, a signal or a failure ends it. Whatever it is, the screen is left before anything
-/// else is said.
-async fn work(
+/// Serves the screen until the user, a signal or a failure ends it. The screen is closed before any further output.
+async fn serve_screen(
     args: RunArgs,
-    setup: Setup,
-    chosen: Chosen,
-    start: Start,
+    setup: RunSetup,
+    chosen: SelectedSession,
+    start: ScreenOptions,
     unopened: Arc<Mutex<Option<Session>>>,
 ) -> anyhow::Result<Exit> {
-    let ground = ground(&args, &setup);
+    let context = ui_context(&args, &setup);
     let (results, open, shells) =
-        (setup.home.results_dir(), Arc::clone(&ground.open), Arc::new(Shells::default()));
-    let desk = Desk { runtime: Handle::current(), ground, shells: Arc::clone(&shells) };
-    let (lines, told) = mpsc::channel(LINES);
+        (setup.home.results_dir(), Arc::clone(&context.open), Arc::new(RunningShells::default()));
+    let backend = UiBackend { runtime: Handle::current(), context, shells: Arc::clone(&shells) };
+    let (lines, screen_lines) = mpsc::channel(LINES);
     let (ready, is_ready) = oneshot::channel();
     let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
-    let program = Program::new(args, records(&desk.ground.args), setup, chosen).telling(move |session| {
-        opens.add(session);
-        drop(taken(&unopened));
-        // Nobody waits for the second one.
-        taken(&ready).map(|ready| ready.send(()));
-    });
+    let program = SessionSource::new(args, is_recorded(&backend.context.args), setup, chosen)
+        .with_open_listener(move |session| {
+            opens.add(session);
+            drop(take_once(&unopened));
+            // Only the first session has a receiver.
+            take_once(&ready).map(|ready| ready.send(()));
+        });
     let mut screen = None;
-    let served = serve(program, lines, is_ready, |lines, requests| {
-        notes::show(screen::as_lines(lines));
-        Ok(screen.insert(Screen::begin(start, desk, requests, told)?))
+    let served = serve_client(program, lines, is_ready, |lines, requests| {
+        notes::show(screen::notes_as_lines(lines));
+        Ok(screen.insert(ScreenThread::begin(start, backend, requests, screen_lines)?))
     });
     let served = AssertUnwindSafe(served).catch_unwind().await;
-    // With that nobody has anything to tell the screen any more.
+    // After this, no task sends lines to the screen.
     notes::hold();
     shells.stop_all();
     let shown = match screen {
@@ -143,75 +145,78 @@ async fn work(
         None => Ok(None),
     };
     haft_tools::clear_results(&results, SystemTime::now());
-    hint(&open);
+    print_resume_hint(&open);
     let served = served.unwrap_or_else(|panic| resume_unwind(panic));
-    // The system tells both threads that haft shall end, and either may have heard it first.
-    if let Some(terminal::End::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
+    // A signal reaches both threads, in any order.
+    if let Some(terminal::ExitReason::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
 }
 
 /// Serves the client that `begin` starts when the first session is open.
-async fn serve<'s>(
-    program: Program,
-    lines: mpsc::Sender<Line>,
+async fn serve_client<'s>(
+    program: SessionSource,
+    lines: mpsc::Sender<ServerLine>,
     is_ready: oneshot::Receiver<()>,
-    begin: impl FnOnce(mpsc::Sender<Line>, mpsc::UnboundedSender<Request>) -> anyhow::Result<&'s mut Screen>,
+    begin: impl FnOnce(
+        mpsc::Sender<ServerLine>,
+        mpsc::UnboundedSender<RpcRequest>,
+    ) -> anyhow::Result<&'s mut ScreenThread>,
 ) -> anyhow::Result<Exit> {
-    let mut interrupts = Interrupts::listen()?;
+    let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
     let (requests, heard) = mpsc::unbounded_channel();
-    let options = Options::new(env!("CARGO_PKG_VERSION"));
+    let options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
     let serving = haft_rpc::serve_local(&cancel, Arc::new(program), heard, lines.clone(), options);
     tokio::pin!(serving);
     tokio::select! {
         biased;
         () = interrupts.next() => return Ok(Exit::Aborted),
-        end = &mut serving => return ended(end),
+        end = &mut serving => return exit_for_end(end),
         Ok(()) = is_ready => {}
     }
-    // From here on Ctrl-C is a key, and when another program has the terminal, that one's.
-    let mut interrupts = Interrupts::listen_for_end()?;
+    // From now on Ctrl-C is a key of the interface, or belongs to another program in the foreground.
+    let mut interrupts = InterruptListener::listen_for_end()?;
     let screen = begin(lines, requests)?;
     loop {
         tokio::select! {
             biased;
             () = interrupts.next() => {
                 cancel.cancel();
-                if interrupts.at_once() {
+                if interrupts.is_immediate() {
                     return Ok(Exit::Aborted);
                 }
             }
-            () = screen.over(), if !cancel.is_cancelled() => cancel.cancel(),
+            () = screen.wait_until_over(), if !cancel.is_cancelled() => cancel.cancel(),
             end = &mut serving => return match end {
-                // It was the person who left.
-                Ok(End::Cancelled) if !interrupts.heard_any() => Ok(Exit::Ok),
-                end => ended(end),
+                // The user quit.
+                Ok(EndReason::Cancelled) if !interrupts.has_received_any() => Ok(Exit::Ok),
+                end => exit_for_end(end),
             },
         }
     }
 }
 
-fn ground(args: &RunArgs, setup: &Setup) -> Arc<Ground> {
-    Arc::new(Ground {
+fn ui_context(args: &RunArgs, setup: &RunSetup) -> Arc<UiContext> {
+    Arc::new(UiContext {
         home: Home::at(setup.home.root()),
         cwd: setup.cwd.clone(),
         args: Arc::new(args.clone()),
-        open: Arc::new(Open::default()),
+        open: Arc::new(OpenSessions::default()),
     })
 }
 
-fn records(args: &RunArgs) -> bool {
+fn is_recorded(args: &RunArgs) -> bool {
     !args.session.no_session
 }
 
-fn hint(open: &Open) {
+fn print_resume_hint(open: &OpenSessions) {
     let Some(session) = open.current() else { return };
     if session.path().is_some_and(|path| path.exists()) && !session.branch().is_empty() {
-        note(&sanitize_line(&format!("haft --resume {} goes on with this session", short(session.id()))));
+        note(&sanitize_line(&format!("resume this session with: haft --resume {}", short_id(session.id()))));
     }
 }
 
-/// Takes the content, once.
-fn taken<T>(slot: &Mutex<Option<T>>) -> Option<T> {
+/// Takes the content of the slot.
+fn take_once<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
@@ -220,23 +225,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_for_something_else_gets_that() {
-        assert!(may_be(&RunArgs::default()));
-        assert!(may_be(&RunArgs { prompt: vec!["fix it".into()], ..RunArgs::default() }));
+    fn stays_noninteractive_for_other_modes() {
+        assert!(allows_interactive(&RunArgs::default()));
+        assert!(allows_interactive(&RunArgs { prompt: vec!["fix it".into()], ..RunArgs::default() }));
         for args in [
             RunArgs { print: true, ..RunArgs::default() },
             RunArgs { json: true, ..RunArgs::default() },
             RunArgs { verbose: true, ..RunArgs::default() },
             RunArgs { list_models: Some(None), ..RunArgs::default() },
         ] {
-            assert!(!may_be(&args), "{args:?}");
+            assert!(!allows_interactive(&args), "{args:?}");
         }
     }
 
     #[test]
-    fn words_are_one_prompt() {
-        assert_eq!(words(&mut vec!["fix".into(), "it".into()]).as_deref(), Some("fix it"));
-        assert_eq!(words(&mut vec![" ".into()]), None);
-        assert_eq!(words(&mut Vec::new()), None);
+    fn joins_words_to_prompt() {
+        assert_eq!(take_prompt(&mut vec!["fix".into(), "it".into()]).as_deref(), Some("fix it"));
+        assert_eq!(take_prompt(&mut vec![" ".into()]), None);
+        assert_eq!(take_prompt(&mut Vec::new()), None);
     }
 }

@@ -1,21 +1,21 @@
-//! Interrupts: the first asks to stop, the second stops at once.
+//! Interrupts: the first requests a stop, the second stops immediately.
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 
-/// Interrupts of this process, in order: Ctrl-C, and on Unix a polite request to end or a closed terminal.
-pub(crate) struct Interrupts {
+/// The interrupts of this process, in order: Ctrl-C, and on Unix SIGTERM or SIGHUP.
+pub(crate) struct InterruptListener {
     arrived: mpsc::UnboundedReceiver<()>,
-    heard: usize,
+    received: usize,
 }
 
-impl Interrupts {
-    /// Begins to listen; from here on an interrupt no longer ends the process by itself.
+impl InterruptListener {
+    /// Listens for interrupts. From now on, an interrupt no longer ends the process.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         Self::listen_to(forward)
     }
 
-    /// The same without Ctrl-C, which is somebody else's.
+    /// Listens without Ctrl-C, which another program handles.
     pub(crate) fn listen_for_end() -> anyhow::Result<Self> {
         Self::listen_to(forward_end)
     }
@@ -23,26 +23,26 @@ impl Interrupts {
     fn listen_to(forward: fn(mpsc::UnboundedSender<()>) -> std::io::Result<()>) -> anyhow::Result<Self> {
         let (sender, arrived) = mpsc::unbounded_channel();
         forward(sender).context("cannot listen for interrupts")?;
-        Ok(Self { arrived, heard: 0 })
+        Ok(Self { arrived, received: 0 })
     }
 
     pub(crate) async fn next(&mut self) {
         if self.arrived.recv().await.is_none() {
             std::future::pending::<()>().await;
         }
-        self.heard += 1;
+        self.received += 1;
     }
 
-    /// True if nothing is to be waited for any more.
-    pub(crate) fn at_once(&self) -> bool {
-        self.heard >= 2
+    /// True after the second interrupt: waiting must end.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.received >= 2
     }
 
-    pub(crate) fn heard_any(&self) -> bool {
-        self.heard > 0
+    pub(crate) fn has_received_any(&self) -> bool {
+        self.received > 0
     }
 
-    pub(crate) async fn unless_first<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn run_until_first<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
             () = self.next() => None,
@@ -50,10 +50,10 @@ impl Interrupts {
         }
     }
 
-    /// Works on after one interrupt, but not after two, those heard before included.
-    pub(crate) async fn unless_second(&mut self, work: impl Future<Output = ()>) {
+    /// Continues the work after the first interrupt, but not after the second. Earlier interrupts count.
+    pub(crate) async fn run_until_second(&mut self, work: impl Future<Output = ()>) {
         tokio::pin!(work);
-        while !self.at_once() {
+        while !self.is_immediate() {
             tokio::select! {
                 biased;
                 () = self.next() => {}
@@ -95,7 +95,7 @@ fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Nothing else is told here. The sender stays, so that nobody takes its end for an interrupt.
+/// Receives no signals on this platform. The sender stays open, because its end would count as an interrupt.
 #[cfg(not(unix))]
 fn forward_end(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     tokio::spawn(async move { sender.closed().await });
@@ -111,15 +111,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_the_second_whatever_was_under_way_at_the_first() {
+    fn counts_interrupts_across_waits() {
         let (sender, arrived) = mpsc::unbounded_channel();
-        let mut interrupts = Interrupts { arrived, heard: 0 };
+        let mut interrupts = InterruptListener { arrived, received: 0 };
         sender.send(()).unwrap();
         assert_eq!(interrupts.next().now_or_never(), Some(()));
-        assert_eq!(interrupts.unless_second(pending()).now_or_never(), None);
+        assert_eq!(interrupts.run_until_second(pending()).now_or_never(), None);
         sender.send(()).unwrap();
-        assert_eq!(interrupts.unless_second(pending()).now_or_never(), Some(()));
-        // From here on nothing is waited for, without a third.
-        assert_eq!(interrupts.unless_second(pending()).now_or_never(), Some(()));
+        assert_eq!(interrupts.run_until_second(pending()).now_or_never(), Some(()));
+        // After the second interrupt, nothing waits.
+        assert_eq!(interrupts.run_until_second(pending()).now_or_never(), Some(()));
     }
 }

@@ -1,4 +1,4 @@
-//! The only subscriber: a file below `$HAFT_HOME/logs`, or standard error when `HAFT_LOG` asks for it.
+//! Logging: to a file in `$HAFT_HOME/logs`, or to standard error if `HAFT_LOG` is set.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
@@ -12,52 +12,52 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::exit::{Exit, OrExit as _};
 
-/// The variable with the filter for standard error.
+/// The environment variable with the filter for standard error.
 const VARIABLE: &str = "HAFT_LOG";
 
-/// A log longer than this, in bytes, is begun anew at the next start; the old one is kept beside it.
+/// The size in bytes at which the next start rotates the log; the old log is kept.
 const MAX_FILE: u64 = 10 * 1024 * 1024;
 
-/// Starts logging. A log file that cannot be written is no reason not to work; nothing is logged then.
+/// Starts logging. If the log file cannot be written, nothing is logged.
 ///
 /// # Errors
-/// When the filter in `HAFT_LOG` cannot be understood.
+/// The filter in `HAFT_LOG` is invalid.
 pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
-    match asked()? {
-        Some(filter) => start(filter, || Safe(io::stderr())),
-        None => into_file(home, EnvFilter::new("info")),
+    match filter_from_env()? {
+        Some(filter) => start(filter, || SanitizingWriter(io::stderr())),
+        None => start_file_log(home, EnvFilter::new("info")),
     }
     Ok(())
 }
 
-/// The same beside a screen that standard error would be written over: then all of it goes into the file.
+/// Starts logging while a screen covers standard error: everything is written to the file.
 ///
 /// # Errors
-/// When the filter in `HAFT_LOG` cannot be understood.
+/// The filter in `HAFT_LOG` is invalid.
 pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     if !io::stderr().is_terminal() {
         return init(home);
     }
-    into_file(home, asked()?.unwrap_or_else(|| EnvFilter::new("info")));
+    start_file_log(home, filter_from_env()?.unwrap_or_else(|| EnvFilter::new("info")));
     Ok(())
 }
 
 /// Reads `HAFT_LOG`.
-fn asked() -> anyhow::Result<Option<EnvFilter>> {
+fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
     let Some(filter) = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else {
         return Ok(None);
     };
     let filter = EnvFilter::try_new(&filter)
-        .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
+        .with_context(|| format!("{VARIABLE}={filter:?} is not a valid filter"))
         .or_exit(Exit::Configuration)?;
-    // At trace level the provider's library writes down whole conversations.
+    // At trace level, the provider library logs whole conversations.
     let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
     Ok(Some(filter.add_directive(quiet)))
 }
 
-fn into_file(home: &Home, filter: EnvFilter) {
+fn start_file_log(home: &Home, filter: EnvFilter) {
     if let Ok(file) = log_file(home) {
-        start(filter, Mutex::new(Safe(file)));
+        start(filter, Mutex::new(SanitizingWriter(file)));
     }
 }
 
@@ -65,10 +65,10 @@ fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
 }
 
-/// Lines that quote what extensions and models said, for whoever looks at them in a terminal.
-pub(crate) struct Safe<W>(pub(crate) W);
+/// Sanitizes log lines, which can quote extensions and models.
+pub(crate) struct SanitizingWriter<W>(pub(crate) W);
 
-impl<W: io::Write> io::Write for Safe<W> {
+impl<W: io::Write> io::Write for SanitizingWriter<W> {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         self.0.write_all(sanitize(&String::from_utf8_lossy(lines)).as_bytes())?;
         Ok(lines.len())

@@ -1,11 +1,15 @@
-//! `haft login` and `haft logout`: keys in `auth.json`.
+//! `haft login` and `haft logout`: API keys in `auth.json`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{Auth, ConfigFile, Files, Home, Layer, Place, Project, SecretString, Settings, Trust};
+use haft_config::{
+    AuthFile, ConfigFile, ConfigFiles, ConfigLayer, Home, LayerSource, Project, ProjectTrust, SecretString,
+    Settings,
+};
 use haft_providers::{
-    KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
+    KeyError, KeyLocation, ModelsFile, PRESETS, SystemProbe, check_key, key_location, key_server,
+    split_provider,
 };
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -13,24 +17,24 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
 
-/// The longest key, in bytes.
+/// The maximum size of a key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
 
-/// Stores a key, once its provider has taken it. Whoever interrupts that finds the terminal as it was.
+/// Verifies a key with the provider and stores it. An interrupt restores the terminal.
 pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
-    let terminal = Terminal::stdin();
+    let terminal = SavedTerminal::save_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let exit = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen()?;
+        let mut interrupts = InterruptListener::listen()?;
         let mut work = tokio::task::spawn_blocking(move || log_in(args));
-        let done = match interrupts.unless_first(&mut work).await {
+        let done = match interrupts.run_until_first(&mut work).await {
             Some(done) => Some(done),
-            // The prompt makes the terminal what it found, which is silent: the last word is not its.
+            // The prompt restores the terminal with the echo off, so the terminal is restored again below.
             None => tokio::time::timeout(PROMPT_END, work).await.ok(),
         };
         terminal.restore();
@@ -38,15 +42,15 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
             Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             Some(Ok(Ok(exit))) => Ok(exit),
             Some(Ok(Err(error))) if !is_interrupt(&error) => Err(error),
-            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was stored"),
+            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was saved"),
         }
     });
-    // Whoever waits for a key or for a server is left behind.
+    // A thread that waits for a key or a server is left behind.
     runtime.shutdown_background();
     exit
 }
 
-/// True if this is the prompt's way to say that it was interrupted.
+/// True if the prompt reported an interrupt.
 fn is_interrupt(error: &anyhow::Error) -> bool {
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     kind == Some(io::ErrorKind::Interrupted)
@@ -54,82 +58,84 @@ fn is_interrupt(error: &anyhow::Error) -> bool {
 
 fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+    let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let provider = match args.provider {
         Some(name) => name,
-        None => asked_provider(&models)?,
+        None => ask_provider(&models)?,
     };
-    let KeyHome { stored_as, .. } = known(&provider, &models)?;
+    let KeyLocation { stored_as, .. } = require_key_home(&provider, &models)?;
     let key = read_key(&stored_as)?;
     if !args.no_probe {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the runtime")?;
-        let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
-        runtime.block_on(probe(&home, &provider, &key, &models, note)).context(hint)?;
+        let hint = "the key was not saved; check the key, or save it unverified with --no-probe";
+        runtime.block_on(verify_key(&home, &provider, &key, &models, note)).context(hint)?;
     }
-    store(&home, &provider, &key, &models)?.iter().for_each(|told| note(told));
+    store(&home, &provider, &key, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 
-/// Stores a key; what people are told of that.
+/// Stores a key, and returns messages for the user.
 pub(crate) fn store(
     home: &Home,
     provider: &str,
     key: &SecretString,
-    models: &Models,
+    models: &ModelsFile,
 ) -> anyhow::Result<Vec<String>> {
-    let KeyHome { stored_as, variable } = known(provider, models)?;
+    let KeyLocation { stored_as, variable } = require_key_home(provider, models)?;
     let file = home.auth_file();
-    Auth::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
-    let stored = format!("stored the key of {stored_as} in {}", file.display());
-    let stronger = set(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
+    AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
+    let stored = format!("saved the key of {stored_as} in {}", file.display());
+    let stronger =
+        filter_set_variable(variable).map(|variable| format!("{variable} is also set and takes precedence"));
     Ok(std::iter::once(stored).chain(stronger).collect())
 }
 
-fn set(variable: Option<String>) -> Option<String> {
+fn filter_set_variable(variable: Option<String>) -> Option<String> {
     variable.filter(|name| std::env::var_os(name).is_some())
 }
 
 pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+    let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let named = match args.provider {
         Some(name) => name,
-        None => only_stored(&Auth::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
+        None => only_stored_provider(&AuthFile::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
     };
-    remove(&home, named, &models)?.iter().for_each(|told| note(told));
+    remove(&home, named, &models)?.iter().for_each(|message| note(message));
     Ok(Exit::Ok)
 }
 
-/// Removes a stored key; what people are told of that.
-pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Result<Vec<String>> {
+/// Removes a stored key, and returns messages for the user.
+pub(crate) fn remove(home: &Home, named: String, models: &ModelsFile) -> anyhow::Result<Vec<String>> {
     let file = home.auth_file();
-    // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
-    let (stored_as, variable) = match key_home(&named, models) {
-        Some(KeyHome { stored_as, variable }) => (stored_as, variable),
+    // An unknown provider can have a key: haft may no longer know it, or a user edited the file.
+    let (stored_as, variable) = match key_location(&named, models) {
+        Some(KeyLocation { stored_as, variable }) => (stored_as, variable),
         None => (named.clone(), None),
     };
     let mut removed = None;
     for name in [named, stored_as.clone()] {
-        if removed.is_none() && Auth::remove(&file, &name).or_exit(Exit::Failure)? {
+        if removed.is_none() && AuthFile::remove(&file, &name).or_exit(Exit::Failure)? {
             removed = Some(name);
         }
     }
     let Some(provider) = removed else {
-        anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
+        anyhow::bail!("no key of {stored_as} is saved in {}", file.display());
     };
     let removed = format!("removed the key of {provider} from {}", file.display());
-    let stays = set(variable).map(|variable| format!("{variable} is still set and goes on being used"));
+    let stays =
+        filter_set_variable(variable).map(|variable| format!("{variable} is still set and remains in use"));
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
-fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
-    key_home(name, models).map_or_else(
+fn require_key_home(name: &str, models: &ModelsFile) -> anyhow::Result<KeyLocation> {
+    key_location(name, models).map_or_else(
         || {
             let known: Vec<&str> =
-                PRESETS.iter().map(|preset| preset.name).chain(models.providers()).collect();
+                PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers()).collect();
             let unknown = anyhow::anyhow!(
-                "unknown provider {name:?}; choose one of {}, or name it in models.json",
+                "unknown provider {name:?}; use one of {}, or add it to models.json",
                 known.join(", ")
             );
             Err(unknown).or_exit(Exit::Usage)
@@ -138,11 +144,11 @@ fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
     )
 }
 
-fn asked_provider(models: &Models) -> anyhow::Result<String> {
+fn ask_provider(models: &ModelsFile) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
-        return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
+        return Exit::Usage.fail("no provider given; run: haft login PROVIDER");
     }
-    let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
+    let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     note(&format!("providers: {}", names.collect::<Vec<_>>().join(", ")));
     let mut err = io::stderr().lock();
     err.write_all(b"provider [anthropic]: ")?;
@@ -153,85 +159,85 @@ fn asked_provider(models: &Models) -> anyhow::Result<String> {
     Ok(if name.is_empty() { "anthropic".to_owned() } else { name.to_owned() })
 }
 
-fn only_stored(auth: &Auth) -> anyhow::Result<String> {
+fn only_stored_provider(auth: &AuthFile) -> anyhow::Result<String> {
     let stored: Vec<&str> = auth.providers().collect();
     match stored.as_slice() {
-        [] => anyhow::bail!("no key is stored"),
+        [] => anyhow::bail!("no key is saved"),
         [only] => Ok((*only).to_owned()),
-        many => Exit::Usage.fail(format!("which one? stored are keys of {}", many.join(", "))),
+        many => Exit::Usage.fail(format!("several keys are saved; name the provider: {}", many.join(", "))),
     }
 }
 
-/// The key: typed without being shown, or read from a pipe.
+/// Reads the key from the terminal without echo, or from a pipe.
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
-        let prompt = format!("key of {provider} (it is not shown): ");
-        secret(&prompt).context("cannot read the key from the terminal")?
+        let prompt = format!("API key of {provider} (not shown): ");
+        prompt_secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
         let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
         let read = read.context("cannot read the key from standard input")?;
         if u64::try_from(read).is_ok_and(|read| read > MAX_KEY) {
-            let long = anyhow::anyhow!("the key is longer than 64 KiB; nothing was stored");
+            let long = anyhow::anyhow!("the key is longer than 64 KiB; nothing was saved");
             return Err(long).or_exit(Exit::Usage);
         }
         text
     };
-    usable(&text)
+    parse_key(&text)
 }
 
-/// A key without what stands around it.
-pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
+/// Parses a key; surrounding whitespace is removed.
+pub(crate) fn parse_key(text: &str) -> anyhow::Result<SecretString> {
     let text = text.trim();
     let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
     if text.is_empty() || unusable {
-        let what =
-            if unusable { "the key has blanks or control characters in it" } else { "no key was given" };
-        return Exit::Usage.fail(format!("{what}; nothing was stored"));
+        let what = if unusable { "the key contains spaces or control characters" } else { "no key given" };
+        return Exit::Usage.fail(format!("{what}; nothing was saved"));
     }
     Ok(SecretString::from(text))
 }
 
-/// The address at which a run would ask this provider, where the user's settings name one.
-fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
-    // A key is not sent where a project says, whoever trusts it.
-    let project = Project { dir: setup::cwd(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
-    let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
-    let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);
+/// Returns the address of the provider in the user's settings.
+fn configured_address(home: &Home, provider: &str, models: &ModelsFile) -> anyhow::Result<Option<String>> {
+    // A project must not choose the server that receives a key, even if it is trusted.
+    let project =
+        Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: ProjectTrust::Untrusted };
+    let files = ConfigFiles::read(home, &project).or_exit(Exit::Configuration)?;
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, models);
     let named = ConfigFile { provider: Some(provider.to_owned()), ..ConfigFile::default() };
-    let named = Layer::new(Place::Flags, named);
-    let Settings { base_url, .. } = files.below_unchecked(named, env, &apart).settings;
+    let named = ConfigLayer::new(LayerSource::Flags, named);
+    let Settings { base_url, .. } = files.merge_unchecked(named, env, &apart).settings;
     Ok(base_url.map(|set| set.value))
 }
 
-/// Asks the provider whether it takes a key; `asking` is told whom.
-pub(crate) async fn probe(
+/// Verifies a key with the provider. `asking` receives a message with the server.
+pub(crate) async fn verify_key(
     home: &Home,
     provider: &str,
     key: &SecretString,
-    models: &Models,
+    models: &ModelsFile,
     asking: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
-    let base_url = set_address(home, provider, models)?;
-    let machine = Machine::default();
+    let base_url = configured_address(home, provider, models)?;
+    let machine = SystemProbe::default();
     if let Some(server) = key_server(provider, base_url.as_deref(), models, &machine) {
-        asking(&format!("asking {server} whether it takes the key"));
+        asking(&format!("verifying the key with {server}"));
     }
     let checked = check_key(provider, base_url.as_deref(), key.clone(), models, &machine).await;
     let refused = matches!(checked, Err(KeyError::Refused { .. }));
     checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
 }
 
-/// The former state of the terminal of standard input; none where it is not one, or cannot be changed.
+/// The saved state of the terminal; `None` if standard input is not a terminal.
 #[derive(Debug, Clone)]
-pub(crate) struct Terminal {
+pub(crate) struct SavedTerminal {
     #[cfg(unix)]
     before: Option<Termios>,
 }
 
-impl Terminal {
-    pub(crate) fn stdin() -> Self {
+impl SavedTerminal {
+    pub(crate) fn save_stdin() -> Self {
         Self {
             #[cfg(unix)]
             before: tcgetattr(io::stdin()).ok(),
@@ -245,8 +251,8 @@ impl Terminal {
         }
     }
 
-    /// From here on what is typed is not shown. What was typed before is dropped: it was no answer.
-    fn silence(&self) {
+    /// Turns the echo off and discards input that was typed earlier.
+    fn disable_echo(&self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
             let mut silent = before.clone();
@@ -256,10 +262,10 @@ impl Terminal {
     }
 }
 
-fn secret(prompt: &str) -> io::Result<String> {
-    let terminal = Terminal::stdin();
-    // Before the prompt: what is typed or pasted at once would be shown.
-    terminal.silence();
+fn prompt_secret(prompt: &str) -> io::Result<String> {
+    let terminal = SavedTerminal::save_stdin();
+    // The echo is off before the prompt appears, because pasted text can arrive immediately.
+    terminal.disable_echo();
     let typed = rpassword::prompt_password(prompt);
     terminal.restore();
     typed

@@ -1,4 +1,4 @@
-//! The `haft` binary: parse, wire up, print.
+//! The `haft` binary: parses the command line, builds the parts, prints the output.
 
 mod args;
 mod config;
@@ -30,11 +30,11 @@ mod trust;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command, Mode};
+use args::{Cli, CliCommand, ServerMode};
 use exit::Exit;
 
-/// The first argument of this program when it is to start an extension and guard it. No command of the command line:
-/// nothing else has run by then, because it is done for every extension.
+/// The first argument of this program in the role of the guardian, which starts an extension. It is not a command of
+/// the command line, so that no other code runs first.
 const LAUNCHER_ROLE: &str = "__launch";
 
 fn main() -> ExitCode {
@@ -42,42 +42,47 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|role| role == LAUNCHER_ROLE) {
         return haft_launch::launcher_main(args);
     }
-    // Before any key is in memory. A run does it again, when there is a log that can say what failed.
+    // Runs before any key is in memory. Each run repeats it when the log exists, to report failures.
     haft_launch::harden_self();
     let exit = match args::parse() {
-        Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
-        Err(help) => args::show(&help),
+        Ok(cli) => run_command(cli).unwrap_or_else(|error| report(&error)),
+        Err(help) => args::print_clap_error(&help),
     };
     ExitCode::from(exit.code())
 }
 
-fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+fn run_command(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
-        None if cli.run.mode.mode == Some(Mode::Rpc) => rpc::run(cli.run.into()),
+        None if cli.run.mode.mode == Some(ServerMode::Rpc) => rpc::run(cli.run.into()),
         None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),
         None => run::run(cli.run),
-        Some(Command::Ext(args)) => ext::run(args),
-        Some(Command::Rpc(args)) => rpc::run(*args),
-        Some(Command::Session(args)) => session::run(args, run::compact),
-        Some(Command::Config(args)) => config::run(args),
-        Some(Command::Trust(args)) => trust::run(args),
-        Some(Command::Doctor(args)) => doctor::run(args),
-        Some(Command::Login(args)) => login::login(args),
-        Some(Command::Logout(args)) => login::logout(args),
-        Some(Command::Demo) => demo::run(),
-        Some(Command::Skill(args)) => skill::run(args),
-        Some(Command::Completions { shell }) => pages::completions(shell),
-        Some(Command::Man) => pages::man(),
-        Some(Command::Extension { name }) => demo::serve_extension(&name),
+        Some(CliCommand::Ext(args)) => ext::run(args),
+        Some(CliCommand::Rpc(args)) => rpc::run(*args),
+        Some(CliCommand::Session(args)) => session::run(args, run::compact),
+        Some(CliCommand::Config(args)) => config::run(args),
+        Some(CliCommand::Trust(args)) => trust::run(args),
+        Some(CliCommand::Doctor(args)) => doctor::run(args),
+        Some(CliCommand::Login(args)) => login::login(args),
+        Some(CliCommand::Logout(args)) => login::logout(args),
+        Some(CliCommand::Demo) => demo::run(),
+        Some(CliCommand::Skill(args)) => skill::run(args),
+        Some(CliCommand::Completions { shell }) => pages::print_completions(shell),
+        Some(CliCommand::Man) => pages::print_manual(),
+        Some(CliCommand::Extension { name }) => demo::serve_extension(&name),
     }
 }
 
-/// Says what went wrong, unless nobody listens any more.
+/// Prints an error, unless the reader of the output is gone.
 fn report(error: &anyhow::Error) -> Exit {
-    let exit = Exit::of(error);
+    let exit = Exit::from_error(error);
     if exit != Exit::Ok {
-        // It may quote others, so only its first row says that it is haft's.
-        console::note(&console::rows("haft: ", "  | ", &format!("{error:#}"), console::width()));
+        // The message can quote other programs, so only its first row has the prefix of haft.
+        console::note(&console::prefixed_rows(
+            "haft: ",
+            "  | ",
+            &format!("{error:#}"),
+            console::terminal_width(),
+        ));
     }
     exit
 }

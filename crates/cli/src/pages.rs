@@ -1,4 +1,4 @@
-//! Pages that are generated from the command line's definition: completions and the manual page.
+//! Pages that are generated from the definition of the command line: completions and the manual page.
 
 use clap_mangen::roff::{Roff, bold, roman};
 
@@ -6,14 +6,14 @@ use crate::args;
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
+pub(crate) fn print_completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "haft", &mut script);
     console::write(&script)?;
     Ok(Exit::Ok)
 }
 
-pub(crate) fn man() -> anyhow::Result<Exit> {
+pub(crate) fn print_manual() -> anyhow::Result<Exit> {
     let mut command = args::command();
     command.build();
     let mut page = Vec::new();
@@ -25,27 +25,27 @@ pub(crate) fn man() -> anyhow::Result<Exit> {
     man.render_options_section(&mut page)?;
     let mut rest = Roff::default();
     rest.control("SH", ["COMMANDS"]);
-    subcommands(&mut rest, "haft", &command);
-    sections(&mut rest, &args::long_help());
+    write_subcommands(&mut rest, "haft", &command);
+    write_sections(&mut rest, &args::long_help());
     rest.to_writer(&mut page)?;
     console::write(&page)?;
     Ok(Exit::Ok)
 }
 
-/// All commands below one. They have no pages of their own, so they are named as they are typed.
-fn subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
+/// Writes all subcommands. They have no pages of their own, so their full names are shown.
+fn write_subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
     let shown = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
     for sub in command.get_subcommands().filter(shown) {
         let name = format!("{above} {}", sub.get_name());
         page.control("TP", []);
         page.text([bold(name.as_str())]);
         page.text([roman(sub.get_about().map(ToString::to_string).unwrap_or_default())]);
-        subcommands(page, &name, sub);
+        write_subcommands(page, &name, sub);
     }
 }
 
-/// The tables below `haft --help`, each a section whose lines stay as they are.
-fn sections(page: &mut Roff, text: &str) {
+/// Writes the tables below `haft --help`, each as a section with unfilled lines.
+fn write_sections(page: &mut Roff, text: &str) {
     for line in text.lines() {
         match line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {
             Some(heading) => {

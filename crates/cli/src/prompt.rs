@@ -1,4 +1,4 @@
-//! The prompt: the words of the command line, and what is piped in.
+//! The prompt: the words of the command line, and piped input.
 
 use std::io::{self, IsTerminal as _, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,17 +10,17 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::timeouts::PIPED_STDIN_GRACE;
 
-/// The most that is read from a pipe, in bytes: 10 MiB.
+/// The maximum size of piped input, in bytes: 10 MiB.
 const MAX_PIPED: u64 = 10 * 1024 * 1024;
 
-/// The words joined by spaces, with what is piped in below them; none when there is neither.
+/// Returns the words joined by spaces, followed by the piped input; `None` without both.
 pub(crate) fn read(words: &[String]) -> anyhow::Result<Option<String>> {
     let words = words.join(" ");
-    let piped = if io::stdin().is_terminal() { String::new() } else { piped(!words.trim().is_empty())? };
-    Ok(joined(words.trim(), piped.trim_end()))
+    let piped = if io::stdin().is_terminal() { String::new() } else { read_piped(!words.trim().is_empty())? };
+    Ok(join_prompt(words.trim(), piped.trim_end()))
 }
 
-fn joined(words: &str, piped: &str) -> Option<String> {
+fn join_prompt(words: &str, piped: &str) -> Option<String> {
     match (words.is_empty(), piped.is_empty()) {
         (true, true) => None,
         (false, true) => Some(words.into()),
@@ -29,11 +29,11 @@ fn joined(words: &str, piped: &str) -> Option<String> {
     }
 }
 
-/// Reads standard input to its end. Where there is a prompt already, an input that stays silent is left alone
-/// after a while: a pipe that somebody forgot to close must not stall a script.
-fn piped(has_words: bool) -> anyhow::Result<String> {
+/// Reads standard input to its end. If the prompt has words, a silent input is abandoned after a while: a pipe that was
+/// left open must not block a script.
+fn read_piped(has_words: bool) -> anyhow::Result<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
-    // The thread is left behind when the input stays silent; it ends with the process.
+    // If the input stays silent, the thread runs until the process ends.
     thread::spawn(move || read_in_two(io::stdin().lock(), &sender));
     let first = if has_words {
         receiver.recv_timeout(PIPED_STDIN_GRACE)
@@ -44,9 +44,7 @@ fn piped(has_words: bool) -> anyhow::Result<String> {
         Ok(first) => first.context("cannot read standard input")?,
         Err(RecvTimeoutError::Disconnected) => Vec::new(),
         Err(RecvTimeoutError::Timeout) => {
-            note(
-                "haft: standard input is open and silent, so it is not read; use `< /dev/null` to avoid the wait",
-            );
+            note("haft: no data on standard input, so it is ignored; use `< /dev/null` to avoid the wait");
             return Ok(String::new());
         }
     };
@@ -54,7 +52,9 @@ fn piped(has_words: bool) -> anyhow::Result<String> {
         bytes.extend(more.context("cannot read standard input")?);
     }
     if bytes.len() as u64 > MAX_PIPED {
-        return Exit::Usage.fail(format!("more than {MAX_PIPED} bytes on standard input"));
+        return Exit::Usage.fail(format!(
+            "standard input has more than {MAX_PIPED} bytes; shorten it or save it as a file"
+        ));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
@@ -69,7 +69,7 @@ fn read_in_two(mut input: impl Read, sender: &mpsc::SyncSender<io::Result<Vec<u8
         first
     });
     let ended = !matches!(&outcome, Ok(first) if !first.is_empty());
-    // A receiver that is gone needs nothing more.
+    // The receiver may be gone.
     if sender.send(outcome).is_err() || ended {
         return;
     }
@@ -84,18 +84,18 @@ mod tests {
 
     #[track_caller]
     fn check(words: &str, piped: &str, expect: Option<&str>) {
-        assert_eq!(joined(words, piped).as_deref(), expect);
+        assert_eq!(join_prompt(words, piped).as_deref(), expect);
     }
 
     #[test]
-    fn words_come_before_what_is_piped() {
+    fn puts_words_before_piped_input() {
         check("", "", None);
         check("a b", "", Some("a b"));
         check("", "text", Some("text"));
         check("review", "diff", Some("review\n\ndiff"));
     }
 
-    /// What [`read_in_two`] sends, in order.
+    /// Returns the sizes of the pieces that [`read_in_two`] sends, in order.
     fn pieces(input: impl Read) -> Vec<usize> {
         let (sender, receiver) = mpsc::sync_channel(2);
         read_in_two(input, &sender);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn input_is_read_to_its_end_in_two_pieces() {
+    fn reads_all_input_in_two_pieces() {
         assert_eq!(pieces(io::empty()), [0]);
         assert_eq!(pieces([b'x'; 5].as_slice()), [5, 0]);
         assert_eq!(pieces([b'x'; 10_000].as_slice()), [8192, 1808]);

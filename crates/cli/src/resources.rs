@@ -1,47 +1,48 @@
-//! Texts of the user and the project for the model: system prompt, context files, skills, templates.
+//! Texts of the user and the project for the model: system prompt, context files, skills, prompt templates.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::{
-    ContextFile, ContextFiles, Expanded, Home, Project, Skill, Skills, Templates, Unused, system_prompt,
+    ContextFile, ContextFiles, Home, Project, Skill, SkillSet, TemplateExpansion, TemplateSet, UntrustedItem,
+    find_system_prompt,
 };
-use haft_core::prompt::{ContextText, SkillSummary, SystemPrompt};
+use haft_core::prompt::{ContextFileText, SkillSummary, SystemPrompt};
 use haft_tools::SkillSource;
 
 use crate::args::AgentArgs;
 use crate::exit::{Exit, OrExit as _};
 
-/// All of it, as it was when the run began.
+/// The texts, as they were when the run began.
 #[derive(Debug, Default)]
-pub(crate) struct Resources {
+pub(crate) struct PromptResources {
     pub(crate) context: ContextFiles,
-    pub(crate) skills: Skills,
+    pub(crate) skills: SkillSet,
     home: Option<Home>,
     project: Option<Project>,
 }
 
-impl Resources {
-    /// Looks at all places; context files only where they are wanted.
+impl PromptResources {
+    /// Finds all texts; context files only if `context_files` is true.
     pub(crate) fn find(home: &Home, project: &Project, context_files: bool) -> Self {
         Self {
             context: if context_files { ContextFiles::find(home, project) } else { ContextFiles::default() },
-            skills: Skills::find(home, std::env::home_dir().as_deref(), project),
+            skills: SkillSet::find(home, std::env::home_dir().as_deref(), project),
             home: Some(home.clone()),
             project: Some(project.clone()),
         }
     }
 
-    /// Returns the names that are not used, because the project is not trusted.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
-        let system = self.project.as_ref().and_then(Unused::system_prompt);
+    /// Returns the texts of an untrusted project, which are not used.
+    pub(crate) fn untrusted_items(&self) -> impl Iterator<Item = UntrustedItem> {
+        let system = self.project.as_ref().and_then(UntrustedItem::system_prompt);
         let templates = self.home.as_ref().zip(self.project.as_ref());
-        let templates = templates.and_then(|(home, project)| Templates::unused(home, project));
+        let templates = templates.and_then(|(home, project)| TemplateSet::untrusted_templates(home, project));
         let found = self.context.unused.iter().chain(&self.skills.unused).cloned();
         system.into_iter().chain(found).chain(templates)
     }
 
-    /// Returns the problems of files that could not be used as they are.
+    /// Returns the problems of files that are not usable or only partly usable.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &str> {
         self.context.problems.iter().chain(&self.skills.problems).map(String::as_str)
     }
@@ -49,9 +50,9 @@ impl Resources {
     pub(crate) fn system_prompt(&self, args: &AgentArgs, facts: Vec<String>) -> anyhow::Result<SystemPrompt> {
         let identity = match &args.system_prompt {
             Some(text) => Some(text.clone()),
-            None => self.own_system_prompt()?.map(|file| file.text),
+            None => self.custom_system_prompt()?.map(|file| file.text),
         };
-        let context = self.context.files.iter().map(|file| ContextText {
+        let context = self.context.files.iter().map(|file| ContextFileText {
             path: file.path.display().to_string(),
             text: file.text.clone(),
             cut: file.cut,
@@ -70,41 +71,41 @@ impl Resources {
         })
     }
 
-    /// The file that replaces haft's own system prompt, if there is one.
-    pub(crate) fn own_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
+    /// Returns the file that replaces haft's system prompt, if there is one.
+    pub(crate) fn custom_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
         let Some((home, project)) = self.home.as_ref().zip(self.project.as_ref()) else { return Ok(None) };
-        system_prompt(home, project)
+        find_system_prompt(home, project)
             .map_err(|(path, error)| anyhow::anyhow!("cannot read {}: {error}", path.display()))
             .or_exit(Exit::Configuration)
     }
 
-    /// Where the skill tool loads from; none where there are no skills.
+    /// Returns the source of the skill tool; `None` without skills.
     pub(crate) fn skill_source(&self) -> Option<Arc<dyn SkillSource>> {
         let skills = self.skills.skills.clone();
-        (!skills.is_empty()).then(|| Arc::new(Loader { skills }) as Arc<dyn SkillSource>)
+        (!skills.is_empty()).then(|| Arc::new(SkillLoader { skills }) as Arc<dyn SkillSource>)
     }
 
-    /// The templates. Looked for when a prompt looks like a command, and not before.
-    pub(crate) fn templates(&self) -> Templates {
+    /// Returns the prompt templates. They are read on the first use.
+    pub(crate) fn find_templates(&self) -> TemplateSet {
         match (&self.home, &self.project) {
-            (Some(home), Some(project)) => Templates::find(home, project),
-            _ => Templates::default(),
+            (Some(home), Some(project)) => TemplateSet::find(home, project),
+            _ => TemplateSet::default(),
         }
     }
 
     /// Expands `/name arguments`.
-    pub(crate) fn expand(&self, templates: &Templates, name: &str, arguments: &str) -> Expanded {
+    pub(crate) fn expand(&self, templates: &TemplateSet, name: &str, arguments: &str) -> TemplateExpansion {
         templates.expand(&self.skills.skills, name, arguments)
     }
 }
 
-struct Loader {
+struct SkillLoader {
     skills: Vec<Skill>,
 }
 
-impl SkillSource for Loader {
+impl SkillSource for SkillLoader {
     fn load(&self, name: &str, file: Option<&str>) -> Result<String, String> {
-        let skill = Skill::among(&self.skills, name)?;
+        let skill = Skill::find_in(&self.skills, name)?;
         match file {
             None => skill.load(),
             Some(file) => skill.load_file(file),
@@ -112,8 +113,8 @@ impl SkillSource for Loader {
     }
 }
 
-/// A path as people write it: below the home directory with `~`.
-pub(crate) fn shown(path: &Path, home: Option<&Path>) -> String {
+/// Returns a path for people: below the home directory with `~`.
+pub(crate) fn display_path(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),

@@ -1,4 +1,4 @@
-//! `haft rpc`: another program drives sessions, by lines of JSON.
+//! `haft rpc`: a server for programs that drive sessions with lines of JSON.
 
 mod program;
 
@@ -6,57 +6,62 @@ use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_rpc::{End, Options, ServeError};
+use haft_rpc::{EndReason, ServeError, ServeOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{RpcArgs, RunArgs};
 use crate::console::note;
 use crate::exit::Exit;
-use crate::interrupt::Interrupts;
-use crate::run::{Flow, Opened, Output, check_named, complete, interrupted, open_session};
-use crate::setup::Setup;
+use crate::interrupt::InterruptListener;
+use crate::run::{
+    RunFlow, RunOutput, SessionOpenOutcome, check_named, handle_interrupt, open_session, run_to_completion,
+};
+use crate::setup::RunSetup;
 use crate::{logging, token};
 
-pub(crate) use program::Program;
+pub(crate) use program::SessionSource;
 
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
-    // Before anything starts that could read it, too.
-    let token = token::given(|name| std::env::var_os(name))?;
-    let (records, args) = (args.records(), RunArgs::from(args));
+    // Runs before any process starts that could read the variable.
+    let token = token::token_from_env(|name| std::env::var_os(name))?;
+    let (records, args) = (args.records_sessions(), RunArgs::from(args));
     if args.session.resume.as_deref() == Some("") {
         return Exit::Usage
-            .fail("nobody can choose a session here; name one with --resume ID, or take the latest with -c");
+            .fail("cannot show a list of sessions here; use --resume ID, or -c for the most recent session");
     }
-    let setup = Setup::read(&args)?;
+    let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     let chosen = match open_session(&args.session, &setup, true)? {
-        Opened::Session(chosen) => chosen,
-        Opened::Nothing(exit) => return Ok(exit),
+        SessionOpenOutcome::Session(chosen) => chosen,
+        SessionOpenOutcome::Nothing(exit) => return Ok(exit),
     };
-    setup.tell();
+    setup.print_notes();
     if std::io::stdin().is_terminal() {
-        note("haft: reads commands, a line of JSON each (docs/rpc-protocol.md); Ctrl-D ends");
+        note(
+            "haft: reading commands from standard input, one JSON object per line (see docs/rpc-protocol.md); Ctrl-D ends",
+        );
     }
     let first = chosen.session.clone();
     let outcome = check_named(&setup).and_then(|()| {
-        let mut options = Options::new(env!("CARGO_PKG_VERSION"));
+        let mut options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
         options.token = token;
         let results = setup.home.results_dir();
-        let program = Program::new(args, records, setup, chosen);
-        complete(async move {
+        let program = SessionSource::new(args, records, setup, chosen);
+        run_to_completion(async move {
             let exit = serve(program, options).await;
             haft_tools::clear_results(&results, SystemTime::now());
             exit
         })
     });
-    // What was mended of its file, and no run has told. To people: nothing but lines of the protocol is for the client.
-    Output::repaired(false, &first);
+    // Reports repairs of the session file that no run reported. They go to standard error, because standard output
+    // carries only the protocol.
+    RunOutput::report_repairs(false, &first);
     outcome
 }
 
-/// Serves until the client or a person has enough.
-async fn serve(program: Program, options: Options) -> anyhow::Result<Exit> {
-    let mut interrupts = Interrupts::listen()?;
+/// Serves until the client disconnects or a signal arrives.
+async fn serve(program: SessionSource, options: ServeOptions) -> anyhow::Result<Exit> {
+    let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let serving = haft_rpc::serve(&cancel, Arc::new(program), input, output, options);
@@ -64,25 +69,23 @@ async fn serve(program: Program, options: Options) -> anyhow::Result<Exit> {
     loop {
         tokio::select! {
             biased;
-            () = interrupts.next() => if interrupted(&interrupts, &cancel) == Flow::StopAtOnce {
+            () = interrupts.next() => if handle_interrupt(&interrupts, &cancel) == RunFlow::StopNow {
                 return Ok(Exit::Aborted);
             },
-            end = &mut serving => return ended(end),
+            end = &mut serving => return exit_for_end(end),
         }
     }
 }
 
-pub(crate) fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
+pub(crate) fn exit_for_end(end: Result<EndReason, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
     match end {
-        Ok(End::Input | End::Requested | End::Gone) => Ok(Exit::Ok),
-        Ok(End::Cancelled) => Ok(Exit::Aborted),
-        Ok(End::Refused) => Err(anyhow::anyhow!(
-            "the client did not show the token that {} has",
-            token::VARIABLES.join(" or ")
-        )),
-        Ok(End::Stopped) => Exit::RequiredExtension.fail(
-            "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do",
-        ),
+        Ok(EndReason::Input | EndReason::Requested | EndReason::Gone) => Ok(Exit::Ok),
+        Ok(EndReason::Cancelled) => Ok(Exit::Aborted),
+        Ok(EndReason::Refused) => {
+            Err(anyhow::anyhow!("the client did not send the token in {}", token::VARIABLES.join(" or ")))
+        }
+        Ok(EndReason::Stopped) => Exit::RequiredExtension
+            .fail("a gate keeps failing, so the session stopped; run `haft doctor` for details"),
         Err(ServeError::First(error)) => Err(error),
         Err(error) => Err(error.into()),
     }
@@ -93,22 +96,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_end_has_its_code() {
+    fn maps_every_end_to_exit_code() {
         for (end, expect) in [
-            (End::Input, Exit::Ok),
-            (End::Requested, Exit::Ok),
-            (End::Gone, Exit::Ok),
-            (End::Cancelled, Exit::Aborted),
-            (End::Refused, Exit::Failure),
-            (End::Stopped, Exit::RequiredExtension),
+            (EndReason::Input, Exit::Ok),
+            (EndReason::Requested, Exit::Ok),
+            (EndReason::Gone, Exit::Ok),
+            (EndReason::Cancelled, Exit::Aborted),
+            (EndReason::Refused, Exit::Failure),
+            (EndReason::Stopped, Exit::RequiredExtension),
         ] {
-            let exit = ended(Ok(end)).unwrap_or_else(|error| Exit::of(&error));
+            let exit = exit_for_end(Ok(end)).unwrap_or_else(|error| Exit::from_error(&error));
             assert_eq!(exit, expect, "{end:?}");
         }
-        let first = Exit::NoProvider.with(anyhow::anyhow!("no key"));
-        let error = ended(Err(ServeError::First(first))).unwrap_err();
-        assert_eq!((Exit::of(&error), format!("{error:#}").as_str()), (Exit::NoProvider, "no key"));
+        let first = Exit::NoProvider.attach_to(anyhow::anyhow!("no key"));
+        let error = exit_for_end(Err(ServeError::First(first))).unwrap_err();
+        assert_eq!((Exit::from_error(&error), format!("{error:#}").as_str()), (Exit::NoProvider, "no key"));
         let gone = std::io::Error::other("torn");
-        assert_eq!(Exit::of(&ended(Err(ServeError::Input(gone))).unwrap_err()), Exit::Failure);
+        assert_eq!(Exit::from_error(&exit_for_end(Err(ServeError::Input(gone))).unwrap_err()), Exit::Failure);
     }
 }

@@ -18,147 +18,157 @@ use haft_core::session::Session;
 use crate::args::{CompactArgs, RunArgs};
 use crate::console::note;
 use crate::exit::Exit;
-use crate::session::Sessions;
-use crate::setup::Setup;
+use crate::session::SessionFinder;
+use crate::setup::RunSetup;
 use crate::{console, extensions, hooks, logging, prompt};
 
-use compact::Wish;
-use drive::Task;
-pub(crate) use ends::Ends;
-pub(crate) use join::{Parts, ToolChoice, join};
+use compact::CompactOptions;
+use drive::RunTask;
+pub(crate) use ends::SessionOutputs;
+pub(crate) use join::{RunParts, ToolChoice, build_agent};
 pub(crate) use list::for_clients as models_for_clients;
-pub(crate) use model::{choose_by_name, clamped};
-pub(crate) use output::Output;
-pub(crate) use screen::{Flow, interrupted};
-pub(crate) use session::{Chosen, Opened, open as open_session, resume};
+pub(crate) use model::{choose_by_name, thinking_level_note};
+pub(crate) use output::RunOutput;
+pub(crate) use screen::{RunFlow, handle_interrupt};
+pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let json = args.json;
-    work(args).inspect_err(|error| Output::failed(json, error))
+    run_prompt(args).inspect_err(|error| RunOutput::report_failure(json, error))
 }
 
-fn work(args: RunArgs) -> anyhow::Result<Exit> {
-    let setup = Setup::read(&args)?;
+fn run_prompt(args: RunArgs) -> anyhow::Result<Exit> {
+    let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
     if let Some(pattern) = args.list_models {
-        let form = if args.json { list::Form::Json } else { list::Form::Table(console::width()) };
-        return complete(async move { list::list(&setup, pattern.as_deref(), form).await });
+        let form = if args.json {
+            list::ModelListFormat::Json
+        } else {
+            list::ModelListFormat::Table(console::terminal_width())
+        };
+        return run_to_completion(
+            async move { list::print_model_list(&setup, pattern.as_deref(), form).await },
+        );
     }
     let prompt = prompt::read(&args.prompt)?;
     let chosen = match open_session(&args.session, &setup, prompt.is_some())? {
-        Opened::Session(chosen) => chosen,
-        Opened::Nothing(exit) => return Ok(exit),
+        SessionOpenOutcome::Session(chosen) => chosen,
+        SessionOpenOutcome::Nothing(exit) => return Ok(exit),
     };
     if prompt.is_none() && !chosen.resumed {
         return Exit::Usage.fail(
-            "nothing to do; give a prompt with -p, or start haft on a terminal; haft demo shows a whole turn",
+            "no prompt given; use -p PROMPT, or start haft in a terminal (`haft demo` shows an example turn)",
         );
     }
     let output = match (args.json, args.verbose) {
-        (true, _) => Output::json(),
-        (false, true) => Output::story(),
-        (false, false) => Output::answer(),
+        (true, _) => RunOutput::json(),
+        (false, true) => RunOutput::with_progress(),
+        (false, false) => RunOutput::answer(),
     };
-    telling_repairs(args.json, chosen.session.clone(), || {
-        check(&setup)?;
-        complete(async move {
-            let parts = parts(&args, setup, chosen).await?;
-            if let Some(warning) = clamped(&*parts.model, parts.thinking) {
+    with_repair_report(args.json, chosen.session.clone(), || {
+        check_setup(&setup)?;
+        run_to_completion(async move {
+            let parts = build_parts(&args, setup, chosen).await?;
+            if let Some(warning) = thinking_level_note(&*parts.model, parts.thinking) {
                 note(&warning);
             }
-            drive::drive(parts, Task::Prompt(prompt), output).await
+            drive::drive(parts, RunTask::Prompt(prompt), output).await
         })
     })
 }
 
-/// Sums up a session: `haft session compact`.
+/// Compacts a session: `haft session compact`.
 pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
     let json = args.json;
-    sum_up(args).inspect_err(|error| Output::failed(json, error))
+    run_compaction(args).inspect_err(|error| RunOutput::report_failure(json, error))
 }
 
-fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
-    let (id, wish) = (args.which.id.clone(), Wish::from(&args));
+fn run_compaction(args: CompactArgs) -> anyhow::Result<Exit> {
+    let (id, options) = (args.which.id.clone(), CompactOptions::from(&args));
     let args = RunArgs::from(args);
-    let setup = Setup::read(&args)?;
+    let setup = RunSetup::read(&args)?;
     logging::init(&setup.home)?;
-    let found = Sessions::new(&setup.home, &setup.cwd).find(&id)?;
-    let chosen = Chosen { session: resume(&found, &setup)?, resumed: true };
-    let output = if wish.json { Output::json() } else { Output::answer() };
-    telling_repairs(wish.json, chosen.session.clone(), || {
-        check(&setup)?;
-        complete(async move {
-            let parts = parts(&args, setup, chosen).await?;
-            drive::drive(parts, Task::Compact(wish), output).await
+    let found = SessionFinder::new(&setup.home, &setup.cwd).find(&id)?;
+    let chosen = SelectedSession { session: resume(&found, &setup)?, resumed: true };
+    let output = if options.json { RunOutput::json() } else { RunOutput::answer() };
+    with_repair_report(options.json, chosen.session.clone(), || {
+        check_setup(&setup)?;
+        run_to_completion(async move {
+            let parts = build_parts(&args, setup, chosen).await?;
+            drive::drive(parts, RunTask::Compact(options), output).await
         })
     })
 }
 
-/// Works in a session, and tells behind that what was mended of its file and no run has told. Opening has mended it
-/// already: what is not told now, nobody ever hears of.
-fn telling_repairs(
+/// Works in a session, then reports repairs of its file that no run reported. Opening the session repaired the file, so
+/// the repairs are reported now or never.
+fn with_repair_report(
     json: bool,
     session: Session,
     work: impl FnOnce() -> anyhow::Result<Exit>,
 ) -> anyhow::Result<Exit> {
     let outcome = work();
-    Output::repaired(json, &session);
+    RunOutput::report_repairs(json, &session);
     outcome
 }
 
-/// Says what is not used, and makes sure that all that is named can be started.
-fn check(setup: &Setup) -> anyhow::Result<()> {
-    setup.tell();
+/// Prints notes about ignored files, and checks that the extensions and hooks of the command line can start.
+fn check_setup(setup: &RunSetup) -> anyhow::Result<()> {
+    setup.print_notes();
     check_named(setup)
 }
 
-pub(crate) fn check_named(setup: &Setup) -> anyhow::Result<()> {
+pub(crate) fn check_named(setup: &RunSetup) -> anyhow::Result<()> {
     extensions::check_named(&setup.search, &setup.config)?;
-    hooks::check(&setup.hooks, &setup.search, &setup.config)
+    hooks::check_hook_names(&setup.hooks, &setup.search, &setup.config)
 }
 
-pub(crate) async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<Parts> {
-    let model = session::model(args, &setup, &chosen).await?;
-    let thinking = session::thinking(args, &setup, &chosen);
-    Ok(Parts { thinking, ..Parts::new(args, setup, model, chosen.session)? })
-}
-
-/// The same for a copy of a conversation that goes on in this process, which began with the model `first`.
-pub(crate) async fn parts_of_copy(
+pub(crate) async fn build_parts(
     args: &RunArgs,
-    setup: Setup,
+    setup: RunSetup,
+    chosen: SelectedSession,
+) -> anyhow::Result<RunParts> {
+    let model = session::session_model(args, &setup, &chosen).await?;
+    let thinking = session::session_thinking(args, &setup, &chosen);
+    Ok(RunParts { thinking, ..RunParts::new(args, setup, model, chosen.session)? })
+}
+
+/// Builds the parts for a copy of a conversation in this process, which began with the model `first`.
+pub(crate) async fn build_parts_for_copy(
+    args: &RunArgs,
+    setup: RunSetup,
     copy: Session,
     first: &ModelInfo,
-) -> anyhow::Result<Parts> {
+) -> anyhow::Result<RunParts> {
     let model = session::model_of_copy(args, &setup, &copy, first).await?;
     let thinking = session::thinking_of_copy(&setup, &copy);
     let names_tools = copy.context().settings.tools.is_some();
-    let parts = Parts { thinking, ..Parts::new(args, setup, model, copy)? };
-    Ok(if names_tools { Parts { tools: ToolChoice::All, ..parts } } else { parts })
+    let parts = RunParts { thinking, ..RunParts::new(args, setup, model, copy)? };
+    Ok(if names_tools { RunParts { tools: ToolChoice::All, ..parts } } else { parts })
 }
 
-/// Works on one prompt with parts that are chosen already: what the demo does.
-pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
-    let json = matches!(output, Output::Json(_));
-    telling_repairs(json, parts.session.clone(), || {
-        complete(drive::drive(parts, Task::Prompt(Some(prompt)), output))
+/// Works on one prompt with the given parts, as in the demo.
+pub(crate) fn run_with_parts(parts: RunParts, prompt: String, output: RunOutput) -> anyhow::Result<Exit> {
+    let json = matches!(output, RunOutput::Json(_));
+    with_repair_report(json, parts.session.clone(), || {
+        run_to_completion(drive::drive(parts, RunTask::Prompt(Some(prompt)), output))
     })
 }
 
-/// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between
-/// threads; and the agent is a task like theirs, so that an answer wakes it without another turn of the driver.
-pub(crate) fn complete(
+/// Runs the work to its end. One thread runs the agent and all extensions, which avoids thread switches. The agent is a
+/// task, so that an answer of an extension wakes it directly.
+pub(crate) fn run_to_completion(
     work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static,
 ) -> anyhow::Result<Exit> {
-    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
+    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "cannot harden the process"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
     let exit = runtime.block_on(async { tokio::spawn(work).await });
-    // A read that hangs in the kernel must not hold up the end, and that of a panic neither.
+    // A read that blocks in the kernel must not delay the end, even after a panic.
     runtime.shutdown_background();
-    // Nobody ends the task before its time: what ended it is a panic.
+    // The task is never aborted, so the error is a panic.
     exit.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
@@ -172,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_hangs_holds_up_no_panic() {
+    fn propagates_panic_despite_blocked_read() {
         let (holds, hangs) = mpsc::channel::<()>();
         let work = async move {
             let (begun, has_begun) = oneshot::channel();
@@ -182,9 +192,9 @@ mod tests {
             });
             has_begun.await.unwrap();
             drop(read);
-            panic!("as it was told to");
+            panic!("expected panic");
         };
-        assert!(catch_unwind(AssertUnwindSafe(|| complete(work))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| run_to_completion(work))).is_err());
         drop(holds);
     }
 }

@@ -1,25 +1,28 @@
-//! The sandboxes that `[grant.NAME]` asks for.
+//! The sandboxes that `[grant.NAME]` configures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
-use haft_launch::sandbox::{Level, Net};
+use haft_config::{Config, GrantSettings, SandboxLevel, SandboxNet, SourcedValue};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 
-/// By the names of the extensions; those of which nothing is said are left out.
+/// Returns the configured sandboxes by extension name; `None` turns the sandbox of an extension off. Extensions without
+/// configuration are absent.
 ///
 /// # Errors
-/// Where in which file a path stands that names no place, or a grant that nothing would confine.
-pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
+/// An invalid path, or limits without a sandbox.
+pub(crate) fn sandbox_grants(
+    config: &Config,
+) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
     let home = std::env::home_dir();
     let mut all = BTreeMap::new();
     for (name, granted) in &config.grant {
-        match level(granted) {
+        match granted_level(granted) {
             Some(level) => {
-                let grant = grant(name, level, granted, home.as_deref())?;
+                let grant = sandbox_grant(name, level, granted, home.as_deref())?;
                 all.insert(ExtensionName::new(name.as_str()), Some(grant));
             }
             None => {
@@ -33,36 +36,41 @@ pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName,
     Ok(all)
 }
 
-/// The level that an extension is to run at: what the user grants it, else its own.
-pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<Level> {
+/// Returns the sandbox level of an extension: the user's grant, otherwise its own.
+pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
     match config.grant.get(spec.name.as_str()) {
-        Some(granted) if granted.sandbox.is_some() => level(granted),
+        Some(granted) if granted.sandbox.is_some() => granted_level(granted),
         Some(_) | None => spec.level,
     }
 }
 
-/// The level that a process hook is to run at: what the user grants it.
-pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<Level> {
-    config.grant.get(name).and_then(level)
+/// Returns the sandbox level of a process hook: the user's grant.
+pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<ConfinementLevel> {
+    config.grant.get(name).and_then(granted_level)
 }
 
-fn level(granted: &Granted) -> Option<Level> {
+fn granted_level(granted: &GrantSettings) -> Option<ConfinementLevel> {
     match granted.sandbox.as_ref()?.value {
         SandboxLevel::None => None,
-        SandboxLevel::Standard => Some(Level::Standard),
-        SandboxLevel::Strict => Some(Level::Strict),
+        SandboxLevel::Standard => Some(ConfinementLevel::Standard),
+        SandboxLevel::Strict => Some(ConfinementLevel::Strict),
     }
 }
 
-fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> anyhow::Result<SandboxGrant> {
-    let paths = |key: &str, said: &Option<Sourced<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
+fn sandbox_grant(
+    name: &str,
+    level: ConfinementLevel,
+    granted: &GrantSettings,
+    home: Option<&Path>,
+) -> anyhow::Result<SandboxGrant> {
+    let paths = |key: &str, said: &Option<SourcedValue<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
         let Some(said) = said else { return Ok(Vec::new()) };
         let parsed = said.value.iter().map(|text| GrantedPath::parse(text, home));
         let parsed: Result<Vec<_>, _> = parsed.collect();
         parsed.with_context(|| format!("{}: grant.{name}.{key}", said.origin))
     };
     let net = granted.net.as_ref().map_or(SandboxNet::None, |said| said.value);
-    if let (Level::Standard, SandboxNet::Loopback, Some(said)) = (level, net, &granted.net) {
+    if let (ConfinementLevel::Standard, SandboxNet::Loopback, Some(said)) = (level, net, &granted.net) {
         anyhow::bail!("{}: grant.{name}.net: \"loopback\" needs sandbox = \"strict\"", said.origin);
     }
     Ok(SandboxGrant {
@@ -72,40 +80,41 @@ fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> an
         exec: paths("exec", &granted.exec)?,
         programs: ExecPermission::Any,
         net: match net {
-            SandboxNet::None => Net::None,
-            SandboxNet::Loopback => Net::Loopback,
-            SandboxNet::All => Net::All,
+            SandboxNet::None => NetworkAccess::None,
+            SandboxNet::Loopback => NetworkAccess::Loopback,
+            SandboxNet::All => NetworkAccess::All,
         },
     })
 }
 
-/// Whoever lists what an extension may believes it confined.
-fn refuse_unbounded(name: &str, granted: &Granted) -> anyhow::Result<()> {
+/// Rejects limits without a sandbox: their author would believe that the extension is sandboxed.
+fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
     let paths = [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)];
     let paths = paths.into_iter().filter_map(|(key, said)| Some((key, &said.as_ref()?.origin)));
     let net = granted.net.as_ref().map(|said| ("net", &said.origin));
     match paths.chain(net).next() {
         None => Ok(()),
         Some((key, origin)) => Err(anyhow::anyhow!(
-            "{origin}: grant.{name}.{key} bounds nothing without a sandbox; add sandbox = \"standard\" to [grant.{name}], \
-             or remove it"
+            "{origin}: grant.{name}.{key} has no effect without a sandbox; add sandbox = \"standard\" to [grant.{name}], \
+             or remove the key"
         )),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{Files, Home, Layer, Project, Trust};
+    use haft_config::{ConfigFiles, ConfigLayer, Home, Project, ProjectTrust};
 
     use super::*;
 
     fn granted_by(text: &str) -> Result<BTreeMap<ExtensionName, Option<SandboxGrant>>, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
-        let layer = || Layer::from_env(|_| None).unwrap();
-        granted(&files.below_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
+        let project = Project { dir: dir.path().join("w"), trust: ProjectTrust::Untrusted };
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
+        let layer = || ConfigLayer::from_env(|_| None).unwrap();
+        sandbox_grants(&files.merge_unchecked(layer(), layer(), &|_, _| None))
+            .map_err(|error| format!("{error:#}"))
     }
 
     #[track_caller]
@@ -117,23 +126,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_granted_and_nothing_else() {
+    fn grants_exactly_the_configured_sandboxes() {
         let text = "[grant.a]\nsandbox = 'standard'\n[grant.b]\nsandbox = 'none'\n[grant.c]\nenv = []\n\
                     [grant.d]\nsandbox = 'strict'\nread = ['/r']\nwrite = ['$DATA/w']\nexec = ['/e']\nnet = 'loopback'\n";
         let all = granted_by(text).unwrap();
         let path = |text| vec![GrantedPath::parse(text, None).unwrap()];
         let expect = [
-            (ExtensionName::new("a"), Some(SandboxGrant::new(Level::Standard))),
+            (ExtensionName::new("a"), Some(SandboxGrant::new(ConfinementLevel::Standard))),
             (ExtensionName::new("b"), None),
             (
                 ExtensionName::new("d"),
                 Some(SandboxGrant {
-                    level: Level::Strict,
+                    level: ConfinementLevel::Strict,
                     read: path("/r"),
                     write: path("$DATA/w"),
                     exec: path("/e"),
                     programs: ExecPermission::Any,
-                    net: Net::Loopback,
+                    net: NetworkAccess::Loopback,
                 }),
             ),
         ];
@@ -141,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn reports_mistakes_with_line() {
         check_mistake(
             "[grant.a]\nsandbox = 'standard'\nread = ['/x', 'maps']",
             &["config.toml:3: grant.a.read", "\"maps\" is not absolute"],
         );
-        check_mistake("[grant.a]\nread = ['/x']", &["config.toml:2: grant.a.read bounds nothing"]);
+        check_mistake("[grant.a]\nread = ['/x']", &["config.toml:2: grant.a.read has no effect"]);
         check_mistake(
             "[grant.a]\nsandbox = 'none'\nnet = 'none'",
-            &["config.toml:3: grant.a.net bounds nothing"],
+            &["config.toml:3: grant.a.net has no effect"],
         );
         check_mistake(
             "[grant.a]\nsandbox = 'standard'\nnet = 'loopback'",

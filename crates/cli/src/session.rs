@@ -1,4 +1,4 @@
-//! `haft session`: what can be done with sessions beside going on with one; here, what changes one.
+//! `haft session`: all operations on sessions except continuing them.
 
 mod export;
 mod find;
@@ -13,40 +13,42 @@ use std::io::{self, IsTerminal as _};
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Label, Name, Tags};
-use haft_core::session::store::{self, Found, Store};
+use haft_core::session::store::{self, SessionFile, SessionStore};
 use haft_core::session::{Durability, Session, SessionError};
 
-use crate::args::{CompactArgs, SessionCommand, SessionCommands, WhichSession};
-use crate::console::{confirmed, note, print};
+use crate::args::{CompactArgs, SessionCommand, SessionCommandArgs, SessionSelector};
+use crate::console::{confirm, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 
-use find::entry;
+use find::find_entry;
 
-pub(crate) use export::into_file;
-pub(crate) use find::Sessions;
-pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, age, cost, cut, digits, explained, short, spent};
+pub(crate) use export::export_to_file;
+pub(crate) use find::SessionFinder;
+pub(crate) use list::{render_table, session_rows};
+pub(crate) use text::{
+    SessionRow, age_text, cost_text, explain_error, id_digits, short_id, truncate, usage_text,
+};
 
-/// Runs one of the subcommands. A compaction is a run, which `compact` does.
+/// Runs a subcommand. A compaction is a run, which `compact` starts.
 pub(crate) fn run(
-    args: SessionCommands,
+    args: SessionCommandArgs,
     compact: impl FnOnce(CompactArgs) -> anyhow::Result<Exit>,
 ) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
-    let sessions = Sessions::new(&home, &cwd);
-    let find = |which: &WhichSession| sessions.find(&which.id);
+    let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
+    let sessions = SessionFinder::new(&home, &cwd);
+    let find = |which: &SessionSelector| sessions.find(&which.id);
     match args.command {
         SessionCommand::List { all, json } => list::run(&sessions, all, json),
         SessionCommand::Show { which, json } => show::run(&find(&which)?, json),
         SessionCommand::Tree(which) => tree::run(&find(&which)?),
         SessionCommand::Fork { which, at } => fork(&find(&which)?, at.as_deref()),
         SessionCommand::Rename { which, name } => rename(&find(&which)?, &name),
-        SessionCommand::Label { which, entry, label } => mark(&find(&which)?, &entry, label),
-        SessionCommand::Tag { which, tags, remove } => tag(&find(&which)?, &tags, remove),
+        SessionCommand::Label { which, entry, label } => label_entry(&find(&which)?, &entry, label),
+        SessionCommand::Tag { which, tags, remove } => change_tags(&find(&which)?, &tags, remove),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
-        SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
+        SessionCommand::Import(args) => import::run(&SessionStore::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Compact(mut args) => {
             args.cwd = Some(cwd);
             return compact(*args);
@@ -56,30 +58,30 @@ pub(crate) fn run(
     .map(|()| Exit::Ok)
 }
 
-/// Prints the id of the copy, and nothing else on standard output.
-fn fork(found: &Found, at: Option<&str>) -> anyhow::Result<()> {
-    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
+/// Copies a session. Standard output contains only the id of the copy.
+fn fork(found: &SessionFile, at: Option<&str>) -> anyhow::Result<()> {
+    let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     if read.header.is_some_and(|header| header.format_version > FORMAT_VERSION) {
-        return Err(explained(SessionError::ReadOnly { path: found.path.clone() }, found.id));
+        return Err(explain_error(SessionError::ReadOnly { path: found.path.clone() }, found.id));
     }
-    let at = at.map(|prefix| entry(read.entries.iter().map(|entry| entry.id), prefix)).transpose()?;
-    let copy = found.fork(at).map_err(|error| explained(error, found.id))?;
+    let at = at.map(|prefix| find_entry(read.entries.iter().map(|entry| entry.id), prefix)).transpose()?;
+    let copy = found.fork(at).map_err(|error| explain_error(error, found.id))?;
     print(&copy.id().to_string())
 }
 
-fn rename(found: &Found, name: &str) -> anyhow::Result<()> {
+fn rename(found: &SessionFile, name: &str) -> anyhow::Result<()> {
     append(found, Name { name: name.to_owned() })
 }
 
-fn mark(found: &Found, prefix: &str, label: Option<String>) -> anyhow::Result<()> {
-    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
-    let target = entry(read.entries.iter().map(|entry| entry.id), prefix)?;
+fn label_entry(found: &SessionFile, prefix: &str, label: Option<String>) -> anyhow::Result<()> {
+    let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
+    let target = find_entry(read.entries.iter().map(|entry| entry.id), prefix)?;
     append(found, Label { target, label })
 }
 
-/// Adds words to those that the session has, or takes some away.
-fn tag(found: &Found, changed: &[String], remove: bool) -> anyhow::Result<()> {
-    let mut tags = found.summary().map_err(|error| explained(error, found.id))?.tags;
+/// Adds tags to a session, or removes some.
+fn change_tags(found: &SessionFile, changed: &[String], remove: bool) -> anyhow::Result<()> {
+    let mut tags = found.summary().map_err(|error| explain_error(error, found.id))?.tags;
     tags.retain(|tag| !changed.contains(tag));
     if !remove {
         tags.extend(changed.iter().cloned());
@@ -87,35 +89,39 @@ fn tag(found: &Found, changed: &[String], remove: bool) -> anyhow::Result<()> {
     append(found, Tags { tags })
 }
 
-fn append(found: &Found, body: impl Into<EntryBody>) -> anyhow::Result<()> {
-    add(found, body, note)
+fn append(found: &SessionFile, body: impl Into<EntryBody>) -> anyhow::Result<()> {
+    add_entry(found, body, note)
 }
 
-/// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
-pub(crate) fn add(found: &Found, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
-    let explain = |error| explained(error, found.id);
+/// Adds an entry to a session that is not open. Each repair of its file is reported in a line.
+pub(crate) fn add_entry(
+    found: &SessionFile,
+    body: impl Into<EntryBody>,
+    tell: impl Fn(&str),
+) -> anyhow::Result<()> {
+    let explain = |error| explain_error(error, found.id);
     let session = Session::open(&found.path).map_err(explain)?;
     for repair in session.take_repairs() {
-        tell(&sanitize_line(&format!("haft: session {}: {repair}", short(found.id))));
+        tell(&sanitize_line(&format!("haft: session {}: {repair}", short_id(found.id))));
     }
     let appended = session.append(body, Durability::Now);
     futures::executor::block_on(appended).map(drop).map_err(explain)
 }
 
-fn remove(found: Found, yes: bool) -> anyhow::Result<()> {
-    let (id, short) = (found.id, short(found.id));
+fn remove(found: SessionFile, yes: bool) -> anyhow::Result<()> {
+    let (id, short) = (found.id, short_id(found.id));
     if !yes && !io::stdin().is_terminal() {
-        return Exit::Usage.fail(format!("nobody to ask whether to delete session {short}; use --yes"));
+        return Exit::Usage.fail(format!("cannot ask whether to delete session {short}: standard input is not a terminal; use --yes to delete it"));
     }
-    if !yes && !confirmed(&format!("delete session {short} ({}) for good?", told(&found)))? {
-        note("nothing deleted");
+    if !yes && !confirm(&format!("delete session {short} ({}) permanently?", session_title(&found)))? {
+        note("nothing was deleted");
         return Ok(());
     }
-    found.remove().map_err(|error| explained(error, id))?;
+    found.remove().map_err(|error| explain_error(error, id))?;
     note(&format!("deleted session {short}"));
     Ok(())
 }
 
-fn told(found: &Found) -> String {
-    Row::of(found).map(|row| cut(&row.text, 40)).unwrap_or_default()
+fn session_title(found: &SessionFile) -> String {
+    SessionRow::from_found(found).map(|row| truncate(&row.text, 40)).unwrap_or_default()
 }

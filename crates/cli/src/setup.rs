@@ -1,71 +1,72 @@
-//! The setup of a run before anything starts: files, settings, keys, where to look for extensions.
+//! The setup of a run: files, settings, keys and the places of extensions.
 
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::Context as _;
 use haft_config::{
-    Auth, Config, Decision, Digest, Files, Home, Layer, Owner, ProcessHook, Project, Settings, Snapshot,
-    Unused,
+    AuthFile, Config, ConfigFiles, ConfigLayer, Home, Owner, ProcessHook, Project, ProjectDigest, Settings,
+    Snapshot, TrustDecision, UntrustedItem,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_packages::discovery::{Discovery, Further, Search, SkipReason};
-use haft_packages::install::lock::Approved;
-use haft_packages::{Origin, ProjectCheck};
+use haft_packages::discovery::{Discovery, DiscoveryOptions, ExtraLocation, SkipReason};
+use haft_packages::install::lock::ApprovalStore;
+use haft_packages::{ExtensionOrigin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
-use haft_providers::{Models, take_apart};
+use haft_providers::{ModelsFile, split_provider};
 
-use crate::args::{ExtensionArgs, RunArgs, TrustProject};
+use crate::args::{ExtensionArgs, RunArgs, TrustProjectArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
-use crate::resources::Resources;
+use crate::resources::PromptResources;
 
-/// The settings of flags, environment and files together.
+/// The merged settings of flags, environment and files.
 #[derive(Debug)]
-pub(crate) struct Setup {
+pub(crate) struct RunSetup {
     pub(crate) home: Home,
-    /// Where the agent works, absolute.
+    /// The absolute working directory of the agent.
     pub(crate) cwd: PathBuf,
     pub(crate) project: Project,
-    /// True if it was said why it is not trusted any more.
-    told: bool,
-    /// The code that may run, as it was when it was read.
-    code: Option<Digest>,
+    /// True if a note reported why the project is no longer trusted.
+    distrust_reported: bool,
+    /// The digest of the code that may run, as it was when it was read.
+    code: Option<ProjectDigest>,
     /// All settings, each with its origin.
     pub(crate) config: Config,
-    pub(crate) resources: Resources,
+    pub(crate) resources: PromptResources,
     /// The keys in `auth.json`.
-    pub(crate) auth: Auth,
-    pub(crate) models: Models,
-    pub(crate) search: Search,
+    pub(crate) auth: AuthFile,
+    pub(crate) models: ModelsFile,
+    pub(crate) search: DiscoveryOptions,
     pub(crate) hooks: Vec<ProcessHook>,
 }
 
-impl Setup {
-    /// Reads everything; nothing is started but the reading of the catalogue, beside the rest.
+impl RunSetup {
+    /// Reads the setup. Starts only the background read of the model catalog.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
-        let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
-        let Decision { project, code, told } = decided(&home, cwd.clone(), &args.ext.trust)?;
-        let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-        let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
-        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
-        let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
-        let config = files.below(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
-        preload(&config.settings);
-        let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
+        let cwd = working_directory(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
+        let TrustDecision { project, code, distrust_reason: told } =
+            decide_trust(&home, cwd.clone(), &args.ext.trust)?;
+        let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+        let files = ConfigFiles::read(&home, &project).or_exit(Exit::Configuration)?;
+        let models = ModelsFile::load(&home.models_file()).or_exit(Exit::Configuration)?;
+        let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
+        let config = files.merge(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
+        preload_catalog(&config.settings);
+        let auth = AuthFile::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
-            Auth::default()
+            AuthFile::default()
         });
-        let resources = Resources::find(&home, &project, config.settings.context_files.value);
-        let search = search(&args.ext, &home, &config, project.clone());
-        let hooks = hooks::of_run(&args.ext, &config)?;
+        let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
+        let search = extension_search(&args.ext, &home, &config, project.clone());
+        let hooks = hooks::collect_run_hooks(&args.ext, &config)?;
         Ok(Self {
             home,
             cwd,
             project,
-            told: told.is_some(),
+            distrust_reported: told.is_some(),
             code,
             config,
             resources,
@@ -76,39 +77,39 @@ impl Setup {
         })
     }
 
-    /// Provider, model and the like, each with its origin.
+    /// Returns the settings of provider, model and agent, each with its origin.
     pub(crate) fn settings(&self) -> &Settings {
         &self.config.settings
     }
 
-    /// Looks whether extensions of the project are still what the user trusts; none where nobody looked at them.
+    /// Returns a check that the project's code is unchanged since it was trusted; `None` without trusted code.
     pub(crate) fn project_check(&self) -> Option<ProjectCheck> {
         let (home, dir, trusted) = (self.home.clone(), self.project.dir.clone(), self.code?);
         Some(ProjectCheck::new(move || match Snapshot::take(&home, &dir) {
-            Ok(now) if now.code() == trusted => Ok(()),
+            Ok(now) if now.code_digest() == trusted => Ok(()),
             Ok(_) => Err(
-                "what the project runs has changed since the run began; `haft trust` shows what, and asks"
+                "the project's code has changed since the run began; run `haft trust` to review and trust it"
                     .to_owned(),
             ),
-            Err(error) => Err(format!("what the project runs cannot be looked at: {error}")),
+            Err(error) => Err(format!("cannot verify the project's code: {error}")),
         }))
     }
 
-    /// Returns the event about parts of the project that the user does not trust. Looks for extensions once more.
-    pub(crate) fn trust_required(&self) -> Option<AgentEvent> {
+    /// Returns the event about ignored parts of an untrusted project. Searches for extensions again.
+    pub(crate) fn trust_required_event(&self) -> Option<AgentEvent> {
         if self.project.is_trusted() {
             return None;
         }
         let dir = &self.project.dir;
         let shown = |path: &Path| path.strip_prefix(dir).unwrap_or(path).display().to_string();
-        let unused = self.config.unused.iter().cloned().chain(self.resources.unused());
+        let unused = self.config.unused.iter().cloned().chain(self.resources.untrusted_items());
         let skipped = Discovery::run(&self.search).skipped.into_iter();
         let skipped = skipped.filter(|skipped| skipped.reason == SkipReason::Untrusted);
         let all = unused.map(|unused| shown(&unused.path));
         let skipped: Vec<_> =
             all.chain(skipped.map(|skipped| format!("extension {}", skipped.name))).collect();
-        let message = "the project is not trusted, so this is not used; `haft trust` shows and allows it, \
-                       --trust-project=DIGEST allows it for one run";
+        let message = "the project is not trusted, so these parts are ignored; run `haft trust` to review and trust it, \
+                       or trust it for one run with --trust-project=DIGEST";
         (!skipped.is_empty()).then(|| AgentEvent::TrustRequired {
             project: dir.display().to_string(),
             skipped,
@@ -116,90 +117,104 @@ impl Setup {
         })
     }
 
-    /// Says what [`tell`](Self::tell) does, but for what [`trust_required`](Self::trust_required) tells.
-    pub(crate) fn tell_rest(&self) {
-        tell_rest(&self.config, &self.resources, Vec::new());
+    /// Prints the notes of [`print_notes`](Self::print_notes) that [`trust_required_event`](Self::trust_required_event)
+    /// does not report.
+    pub(crate) fn print_other_notes(&self) {
+        print_other_notes(&self.config, &self.resources, Vec::new());
     }
 
-    /// Says what is not used, and what could not be.
-    pub(crate) fn tell(&self) {
-        tell(&self.config, &self.resources, &self.project, self.told);
+    /// Prints notes about ignored and invalid settings and files.
+    pub(crate) fn print_notes(&self) {
+        print_notes(&self.config, &self.resources, &self.project, self.distrust_reported);
     }
 }
 
-/// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
-pub(crate) fn tell(config: &Config, resources: &Resources, project: &Project, was_said: bool) {
-    let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
-    tell_rest(config, resources, Unused::told(&unused, project, was_said).into_iter().collect());
+/// Prints a line for each file or setting that is ignored because of missing trust, missing rights or a mistake.
+pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project: &Project, was_said: bool) {
+    let unused: Vec<_> = config.unused.iter().cloned().chain(resources.untrusted_items()).collect();
+    print_other_notes(
+        config,
+        resources,
+        UntrustedItem::summarize(&unused, project, was_said).into_iter().collect(),
+    );
 }
 
-fn tell_rest(config: &Config, resources: &Resources, told: Vec<String>) {
+fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<String>) {
     let told = told.into_iter().chain(config.refused.clone());
     let told = told.chain(resources.problems().map(str::to_owned));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 
-/// Settings and models of all files that can be read, and what is wrong with the others: the file, and what.
-pub(crate) fn read_what_can_be(
+/// Reads settings and models of all valid files; returns the mistakes of the others with their files.
+pub(crate) fn read_leniently(
     home: &Home,
     project: &Project,
-    flags: Layer,
-    env: Layer,
-) -> (Config, Models, Vec<(PathBuf, String)>) {
-    let (files, found) = Files::read_what_can_be(home, project);
+    flags: ConfigLayer,
+    env: ConfigLayer,
+) -> (Config, ModelsFile, Vec<(PathBuf, String)>) {
+    let (files, found) = ConfigFiles::read_leniently(home, project);
     let mut mistakes: Vec<_> =
         found.iter().map(|mistake| (mistake.path().to_owned(), mistake.to_string())).collect();
-    let models = Models::load(&home.models_file()).unwrap_or_else(|mistake| {
+    let models = ModelsFile::load(&home.models_file()).unwrap_or_else(|mistake| {
         mistakes.push((home.models_file(), mistake.to_string()));
-        Models::default()
+        ModelsFile::default()
     });
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
-    (files.below_unchecked(flags, env, &apart), models, mistakes)
+    let apart = |model: &str, beside: Option<&str>| split_provider(model, beside, &models);
+    (files.merge_unchecked(flags, env, &apart), models, mistakes)
 }
 
-/// Where the agent works, absolute: `--cwd`, or the directory of the process.
-pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+/// Returns the absolute working directory: `--cwd`, or that of the process.
+pub(crate) fn working_directory(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let dir = named.unwrap_or_else(|| ".".into());
-    let dir = std::path::absolute(&dir).context("cannot tell the current directory")?;
-    anyhow::ensure!(dir.is_dir(), "--cwd: there is no directory {}", dir.display());
+    let dir = std::path::absolute(&dir).context("cannot determine the current directory")?;
+    anyhow::ensure!(dir.is_dir(), "--cwd: the directory {} does not exist", dir.display());
     Ok(dir)
 }
 
-/// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
-pub(crate) fn decided(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Decision> {
-    let decision = Decision::make(home, dir, trust.asked()).or_exit(Exit::Trust)?;
-    if let Some(told) = &decision.told {
+/// Returns the project in a directory and its trust. If it is no longer trusted, prints the reason.
+pub(crate) fn decide_trust(
+    home: &Home,
+    dir: PathBuf,
+    trust: &TrustProjectArgs,
+) -> anyhow::Result<TrustDecision> {
+    let decision = TrustDecision::decide(home, dir, trust.trust_request()).or_exit(Exit::Trust)?;
+    if let Some(told) = &decision.distrust_reason {
         note(&sanitize_line(&format!("haft: {told}")));
     }
     Ok(decision)
 }
 
-pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
-    let further = config.extensions.iter().map(|place| Further {
+pub(crate) fn extension_search(
+    args: &ExtensionArgs,
+    home: &Home,
+    config: &Config,
+    project: Project,
+) -> DiscoveryOptions {
+    let further = config.extensions.iter().map(|place| ExtraLocation {
         dir: place.path.clone(),
         origin: match place.owner {
-            Owner::User => Origin::Global,
-            Owner::Project => Origin::Project,
+            Owner::User => ExtensionOrigin::Global,
+            Owner::Project => ExtensionOrigin::Project,
         },
     });
-    Search {
+    DiscoveryOptions {
         explicit: args.ext.clone(),
         global: (!args.no_ext).then(|| home.extensions_dir()),
         project: (!args.no_ext).then_some(project),
-        further: further.filter(|_| !args.no_ext).collect(),
-        approved: Some(Approved::at(home.root())),
+        extra_locations: further.filter(|_| !args.no_ext).collect(),
+        approved: Some(ApprovalStore::at(home.root())),
         path: std::env::var_os("PATH"),
     }
 }
 
-/// Reads the catalogue of models on another thread, where a model of the settings needs it: reading takes longer than
-/// all other work before the first request. Ollama's API and scripts do without the catalogue.
-fn preload(settings: &Settings) {
+/// Reads the model catalog on another thread if the settings need it, because it takes longer than all other work
+/// before the first request. Ollama and scripts need no catalog.
+fn preload_catalog(settings: &Settings) {
     const WITHOUT: [&str; 2] = ["scripted", "ollama"];
     let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
-        // Without a thread the first request reads it itself.
-        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
+        // If the thread cannot start, the first request reads the catalog.
+        let _ = thread::Builder::new().name("catalog".to_owned()).spawn(haft_providers::preload_catalog);
     }
 }

@@ -1,8 +1,6 @@
-//! Every way by which text of an extension, a tool, a model or a file reaches a terminal, against a parser of what
-//! terminals obey.
+//! Tests all ways from extensions, tools, models and files to a terminal, against a parser of control sequences.
 //!
-//! `HAFT_TERMINAL_TEXTS` sets how many random texts are tried beside the listed ones; `docs/testing.md` has the
-//! command for the full count.
+//! `HAFT_TERMINAL_TEXTS` sets the number of random texts besides the listed ones; see `docs/testing.md`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,21 +8,22 @@ use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
 use haft_host::{Frontend as _, LastFailure};
-use haft_packages::Origin;
-use haft_packages::install::{Row, State};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::{InstallStatus, InstalledExtension};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
-use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
+use haft_test_support::terminal::{ATTACKS, TextSink, survey, terminal_actions};
 
-use crate::run::ends::Printed;
-use crate::run::output::sent;
-use crate::run::queue::queue;
+use crate::run::ends::PrintingFrontend;
+use crate::run::output::rendered_event;
+use crate::run::queue::event_queue;
 use crate::{args, console, ext, logging};
 
-/// Random texts of an ordinary run. The sanitizer itself is tested with more: `crates/core/tests/it/sanitize.rs`.
+/// The number of random texts of an ordinary test run. `crates/core/tests/it/sanitize.rs` tests the sanitizer with
+/// more.
 const TEXTS: u64 = 2_000;
 
 const COLUMNS: Option<usize> = Some(80);
@@ -34,11 +33,11 @@ fn name(text: &str) -> ExtensionName {
 }
 
 fn bytes(event: &AgentEvent) -> Vec<u8> {
-    sent(event, COLUMNS).into_bytes()
+    rendered_event(event, COLUMNS).into_bytes()
 }
 
 fn notify(text: &str) -> Vec<u8> {
-    bytes(&AgentEvent::ExtNotify { extension: name("x"), level: Level::Warn, message: text.into() })
+    bytes(&AgentEvent::ExtNotify { extension: name("x"), level: NoteLevel::Warn, message: text.into() })
 }
 
 fn display(text: &str) -> Vec<u8> {
@@ -46,25 +45,25 @@ fn display(text: &str) -> Vec<u8> {
 }
 
 fn panel(text: &str) -> Vec<u8> {
-    let (sender, mut events) = queue();
+    let (sender, mut events) = event_queue();
     let panel = Panel {
         id: PanelId::new("p"),
         title: text.into(),
         lines: vec![text.into(), text.into()],
         footer: text.into(),
     };
-    Printed::new(sender).open_panel(&name("x"), &panel);
+    PrintingFrontend::new(sender).open_panel(&name("x"), &panel);
     bytes(&events.try_recv().unwrap())
 }
 
-/// Returns the text that an extension's command puts into an editor.
+/// Returns the text that an extension's command inserts.
 fn insertion(text: &str) -> Vec<u8> {
-    let (sender, mut events) = queue();
-    Printed::new(sender).insert(&name("x"), text);
+    let (sender, mut events) = event_queue();
+    PrintingFrontend::new(sender).insert(&name("x"), text);
     bytes(&events.try_recv().unwrap())
 }
 
-/// A failure, which quotes what an extension printed.
+/// Returns a failure that quotes the output of an extension.
 fn error(text: &str) -> Vec<u8> {
     let fault = ExtensionFault {
         extension: name("x"),
@@ -92,7 +91,7 @@ fn run_error(text: &str) -> Vec<u8> {
     [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }
 
-/// A name that got past every check, where names are shown.
+/// Returns texts with the name of an extension that passed every check.
 fn owner(text: &str) -> Vec<u8> {
     let (extension, message) = (name(text), "hello".to_owned());
     let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
@@ -112,7 +111,7 @@ fn owner(text: &str) -> Vec<u8> {
         path: format!("/{text}"),
         by: [text.into(), text.into()],
     };
-    let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
+    let note = AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message };
     let told = [note, blocked, off, conflict, discarded, skipped, renamed];
     told.iter().flat_map(bytes).collect()
 }
@@ -121,7 +120,7 @@ fn tool(text: &str) -> Vec<u8> {
     let args = RawJson::from(serde_json::json!({ "command": text }));
     let id = || ToolCallId::new("1");
     let call = AgentEvent::ToolCall { id: id(), name: text.into(), args };
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let result = AgentEvent::ToolResult {
         id: id(),
         name: text.into(),
@@ -135,12 +134,12 @@ fn tool(text: &str) -> Vec<u8> {
 }
 
 fn answer(text: &str) -> Vec<u8> {
-    console::line(text).into_bytes()
+    console::terminal_line(text).into_bytes()
 }
 
-fn listed(text: &str) -> ext::listed::Listed {
-    let row = Row {
-        origin: Origin::Global,
+fn listed(text: &str) -> ext::listed::ListedExtension {
+    let row = InstalledExtension {
+        origin: ExtensionOrigin::Global,
         name: text.into(),
         version: Some(text.into()),
         language: Some(text.into()),
@@ -150,71 +149,76 @@ fn listed(text: &str) -> ext::listed::Listed {
         runs_in: Path::new("/copies").join(text),
         level: None,
         entry: None,
-        state: State::Broken(text.into()),
+        state: InstallStatus::Broken(text.into()),
     };
-    ext::listed::Listed {
+    ext::listed::ListedExtension {
         row,
         failure: None,
         is_slow: false,
-        behind: None,
+        shadowed_by: None,
         trusted: false,
         sandbox: None,
-        loosened: crate::hooks::Loosened { lets_pass: true, vouches: vec![text.into()] },
+        relaxation: crate::hooks::GateRelaxation { allows_on_timeout: true, vouches: vec![text.into()] },
         hook: None,
     }
 }
 
-/// The same after it failed.
-fn failed(text: &str) -> ext::listed::Listed {
+/// Returns the same extension after a failure.
+fn failed(text: &str) -> ext::listed::ListedExtension {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
-    (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
+    (listed.row.state, listed.failure) = (InstallStatus::Enabled, Some(failure));
     listed
 }
 
-/// `haft ext list`, from a manifest and a failure.
+/// Returns `haft ext list` of a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
-    let told = |listed: &ext::listed::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
+    let told = |listed: &ext::listed::ListedExtension| {
+        ext::list::problem_lines(listed, SystemTime::now()).join("\n")
+    };
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
-    let places = ext::table::Places { cwd: "/w".into(), home: None };
+    let places = ext::table::PathShortener { cwd: "/w".into(), home: None };
     answer(
-        &[ext::table::text(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed].join("\n"),
+        &[ext::table::render_table(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed]
+            .join("\n"),
     )
 }
 
-/// `haft ext list --json`, from the same.
+/// Returns `haft ext list --json` of the same.
 fn list_json(text: &str) -> Vec<u8> {
-    let line = |listed: &ext::listed::Listed| ext::listed::json_line(listed, SystemTime::now());
+    let line = |listed: &ext::listed::ListedExtension| ext::listed::json_line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 
-/// `haft ext logs`, line by line as the file is read.
+/// Returns `haft ext logs`, line by line.
 fn log(text: &str) -> Vec<u8> {
     let mut sanitizer = Sanitizer::default();
     let lines = text.split_inclusive('\n');
-    lines.flat_map(|line| ext::logs::shown(&mut sanitizer, line.as_bytes()).into_bytes()).collect()
+    lines
+        .flat_map(|line| ext::logs::sanitize_log_line(&mut sanitizer, line.as_bytes()).into_bytes())
+        .collect()
 }
 
-/// A question to the person, which names something.
+/// Returns a question that quotes a text.
 fn prompt(text: &str) -> Vec<u8> {
     sanitize_line(&format!("remove {text} ? [y/N] ")).into_bytes()
 }
 
 fn own_log(text: &str) -> Vec<u8> {
-    let mut out = logging::Safe(Vec::new());
+    let mut out = logging::SanitizingWriter(Vec::new());
     out.write_all(text.as_bytes()).unwrap();
     out.0
 }
 
-/// A complaint about the command line, which quotes it.
+/// Returns an error about the command line, which quotes it.
 fn usage(text: &str) -> Vec<u8> {
     let error = args::command().error(clap::error::ErrorKind::InvalidValue, text);
-    // What quotes nothing harmful is printed as the parser of arguments would.
-    args::quoted_safely(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
+    // Texts without control sequences are printed by clap.
+    args::sanitized_error_text(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
 }
 
-const SINKS: &[Sink<'_>] = &[
+const SINKS: &[TextSink<'_>] = &[
     ("notify", &notify),
     ("display", &display),
     ("panel", &panel),
@@ -232,7 +236,7 @@ const SINKS: &[Sink<'_>] = &[
 ];
 
 #[test]
-fn nothing_that_a_terminal_obeys_gets_out() {
+fn emits_no_control_sequences() {
     let texts = std::env::var("HAFT_TERMINAL_TEXTS").map_or(TEXTS, |count| count.parse().unwrap());
     let seed = 0x5eed;
     let report = survey(texts, seed, SINKS);
@@ -242,20 +246,20 @@ fn nothing_that_a_terminal_obeys_gets_out() {
 }
 
 #[test]
-fn a_line_of_json_holds_no_control_character() {
+fn json_lines_contain_no_control_characters() {
     for (what, attack) in ATTACKS {
         let event = AgentEvent::ExtDisplay { extension: name(attack), text: (*attack).into() };
         let line = haft_rpc::line(&event).unwrap();
         let lines = [line.into_bytes(), list_json(attack)];
         for line in lines {
             let text = String::from_utf8_lossy(&line);
-            assert_eq!(obeys(&line), Vec::<String>::new(), "{what}: {text:?}");
+            assert_eq!(terminal_actions(&line), Vec::<String>::new(), "{what}: {text:?}");
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{what}: {text:?}");
         }
     }
 }
 
-/// Every row of what is sent begins with who says it.
+/// Checks that every row begins with its source.
 #[track_caller]
 fn check_rows(sent: &[u8], first: &str, rest: &str) {
     let text = String::from_utf8_lossy(sent);
@@ -266,7 +270,7 @@ fn check_rows(sent: &[u8], first: &str, rest: &str) {
 }
 
 #[test]
-fn no_row_of_an_extension_is_without_its_name() {
+fn every_row_of_extension_has_its_name() {
     let fakes = [
         "done\nhaft: Allow? [y/N]".to_owned(),
         "done\r\n\r\nhaft: Allow? [y/N]".to_owned(),

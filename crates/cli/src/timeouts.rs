@@ -2,19 +2,18 @@
 
 use std::time::Duration;
 
-/// The time that a prompt on the command line waits for the first byte of a piped standard input. A pipe that somebody
-/// forgot to close must not stall a script.
+/// The time that a prompt on the command line waits for the first byte of piped input. A pipe that was left open must
+/// not block a script.
 pub(crate) const PIPED_STDIN_GRACE: Duration = Duration::from_secs(3);
 
-/// The time between two looks of `haft ext logs -f`.
+/// The polling interval of `haft ext logs -f`.
 pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);
 
-/// The time that an interrupted prompt has to release the terminal, before that is restored.
+/// The time that an interrupted prompt has to release the terminal before it is restored.
 pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);
 
-/// The time limit of a command of the person.
+/// The time limit of a shell command of the user.
 pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The time that the interface has to leave the screen when haft ends. A terminal that takes nothing any more is left
-/// behind.
+/// The time that the interface has to close the screen when haft ends. A terminal that blocks is left as it is.
 pub(crate) const SCREEN_END: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! `haft trust`: what a project would run and have obeyed, and whether it may.
+//! `haft trust`: shows the extensions, settings and instructions of a project, and records the user's trust.
 
 mod inventory;
 
@@ -6,16 +6,16 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Digest, Home, Record, Snapshot, TrustFile};
+use haft_config::{Home, ProjectDigest, Snapshot, TrustFile, TrustRecord};
 use haft_core::sanitize::sanitize_line;
-use haft_tui::app::Trusted;
+use haft_tui::app::TrustReview;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
-use crate::console::{confirmed, mark, note, print};
+use crate::console::{confirm, note, print, print_marked};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
-use inventory::Inventory;
+use inventory::ProjectInventory;
 
 pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
@@ -26,22 +26,22 @@ pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
         return revoke(&home, args.dir).or_exit(Exit::Trust).map(|()| Exit::Ok);
     }
     if let Some(missing) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
-        return Exit::Usage.fail(format!("there is no directory {}", missing.display()));
+        return Exit::Usage.fail(format!("the directory {} does not exist", missing.display()));
     }
-    let dir = setup::cwd(args.dir).or_exit(Exit::Usage)?;
-    // Before anything is shown: what is recorded is never newer than what was looked at.
+    let dir = setup::working_directory(args.dir).or_exit(Exit::Usage)?;
+    // The snapshot is taken before anything is shown, so that trust never covers files that were not shown.
     let snapshot = Snapshot::take(&home, &dir).or_exit(Exit::Trust)?;
     let recorded = TrustFile::load(&home).map(|file| file.record(snapshot.dir()).cloned());
     let outcome = if args.show {
         show(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.json)
     } else {
-        grant(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.digest)
+        grant_trust(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.digest)
     };
     outcome.or_exit(Exit::Trust).map(|()| Exit::Ok)
 }
 
-fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool) -> anyhow::Result<()> {
-    let inventory = Inventory::of(home, snapshot.dir());
+fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&TrustRecord>, json: bool) -> anyhow::Result<()> {
+    let inventory = ProjectInventory::of_project(home, snapshot.dir());
     if json {
         let text = serde_json::to_string_pretty(&as_json(snapshot, recorded, &inventory));
         return print(&text.context("cannot write JSON")?);
@@ -49,21 +49,23 @@ fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool)
     print_all(snapshot, recorded, &inventory)
 }
 
-fn grant(
+fn grant_trust(
     home: &Home,
     snapshot: &Snapshot,
-    recorded: Option<&Record>,
-    named: Option<Digest>,
+    recorded: Option<&TrustRecord>,
+    named: Option<ProjectDigest>,
 ) -> anyhow::Result<()> {
     if snapshot.files().is_empty() {
-        note("the project brings nothing that haft would run or obey; there is nothing to trust");
+        note(
+            "the project contains no extensions, settings or instructions for haft; there is nothing to trust",
+        );
         return Ok(());
     }
     if named.is_none() && recorded.is_some_and(|record| record.digest == snapshot.digest()) {
-        note(&format!("the project is trusted already, with the digest {}", snapshot.digest()));
+        note(&format!("the project is already trusted, with the digest {}", snapshot.digest()));
         return Ok(());
     }
-    print_all(snapshot, recorded, &Inventory::of(home, snapshot.dir()))?;
+    print_all(snapshot, recorded, &ProjectInventory::of_project(home, snapshot.dir()))?;
     match named {
         Some(named) => anyhow::ensure!(
             named == snapshot.digest(),
@@ -71,22 +73,22 @@ fn grant(
             snapshot.digest()
         ),
         None if !io::stdin().is_terminal() || !io::stderr().is_terminal() => anyhow::bail!(
-            "nobody to ask; look at what is listed, then use `haft trust --digest {}`. Nothing was changed",
+            "cannot ask for confirmation without a terminal; review the list above, then run `haft trust --digest {}`. Nothing was changed",
             snapshot.digest()
         ),
         None => {
-            if !confirmed(&format!("trust {} as it is now?", snapshot.dir().display()))? {
+            if !confirm(&format!("trust {} as it is now?", snapshot.dir().display()))? {
                 note("nothing was changed: the project is not trusted");
                 return Ok(());
             }
         }
     }
-    // What was shown was read after the digest was made, and the answer took its time.
+    // The files may have changed between the snapshot and the answer.
     let now = Snapshot::take(home, snapshot.dir())?;
     anyhow::ensure!(
         now.digest() == snapshot.digest(),
-        "the project has changed meanwhile: {}; nothing was recorded",
-        sanitize_line(&now.since(snapshot.files()).to_string())
+        "the project changed in the meantime, so it was not trusted: {}; run `haft trust` again",
+        sanitize_line(&now.difference_from(snapshot.files()).to_string())
     );
     TrustFile::grant(home, snapshot, env!("CARGO_PKG_VERSION"))?;
     note(&sanitize_line(&format!("trusted {} until it changes", snapshot.dir().display())));
@@ -95,8 +97,8 @@ fn grant(
 
 fn revoke(home: &Home, dir: Option<PathBuf>) -> anyhow::Result<()> {
     let dir = std::path::absolute(dir.unwrap_or_else(|| ".".into()))
-        .context("cannot tell the current directory")?;
-    // One that is gone is revoked by the path it had.
+        .context("cannot determine the current directory")?;
+    // A deleted project is revoked by its former path.
     let dir = dir.canonicalize().unwrap_or(dir);
     let shown = sanitize_line(&dir.display().to_string());
     match TrustFile::revoke(home, &dir)? {
@@ -109,92 +111,99 @@ fn revoke(home: &Home, dir: Option<PathBuf>) -> anyhow::Result<()> {
 fn list(home: &Home) -> anyhow::Result<()> {
     let file = TrustFile::load(home)?;
     if file.records().next().is_none() {
-        note("no project is trusted");
+        note("no projects are trusted");
     }
     for (path, record) in file.records() {
         let state = match Snapshot::take(home, Path::new(path)) {
             Ok(now) if now.digest() == record.digest => "",
-            Ok(_) => "  (changed since, so it is not trusted)",
-            Err(_) => "  (cannot be read, so it is not trusted)",
+            Ok(_) => "  (changed, so no longer trusted)",
+            Err(_) => "  (cannot be read, so not trusted)",
         };
-        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short(), record.time)))?;
+        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short_hex(), record.time)))?;
     }
     Ok(())
 }
 
-fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> anyhow::Result<()> {
+fn print_all(
+    snapshot: &Snapshot,
+    recorded: Option<&TrustRecord>,
+    inventory: &ProjectInventory,
+) -> anyhow::Result<()> {
     print(&sanitize_line(&format!("project: {}", snapshot.dir().display())))?;
     for (text, red) in inventory.lines() {
         match red {
-            true => mark(&sanitize_line(&text))?,
+            true => print_marked(&sanitize_line(&text))?,
             false => print(&sanitize_line(&format!("  {text}")))?,
         }
     }
-    standing(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
+    trust_status_lines(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
 }
 
-/// Returns the size of the project's parts, and the state of its trust.
-fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
+/// Returns the number and the digest of the project's files, and the state of its trust.
+fn trust_status_lines(snapshot: &Snapshot, recorded: Option<&TrustRecord>) -> Vec<String> {
     let mut lines = Vec::new();
     if snapshot.files().is_empty() {
-        lines.push("it brings nothing that haft would run or obey".to_owned());
+        lines.push("no extensions, settings or instructions for haft".to_owned());
     }
     lines.push(format!("files: {}", snapshot.files().len()));
-    lines.push(format!("digest: {} ({})", snapshot.digest(), snapshot.digest().short()));
+    lines.push(format!("digest: {} ({})", snapshot.digest(), snapshot.digest().short_hex()));
     lines.push(match recorded {
-        None => "it is not trusted".to_owned(),
+        None => "trust: not trusted".to_owned(),
         Some(record) if record.digest == snapshot.digest() => {
-            format!("it is trusted since {} (haft {})", record.time, record.haft)
+            format!("trust: trusted since {} (haft {})", record.time, record.haft)
         }
         Some(record) => format!(
-            "it was trusted at {} and has changed, so it is not trusted any more: {}",
+            "trust: no longer trusted; trusted at {}, changed since: {}",
             record.time,
-            snapshot.since(&record.files)
+            snapshot.difference_from(&record.files)
         ),
     });
     lines
 }
 
-/// Returns the parts of a project, for a front end that shows them and asks: as `haft trust` shows it, what must not be
-/// overlooked first, with a `!`.
-pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
-    // Before anything is shown: what is recorded is never newer than what was looked at.
+/// Returns the parts of a project for a front end that asks the user. As in `haft trust`, important parts come first
+/// and begin with `!`.
+pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<TrustReview> {
+    // The snapshot is taken before anything is shown, so that trust never covers files that were not shown.
     let snapshot = Snapshot::take(home, dir)?;
     let recorded = TrustFile::load(home)?.record(snapshot.dir()).cloned();
-    let inventory = Inventory::of(home, snapshot.dir());
+    let inventory = ProjectInventory::of_project(home, snapshot.dir());
     let brought = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
-    Ok(Trusted {
+    Ok(TrustReview {
         project: snapshot.dir().display().to_string(),
         granted: recorded.as_ref().is_some_and(|record| record.digest == snapshot.digest()),
-        items: brought.chain(standing(&snapshot, recorded.as_ref())).collect(),
+        items: brought.chain(trust_status_lines(&snapshot, recorded.as_ref())).collect(),
         digest: snapshot.digest().to_string(),
     })
 }
 
-/// Trusts a project as it was shown; what people are told of that.
+/// Trusts a project as it was shown, and returns a message for the user.
 ///
 /// # Errors
-/// That it is not any more what was shown, or that it cannot be recorded.
-pub(crate) fn trust(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
+/// The project changed, or the trust cannot be saved.
+pub(crate) fn trust_project(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
     let now = Snapshot::take(home, dir)?;
-    anyhow::ensure!(!now.files().is_empty(), "the project brings nothing that haft would run or obey");
+    anyhow::ensure!(
+        !now.files().is_empty(),
+        "the project contains no extensions, settings or instructions for haft"
+    );
     anyhow::ensure!(
         now.digest().to_string() == digest,
-        "the project has changed since it was shown; nothing was recorded. Look at it again"
+        "the project changed since it was shown, so it was not trusted; review it again"
     );
     TrustFile::grant(home, &now, env!("CARGO_PKG_VERSION"))?;
     let trusted = format!("trusted {} until it changes", now.dir().display());
-    Ok(trusted + "; what it brings is used from the next session on: /new")
+    Ok(trusted + "; haft uses it from the next session (/new)")
 }
 
-fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {
-    let difference = recorded.map(|record| snapshot.since(&record.files));
+fn as_json(snapshot: &Snapshot, recorded: Option<&TrustRecord>, inventory: &ProjectInventory) -> Value {
+    let difference = recorded.map(|record| snapshot.difference_from(&record.files));
     json!({
         "project": snapshot.dir(),
         "digest": snapshot.digest(),
         "trusted": recorded.is_some_and(|record| record.digest == snapshot.digest()),
         "files": snapshot.files(),
-        "brings": inventory.json(),
+        "brings": inventory.to_json(),
         "recorded": recorded.map(|record| json!({
             "digest": record.digest,
             "time": record.time,

@@ -1,7 +1,7 @@
-//! Writes the files that follow from types: `cargo xtask codegen [--check]`.
+//! Writes the files that are generated from types: `cargo xtask codegen [--check]`.
 //!
-//! A package of its own, so that the other commands of `cargo xtask` build in seconds: this one needs the protocol, the
-//! configuration and the terminal interface.
+//! This is a separate package so that the other commands of `cargo xtask` build in seconds: it needs the protocol,
+//! the configuration and the terminal interface.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -9,13 +9,13 @@ mod outputs;
 
 use std::process::ExitCode;
 
-use outputs::Mode;
+use outputs::RunMode;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let mode = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Mode::Write,
-        ["--check"] => Mode::Check,
+        [] => RunMode::Write,
+        ["--check"] => RunMode::Check,
         _ => {
             eprintln!("usage: haft-codegen [--check]");
             return ExitCode::from(2);

@@ -1,6 +1,6 @@
-//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md`, `docs/hook-protocol.md` and
-//! `docs/rpc-protocol.md` from the protocol's, the tables in `docs/config.md` from those of the configuration, in
-//! `docs/tui.md` from those of the interactive mode.
+//! Files that are generated from types. JSON Schema, `meta.json` and the tables in `docs/protocol.md`,
+//! `docs/hook-protocol.md` and `docs/rpc-protocol.md` come from the protocol's types. The tables in `docs/config.md`
+//! come from the configuration, those in `docs/tui.md` from the interactive mode.
 
 mod config;
 mod docs;
@@ -16,29 +16,29 @@ use anyhow::{Context, Result, bail};
 
 use xtask::repo;
 
-/// The mode of a run: files are written, or only compared.
+/// The mode of a run: write the files, or only compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum RunMode {
     Write,
     Check,
 }
 
-/// A file and what it shall hold.
-pub(crate) struct Output {
+/// A file and its expected content.
+pub(crate) struct GeneratedFile {
     pub(crate) path: &'static str,
     pub(crate) text: String,
 }
 
-/// Brings every generated file up to date, or says which one is not.
-pub(crate) fn run(mode: Mode) -> Result<()> {
-    let mut outputs = schema::outputs()?;
+/// Brings every generated file up to date, or returns an error that lists the outdated files.
+pub(crate) fn run(mode: RunMode) -> Result<()> {
+    let mut outputs = schema::schema_files()?;
     outputs.push(docs::output()?);
     outputs.push(hooks::output()?);
     outputs.push(rpc::output()?);
     outputs.push(config::output()?);
     outputs.push(tui::output()?);
-    let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
-    if mode == Mode::Check && !stale.is_empty() {
+    let stale: Vec<&GeneratedFile> = outputs.iter().filter(|output| !is_current(output)).collect();
+    if mode == RunMode::Check && !stale.is_empty() {
         let paths: Vec<&str> = stale.iter().map(|output| output.path).collect();
         bail!("{} out of date: run `cargo xtask codegen` and review the change", paths.join(", "));
     }
@@ -53,7 +53,7 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     Ok(())
 }
 
-fn is_current(output: &Output) -> bool {
+fn is_current(output: &GeneratedFile) -> bool {
     fs::read_to_string(repo::root().join(output.path)).is_ok_and(|text| text == output.text)
 }
 
@@ -63,6 +63,6 @@ mod tests {
 
     #[test]
     fn generated_files_are_current() {
-        run(Mode::Check).unwrap();
+        run(RunMode::Check).unwrap();
     }
 }

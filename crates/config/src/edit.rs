@@ -1,4 +1,4 @@
-//! Writing into the user's `config.toml`, with everything else that stands there left as it is.
+//! Edits of the user's `config.toml` that preserve all other content.
 
 pub(crate) mod hooks;
 
@@ -8,84 +8,85 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
-use crate::keys::{Key, ValueKind, all_keys};
+use crate::file::{ConfigError, MAX_FILE, ParsedConfigFile, read_text};
+use crate::keys::{ConfigKey, ValueKind, all_keys};
 use crate::write;
 
-pub use hooks::{AddError, add_hooks};
+pub use hooks::{AddHooksError, add_hooks};
 
-/// A `config.toml` could not be changed; it is as it was.
+/// A `config.toml` could not be changed; the file is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// A setting could not be written; `config.toml` is as it was.
+/// A setting could not be written; `config.toml` is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SetError {
-    /// The file has a mistake, or the key does not take the value.
+pub enum SetKeyError {
+    /// The file has a mistake, or the value is not valid for the key.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file cannot be read or written.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// There is no such setting, or it is more than one value.
-    #[error("`{key}` cannot be set this way; edit {}, docs/config.md has all keys", path.display())]
+    /// The key does not exist, or does not have a single value.
+    #[error("cannot set `{key}` here; edit {} (docs/config.md lists all keys)", path.display())]
     Key {
-        /// The key as it was given.
+        /// The key as given.
         key: String,
         /// The file.
         path: PathBuf,
     },
-    /// The value is not one that the key takes.
+    /// The value is not valid for the key.
     #[error("`{key}` must be {takes}")]
     Value {
         /// The key.
         key: String,
-        /// The values that the key takes.
+        /// The valid values.
         takes: String,
     },
 }
 
-/// Sets a key of a `config.toml`, which is made where there is none; comments and the order of what is there stay. The
-/// words of a list are separated by commas, and `none` is an empty one.
+/// Sets a key of a `config.toml`, which is created if necessary. Comments and the order of the file are preserved.
+/// Items of a list are separated by commas; `none` is an empty list.
 ///
 /// # Errors
-/// [`SetError`]; nothing is written then.
-pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
+/// [`SetKeyError`]; nothing is written then.
+pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
-    let known = known.ok_or_else(|| SetError::Key { key: key.to_owned(), path: path.into() })?;
-    let value = known.kind.read(value.trim()).as_ref().and_then(written);
-    let value = value.ok_or_else(|| SetError::Value { key: key.to_owned(), takes: known.kind.takes() })?;
-    edit(path, |_, document| Ok(set_value(path, document, known, value)?))
+    let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;
+    let value = known.kind.read(value.trim()).as_ref().and_then(toml_edit_value);
+    let value =
+        value.ok_or_else(|| SetKeyError::Value { key: key.to_owned(), takes: known.kind.expected_text() })?;
+    edit_file(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
-/// True if a key has one value, which a person may write in a line.
-fn can_be_set(key: &Key) -> bool {
+/// True if a key has a single value that fits in one line.
+fn can_be_set(key: &ConfigKey) -> bool {
     !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }
 
-/// Changes a file; one writer at a time, and whole or not at all.
-pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
+/// Changes a file atomically, with one writer at a time.
+pub(crate) fn edit_file<E: From<EditError> + From<ConfigError>>(
     path: &Path,
-    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
+    change: impl FnOnce(&ParsedConfigFile, &mut DocumentMut) -> Result<(), E>,
 ) -> Result<(), E> {
     let failed = |source| EditError::Write { path: path.into(), source };
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -94,48 +95,49 @@ pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|source| EditError::Read { path: path.into(), source })?,
     };
-    let text = changed(path, &text, change)?;
-    // Who keeps the file elsewhere, behind a link, keeps the link.
+    let text = edited_text(path, &text, change)?;
+    // A file that is a symbolic link stays one.
     let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let permissions = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
     Ok(write::replace(&target, &text, permissions).map_err(failed)?)
 }
 
-pub(crate) fn changed<E: From<ConfigError>>(
+pub(crate) fn edited_text<E: From<ConfigError>>(
     path: &Path,
     text: &str,
-    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
+    change: impl FnOnce(&ParsedConfigFile, &mut DocumentMut) -> Result<(), E>,
 ) -> Result<String, E> {
-    let file = ReadFile::parse(path, text)?;
-    let mut document: DocumentMut = text.parse().map_err(|error| mistake(path, format!("{error}")))?;
+    let file = ParsedConfigFile::parse(path, text)?;
+    let mut document: DocumentMut = text.parse().map_err(|error| parse_error(path, format!("{error}")))?;
     change(&file, &mut document)?;
     let text = document.to_string().trim_start_matches('\n').to_owned();
-    // What haft could not read again is not written.
-    ReadFile::parse(path, &text)?;
+    // A file that haft could not read again is not written.
+    ParsedConfigFile::parse(path, &text)?;
     Ok(text)
 }
 
-/// The error for what stands in the way of a change.
-pub(crate) fn mistake(path: &Path, detail: String) -> ConfigError {
+/// Returns the error for a file that prevents the change.
+pub(crate) fn parse_error(path: &Path, detail: String) -> ConfigError {
     ConfigError::Parse { path: path.into(), detail }
 }
 
 fn set_value(
     path: &Path,
     document: &mut DocumentMut,
-    key: &Key,
+    key: &ConfigKey,
     mut value: Value,
 ) -> Result<(), ConfigError> {
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
     let mut place: &mut dyn TableLike = document.as_table_mut();
     for above in tables.split('.').filter(|above| !above.is_empty()) {
-        place = table(place, above).ok_or_else(|| mistake(path, format!("`{above}` must be a table")))?;
+        place = table_entry(place, above)
+            .ok_or_else(|| parse_error(path, format!("`{above}` must be a table")))?;
     }
-    // Under the name that it has there.
+    // Uses the former name of the key if the file does.
     let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);
     match place.get_mut(name).and_then(Item::as_value_mut) {
         Some(before) => {
-            // What stands behind it in its line stays.
+            // Comments after the value are preserved.
             *value.decor_mut() = before.decor().clone();
             *before = value;
         }
@@ -144,18 +146,18 @@ fn set_value(
     Ok(())
 }
 
-/// A value that [`ValueKind::read`] returned, to be written.
-fn written(value: &toml::Value) -> Option<Value> {
+/// Converts a value returned by [`ValueKind::read`] for writing.
+fn toml_edit_value(value: &toml::Value) -> Option<Value> {
     Some(match value {
         toml::Value::String(text) => text.into(),
         toml::Value::Integer(number) => (*number).into(),
         toml::Value::Boolean(yes) => (*yes).into(),
-        toml::Value::Array(values) => values.iter().map(written).collect::<Option<Array>>()?.into(),
+        toml::Value::Array(values) => values.iter().map(toml_edit_value).collect::<Option<Array>>()?.into(),
         toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
     })
 }
 
-pub(crate) fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
+pub(crate) fn table_entry<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
     let made = || {
         let mut table = Table::new();
         table.set_implicit(true);
@@ -175,12 +177,12 @@ mod tests {
         if !text.is_empty() {
             fs::write(&path, text).unwrap();
         }
-        set(&path, key, value).unwrap();
+        set_key(&path, key, value).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), expect);
     }
 
     #[test]
-    fn a_key_is_set_and_the_rest_stays() {
+    fn set_key_preserves_other_content() {
         check("", "tui.screen", "linear", "[tui]\nscreen = \"linear\"\n");
         let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = \"on\" # it scrolls\n";
         check(text, "tui.mouse", "off", &text.replace("on\"", "off\""));
@@ -194,31 +196,31 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_the_interface_can_be_set() {
+    fn every_tui_key_can_be_set() {
         assert!(crate::Tui::KEYS.iter().all(can_be_set));
     }
 
     #[test]
-    fn what_cannot_be_set_is_said_and_nothing_is_written() {
+    fn set_key_rejects_invalid_input_without_writing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        let told = |key: &str, value: &str| {
-            let told = set(&path, key, value).unwrap_err().to_string();
-            assert!(!path.exists(), "{told}");
-            told.replace(&path.display().to_string(), "FILE")
+        let set_error = |key: &str, value: &str| {
+            let message = set_key(&path, key, value).unwrap_err().to_string();
+            assert!(!path.exists(), "{message}");
+            message.replace(&path.display().to_string(), "FILE")
         };
-        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
-        assert_eq!(told("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
-        assert_eq!(told("model", " "), "`model` must be an id");
-        assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");
+        assert_eq!(set_error("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
+        assert_eq!(set_error("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
+        assert_eq!(set_error("model", " "), "`model` must be an id");
+        assert_eq!(set_error("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");
         for key in ["grant.x.net", "hooks.enabled", "tui", "zzz", "grant.NAME"] {
             assert_eq!(
-                told(key, "x"),
-                format!("`{key}` cannot be set this way; edit FILE, docs/config.md has all keys")
+                set_error(key, "x"),
+                format!("cannot set `{key}` here; edit FILE (docs/config.md lists all keys)")
             );
         }
         fs::write(&path, "modle = 1\n").unwrap();
-        assert!(set(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
+        assert!(set_key(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "modle = 1\n");
     }
 }

@@ -1,4 +1,4 @@
-//! One `config.toml`: reading it, and where in it each key stands.
+//! One `config.toml`: its values and the line of each key.
 
 mod check;
 
@@ -7,93 +7,93 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::de::DeTable;
 
-use crate::hooks::{HookTimeouts, Mistake, ProcessHook};
-use crate::keys::{ConfigFile, Layer, Place};
-use crate::origin::{Owner, SettingOrigin, Source};
+use crate::hooks::{HookMistake, HookTimeouts, ProcessHook};
+use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
+use crate::origin::{KeyLocations, Owner, SettingOrigin};
 
 pub(crate) use crate::read::text as read_text;
 pub(crate) use check::kind_of;
 
-/// The longest `config.toml` that is read, in bytes.
+/// The maximum size of `config.toml`, in bytes.
 pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 
-/// A file that was read: what it sets, and where.
+/// The content of a file and the locations of its keys.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReadFile {
+pub struct ParsedConfigFile {
     /// The settings of the file.
     pub content: ConfigFile,
-    /// The file.
-    pub source: Source,
+    /// The file and the lines of its keys.
+    pub source: KeyLocations,
 }
 
-/// `config.toml` could not be used.
+/// An error of reading `config.toml`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file is not what it should be.
-    #[error("{} has a mistake: {detail}", path.display())]
+    /// The file is not valid.
+    #[error("{} is not valid: {detail}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Line and column, and what was expected; never what stands there, which may be a secret.
+        /// The position and the expected content; never the content found, which may be a secret.
         detail: String,
     },
-    /// A value that its key does not take.
+    /// A value is not valid for its key.
     #[error("{}:{line}: `{key}` must be {takes}", path.display())]
     Value {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The key, with its tables.
+        /// The key, including its tables.
         key: String,
-        /// The values that the key takes; never the value in the file, which may be a secret.
+        /// The valid values; never the value in the file, which may be a secret.
         takes: String,
     },
-    /// A key that does not exist.
-    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(key, nearest))]
+    /// A key does not exist.
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), unknown_key_advice(key, nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The key, with its tables.
+        /// The key, including its tables.
         key: String,
-        /// The keys that may be meant instead, if any.
+        /// Similar keys that may have been meant.
         nearest: Vec<String>,
     },
-    /// A process hook that cannot be run as it is described.
+    /// A process hook cannot run as described.
     #[error("{}{}: `{key}`: {detail}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Hook {
         /// The file.
         path: PathBuf,
-        /// Counted from 1; none in a file of PicoClaw's.
+        /// The line, counted from 1; `None` in a file of PicoClaw.
         line: Option<usize>,
-        /// The key, with its tables.
+        /// The key, including its tables.
         key: String,
-        /// The mistake, and the next step.
+        /// The mistake and the next step.
         detail: String,
     },
-    /// A place of extensions that is not there.
-    #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
+    /// A directory of extensions does not exist.
+    #[error("{origin}: `extensions`: the directory {} does not exist; correct the path or remove it", path.display())]
     NoDirectory {
-        /// Where it is named.
+        /// The origin of the setting.
         origin: SettingOrigin,
-        /// The place, absolute.
+        /// The absolute path.
         path: PathBuf,
     },
 }
 
 impl ConfigError {
-    /// The file with the mistake; of a place of extensions, the file that names it.
+    /// Returns the file with the mistake; for a missing directory of extensions, the file that names it.
     pub fn path(&self) -> &Path {
         match self {
             Self::Read { path, .. }
@@ -107,28 +107,28 @@ impl ConfigError {
     }
 }
 
-/// Keys of earlier versions that nothing takes the place of, and what to do.
+/// Keys of earlier versions without a replacement, and the advice for each.
 const REMOVED: &[(&str, &str)] = &[(
     "lazy_start",
-    "it was removed; delete the line: an extension declares in extension.json when it starts, see `activation` in \
-     docs/config.md",
+    "the key was removed; delete the line (an extension declares its start in extension.json, see `activation` in \
+     docs/config.md)",
 )];
 
-fn advice(key: &str, nearest: &[String]) -> String {
+fn unknown_key_advice(key: &str, nearest: &[String]) -> String {
     if let Some((_, advice)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
         return format!("; {advice}");
     }
     match nearest {
-        [] => "; docs/config.md has all keys".to_owned(),
+        [] => "; docs/config.md lists all keys".to_owned(),
         nearest => format!("; did you mean `{}`?", nearest.join("` or `")),
     }
 }
 
-impl ReadFile {
-    /// Reads the file; a file that does not exist sets nothing.
+impl ParsedConfigFile {
+    /// Reads the file. A missing file sets nothing.
     ///
     /// # Errors
-    /// [`ConfigError`] when it cannot be read or has a mistake in it.
+    /// [`ConfigError`] when the file cannot be read or has a mistake.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         match read_text(path, MAX_FILE) {
             Ok(text) => Self::parse(path, &text),
@@ -137,24 +137,23 @@ impl ReadFile {
         }
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// [`ConfigError`] when it has a mistake in it.
+    /// [`ConfigError`] when the text has a mistake.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let mistake =
-            |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: detail(text, &error) };
+        let mistake = |error: toml::de::Error| ConfigError::Parse {
+            path: path.into(),
+            detail: mistake_detail(text, &error),
+        };
         let table = DeTable::parse(text).map_err(mistake)?;
-        let lines = check::lines(path, text, table.get_ref())?;
+        let lines = check::key_lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
-            // The check above leaves none. The reader's own words would show the value, which may be a secret.
+            // The checks above leave no such case. The parser's message would show the value, which may be a secret.
             let line = line_of(text, error.span().map_or(0, |span| span.start));
-            ConfigError::Parse {
-                path: path.into(),
-                detail: format!("line {line}: this value cannot be used"),
-            }
+            ConfigError::Parse { path: path.into(), detail: format!("line {line}: invalid value") }
         })?;
-        let file = Self { content, source: Source::new(path, lines) };
+        let file = Self { content, source: KeyLocations::new(path, lines) };
         file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
             path: path.into(),
             line: Some(file.source.line(&wrong.key)),
@@ -164,18 +163,18 @@ impl ReadFile {
         Ok(file)
     }
 
-    /// Returns the values of the file as a layer of the settings.
-    pub(crate) fn layer(&self) -> Layer {
-        Layer::new(Place::File(self.source.clone()), self.content.clone())
+    /// Returns the values of the file as a layer.
+    pub(crate) fn layer(&self) -> ConfigLayer {
+        ConfigLayer::new(LayerSource::File(self.source.clone()), self.content.clone())
     }
 
-    pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, Mistake> {
-        self.content.hooks.made(owner, below, |key| self.source.origin(key))
+    pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, HookMistake> {
+        self.content.hooks.process_hooks(owner, below, |key| self.source.origin(key))
     }
 }
 
-/// The keys at the top of a file that is not used, as far as haft knows them; none where it cannot be made out. Others
-/// are not named: the file may be a link to anything, and what is told may be read by whoever put it there.
+/// Returns the known top-level keys of a file that is not used; empty if the file cannot be parsed. Other names are not
+/// reported: the file may be a link to any other file, and its author may see the report.
 pub(crate) fn top_keys(path: &Path) -> Vec<String> {
     let text = read_text(path, MAX_FILE).unwrap_or_default();
     let (table, _) = DeTable::parse_recoverable(&text);
@@ -187,15 +186,16 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
     names.filter(|name| is_known(name)).collect()
 }
 
-/// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.
-fn detail(text: &str, error: &toml::de::Error) -> String {
+/// Returns the position of a mistake and the expected content. The line itself is not shown, because its value may be a
+/// secret.
+fn mistake_detail(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
     let column = 1 + before.chars().rev().take_while(|char| *char != '\n').count();
     format!("line {}, column {column}: {}", line_of(text, at), error.message())
 }
 
-/// Counted from 1.
+/// Returns the line number, counted from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
@@ -204,20 +204,20 @@ fn line_of(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
     use crate::keys::OnTimeout;
-    use haft_protocol::thinking::Thinking;
+    use haft_protocol::thinking::ThinkingLevel;
 
-    fn parse(text: &str) -> Result<ReadFile, ConfigError> {
-        ReadFile::parse(Path::new("config.toml"), text)
+    fn parse(text: &str) -> Result<ParsedConfigFile, ConfigError> {
+        ParsedConfigFile::parse(Path::new("config.toml"), text)
     }
 
     #[test]
-    fn reads_every_key_and_knows_its_line() {
+    fn reads_every_key_with_its_line() {
         let text = "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
              max_steps = 7\ncontext_files = false\nextensions = ['x']\n\
              [grant.guard]\non_timeout = 'allow'\n\n[grant.weather]\nenv = ['WEATHER_TOKEN']\n\
              [extension.weather]\nunits.wind = 'knots'\n";
         let file = parse(text).unwrap();
-        assert_eq!(file.content.thinking, Some(Thinking::High));
+        assert_eq!(file.content.thinking, Some(ThinkingLevel::High));
         assert_eq!(file.content.context_files, Some(false));
         assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.content.grant["weather"].env, Some(vec!["WEATHER_TOKEN".to_owned()]));
@@ -238,23 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_key_says_what_to_do() {
+    fn removed_key_has_advice() {
         check(
             "model = 'm'\nlazy_start = true\n",
-            &[
-                "config.toml:2: unknown key `lazy_start`; it was removed; delete the line: an extension declares in \
-               extension.json when it starts, see `activation` in docs/config.md",
-            ],
+            &["config.toml:2: unknown key `lazy_start`; the key was removed; delete the line (an extension \
+               declares its start in extension.json, see `activation` in docs/config.md)"],
         );
     }
 
     #[test]
-    fn a_mistake_is_shown_with_its_line() {
+    fn mistake_is_reported_with_its_line() {
         check(
             "provider = 'a'\nmodle = 'b'\n",
             &["config.toml:2: unknown key `modle`; did you mean `model`?"],
         );
-        check("zzz = 'b'\n", &["config.toml:1: unknown key `zzz`; docs/config.md has all keys"]);
+        check("zzz = 'b'\n", &["config.toml:1: unknown key `zzz`; docs/config.md lists all keys"]);
         check(
             "[grant.g]\nenvs = []",
             &["config.toml:2: unknown key `grant.g.envs`; did you mean `grant.g.env`?"],
@@ -268,7 +266,7 @@ mod tests {
             let text = format!("model = 'm'\n[compaction]\nauto = true\nreserve = {value}\n[extension.z]\n");
             let expect =
                 if value == "x" { "line 4, column 11" } else { "config.toml:4: `compaction.reserve` " };
-            check(&text, &[expect, if value == "x" { "mistake" } else { number }]);
+            check(&text, &[expect, if value == "x" { "is not valid" } else { number }]);
         }
         check("compaction = false", &["config.toml:1: `compaction` must be a table"]);
         check("fallback = [\n'a/b',\n1]", &["config.toml:3: `fallback` must be a list of models"]);
@@ -309,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_never_shows_the_value_that_stands_there() {
+    fn error_never_shows_the_value() {
         for text in [
             "[extension.weather]\napi_token = sk-live-12345",
             "[extension.weather]\napi_token = 'sk-live-12345",
@@ -324,24 +322,27 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("sk-live"), "{text}: {error} {error:?}");
-            let told = error.to_string();
-            assert!(told.contains("line 2, column ") || told.starts_with("config.toml:2: "), "{error}");
+            let message = error.to_string();
+            assert!(message.contains("line 2, column ") || message.starts_with("config.toml:2: "), "{error}");
         }
     }
 
     #[test]
-    fn no_file_sets_nothing_and_an_unreadable_one_is_an_error() {
+    fn missing_file_sets_nothing_and_unreadable_file_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(ReadFile::load(&dir.path().join("none.toml")).unwrap(), ReadFile::default());
-        assert!(matches!(ReadFile::load(dir.path()), Err(ConfigError::Read { .. })));
+        assert_eq!(
+            ParsedConfigFile::load(&dir.path().join("none.toml")).unwrap(),
+            ParsedConfigFile::default()
+        );
+        assert!(matches!(ParsedConfigFile::load(dir.path()), Err(ConfigError::Read { .. })));
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "provider = ").unwrap();
-        let error = ReadFile::load(&path).unwrap_err().to_string();
-        assert!(error.contains("config.toml has a mistake: ") && error.contains("line 1"), "{error}");
+        let error = ParsedConfigFile::load(&path).unwrap_err().to_string();
+        assert!(error.contains("config.toml is not valid: ") && error.contains("line 1"), "{error}");
     }
 
     #[test]
-    fn what_an_unused_file_would_set_is_made_out_even_if_it_is_broken() {
+    fn top_keys_are_found_in_a_broken_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "base_url = 'x'\nAWS_KEY = 'y'\nreasoning = 'z'\n[extension.a]\nb = = 3\n")

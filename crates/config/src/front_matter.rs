@@ -1,23 +1,23 @@
-//! The front matter of a Markdown file: a few lines of YAML between two lines of `---`.
+//! The front matter of a Markdown file: YAML between two lines of `---`.
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// The deepest nesting that is read.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 8;
 
-pub(crate) type Fields = BTreeMap<String, Value>;
+pub(crate) type FrontMatter = BTreeMap<String, YamlValue>;
 
-/// The value of a key. Numbers and truth values are text: nothing here needs them.
+/// The value of a key. Numbers and booleans are kept as text, because no caller needs them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum YamlValue {
     Text(String),
     List(Vec<Self>),
-    Table(Fields),
+    Table(FrontMatter),
 }
 
-/// A file in its two parts; the first is none where the file does not begin with `---`, or does not end it.
+/// Splits a file into front matter and body. The front matter is `None` if the opening or the closing `---` is missing.
 pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) =
@@ -39,14 +39,14 @@ pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
     (None, text)
 }
 
-/// Reads the YAML. Anchors are refused: a short text could stand for an endless one.
-pub(crate) fn parse(yaml: &str) -> Result<Fields, String> {
+/// Parses the YAML. Anchors are rejected, because a short text could expand without limit.
+pub(crate) fn parse(yaml: &str) -> Result<FrontMatter, String> {
     let mut events = Parser::new_from_str(yaml);
     loop {
-        match next(&mut events)? {
+        match next_event(&mut events)? {
             Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
-            Event::MappingStart(..) => return table(&mut events, 0),
-            Event::StreamEnd | Event::DocumentEnd => return Ok(Fields::new()),
+            Event::MappingStart(..) => return read_table(&mut events, 0),
+            Event::StreamEnd | Event::DocumentEnd => return Ok(FrontMatter::new()),
             Event::Alias(_)
             | Event::Scalar(..)
             | Event::SequenceStart(..)
@@ -58,57 +58,57 @@ pub(crate) fn parse(yaml: &str) -> Result<Fields, String> {
     }
 }
 
-type Events<'a> = Parser<'a, saphyr_parser::StrInput<'a>>;
+type YamlEvents<'a> = Parser<'a, saphyr_parser::StrInput<'a>>;
 
-fn next<'a>(events: &mut Events<'a>) -> Result<Event<'a>, String> {
+fn next_event<'a>(events: &mut YamlEvents<'a>) -> Result<Event<'a>, String> {
     match events.next() {
         Some(Ok((event, _))) => Ok(event),
         Some(Err(error)) => {
-            // Lines are counted from the one behind the first `---`.
+            // Line 1 is the opening `---`.
             Err(format!("line {}: {}{}", error.marker().line() + 1, error.info(), HINT))
         }
-        None => Err("the front matter ends too early".to_owned()),
+        None => Err("the front matter ends unexpectedly".to_owned()),
     }
 }
 
-/// The usual mistake.
-const HINT: &str = " (a text with `: ` or `#` in it must stand in quotes)";
+/// The hint for the most common mistake.
+const HINT: &str = " (quote texts that contain `: ` or `#`)";
 
-fn table(events: &mut Events<'_>, depth: usize) -> Result<Fields, String> {
-    let mut fields = Fields::new();
+fn read_table(events: &mut YamlEvents<'_>, depth: usize) -> Result<FrontMatter, String> {
+    let mut fields = FrontMatter::new();
     loop {
-        let event = next(events)?;
+        let event = next_event(events)?;
         if event == Event::MappingEnd {
             return Ok(fields);
         }
-        let Event::Scalar(key, ..) = event else { return Err("a key is not a plain text".to_owned()) };
+        let Event::Scalar(key, ..) = event else { return Err("a key is not plain text".to_owned()) };
         let key = key.into_owned();
-        let first = next(events)?;
-        let value = value(events, first, depth)?;
+        let first = next_event(events)?;
+        let value = read_value(events, first, depth)?;
         if fields.insert(key.clone(), value).is_some() {
-            return Err(format!("`{key}` stands there twice"));
+            return Err(format!("the key `{key}` occurs twice"));
         }
     }
 }
 
-fn value(events: &mut Events<'_>, first: Event<'_>, depth: usize) -> Result<Value, String> {
+fn read_value(events: &mut YamlEvents<'_>, first: Event<'_>, depth: usize) -> Result<YamlValue, String> {
     if depth == MAX_DEPTH {
-        return Err(format!("it is nested more than {MAX_DEPTH} levels deep"));
+        return Err(format!("the front matter is nested deeper than {MAX_DEPTH} levels"));
     }
     match first {
         Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "~" | "null" | "") => {
-            Ok(Value::Text(String::new()))
+            Ok(YamlValue::Text(String::new()))
         }
-        Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
-        Event::MappingStart(..) => table(events, depth + 1).map(Value::Table),
+        Event::Scalar(text, ..) => Ok(YamlValue::Text(text.into_owned())),
+        Event::MappingStart(..) => read_table(events, depth + 1).map(YamlValue::Table),
         Event::SequenceStart(..) => {
             let mut list = Vec::new();
             loop {
-                let first = next(events)?;
+                let first = next_event(events)?;
                 if first == Event::SequenceEnd {
-                    return Ok(Value::List(list));
+                    return Ok(YamlValue::List(list));
                 }
-                list.push(value(events, first, depth + 1)?);
+                list.push(read_value(events, first, depth + 1)?);
             }
         }
         Event::Alias(_) => Err("anchors (`*name`) are not supported".to_owned()),
@@ -122,31 +122,31 @@ fn value(events: &mut Events<'_>, first: Event<'_>, depth: usize) -> Result<Valu
     }
 }
 
-pub(crate) fn text(fields: &Fields, key: &str) -> Result<Option<String>, String> {
+pub(crate) fn text_field(fields: &FrontMatter, key: &str) -> Result<Option<String>, String> {
     match fields.get(key) {
         None => Ok(None),
-        Some(Value::Text(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
-        Some(Value::List(_) | Value::Table(_)) => Err(format!("`{key}` is not a text")),
+        Some(YamlValue::Text(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Some(YamlValue::List(_) | YamlValue::Table(_)) => Err(format!("`{key}` must be a text")),
     }
 }
 
-/// A field that is a list of words, or a text with blanks or commas between them.
-pub(crate) fn words(fields: &Fields, key: &str) -> Result<Vec<String>, String> {
+/// Returns a field that is a list of words, or a text with words separated by spaces or commas.
+pub(crate) fn words_field(fields: &FrontMatter, key: &str) -> Result<Vec<String>, String> {
     let separated = |text: &str| {
         let words = text.split([' ', ',', '\n']).filter(|word| !word.is_empty());
         words.map(str::to_owned).collect::<Vec<_>>()
     };
     match fields.get(key) {
         None => Ok(Vec::new()),
-        Some(Value::Text(text)) => Ok(separated(text)),
-        Some(Value::List(list)) => list
+        Some(YamlValue::Text(text)) => Ok(separated(text)),
+        Some(YamlValue::List(list)) => list
             .iter()
             .map(|value| match value {
-                Value::Text(text) => Ok(text.clone()),
-                Value::List(_) | Value::Table(_) => Err(format!("`{key}` is not a list of texts")),
+                YamlValue::Text(text) => Ok(text.clone()),
+                YamlValue::List(_) | YamlValue::Table(_) => Err(format!("`{key}` must be a list of texts")),
             })
             .collect(),
-        Some(Value::Table(_)) => Err(format!("`{key}` is not a list of texts")),
+        Some(YamlValue::Table(_)) => Err(format!("`{key}` must be a list of texts")),
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_matter_is_split_off() {
+    fn splits_front_matter_from_body() {
         assert_eq!(split("---\na: 1\n---\n\nbody\n"), (Some("a: 1\n"), "body\n"));
         assert_eq!(split("\u{feff}---\r\na: 1\r\n---\r\nbody"), (Some("a: 1\r\n"), "body"));
         assert_eq!(split("---\n---"), (Some(""), ""));
@@ -165,18 +165,18 @@ mod tests {
     }
 
     #[test]
-    fn texts_lists_and_tables_are_read() {
+    fn reads_texts_lists_and_tables() {
         let yaml = "# c\nname: x\ndescription: >\n  two\n  lines\nallowed-tools: Read, Bash\nlist: [a, 'b c']\n\
                     metadata:\n  version: \"1.0\"\nempty:\nyes: true\n";
         let fields = parse(yaml).unwrap();
-        assert_eq!(text(&fields, "description").unwrap().as_deref(), Some("two lines"));
-        assert_eq!(text(&fields, "yes").unwrap().as_deref(), Some("true"));
-        assert_eq!(text(&fields, "empty").unwrap(), None);
-        assert_eq!(words(&fields, "allowed-tools").unwrap(), ["Read", "Bash"]);
-        assert_eq!(words(&fields, "list").unwrap(), ["a", "b c"]);
-        assert!(matches!(&fields["metadata"], Value::Table(table) if table.len() == 1));
-        assert_eq!(text(&fields, "list").unwrap_err(), "`list` is not a text");
-        assert_eq!(parse("").unwrap(), Fields::new());
+        assert_eq!(text_field(&fields, "description").unwrap().as_deref(), Some("two lines"));
+        assert_eq!(text_field(&fields, "yes").unwrap().as_deref(), Some("true"));
+        assert_eq!(text_field(&fields, "empty").unwrap(), None);
+        assert_eq!(words_field(&fields, "allowed-tools").unwrap(), ["Read", "Bash"]);
+        assert_eq!(words_field(&fields, "list").unwrap(), ["a", "b c"]);
+        assert!(matches!(&fields["metadata"], YamlValue::Table(table) if table.len() == 1));
+        assert_eq!(text_field(&fields, "list").unwrap_err(), "`list` must be a text");
+        assert_eq!(parse("").unwrap(), FrontMatter::new());
     }
 
     #[track_caller]
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn rejects_invalid_front_matter() {
         check("a: 1\nb: c: d\n", "line 3: ");
         check("a: [", "line ");
         check("a: &x 1\nb: *x\n", "anchors");
         check("- a\n", "not a list of `key: value` lines");
         check("a: 1\na: 2\n", "twice");
         check(&format!("a: {}{}", "[".repeat(20), "]".repeat(20)), "nested");
-        check("? [a]\n: b\n", "not a plain text");
+        check("? [a]\n: b\n", "not plain text");
     }
 }

@@ -1,24 +1,24 @@
-//! `$HAFT_HOME`: one directory for everything that haft keeps.
+//! `$HAFT_HOME`: the directory of all files that haft keeps.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The directory that haft keeps its files in. Nothing is created by asking for a path.
+/// The directory for haft's files. Asking for a path creates nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
 }
 
-/// No directory could be found.
+/// The directory could not be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// Neither `HAFT_HOME` nor the system says where.
-    #[error("no home directory found; set HAFT_HOME to the directory that haft shall keep its files in")]
+    /// `HAFT_HOME` is not set and the system reports no home directory.
+    #[error("no home directory found; set HAFT_HOME to the directory for haft's files")]
     NoHome,
     /// `HAFT_HOME` is relative and there is no current directory to resolve it against.
     #[error(
-        "HAFT_HOME is the relative path {path:?} and the current directory cannot be read; make it absolute"
+        "cannot resolve the relative HAFT_HOME {path:?}: the current directory cannot be read; use an absolute path"
     )]
     NoCurrentDirectory {
         /// The value of `HAFT_HOME`.
@@ -27,15 +27,15 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// The directory for this user: `HAFT_HOME`, or the place where programs of this system keep their state.
+    /// Returns the directory for this user: `HAFT_HOME`, or the system's usual directory for the state of programs.
     ///
     /// # Errors
-    /// [`HomeError`] when there is no home directory either.
+    /// [`HomeError`] when the directory cannot be determined.
     pub fn locate() -> Result<Self, HomeError> {
         Self::locate_with(|name| std::env::var_os(name), etcetera::home_dir().ok())
     }
 
-    /// As [`locate`](Self::locate), with the environment and the user's home directory given.
+    /// Same as [`locate`](Self::locate), with a given environment and home directory.
     fn locate_with(
         var: impl Fn(&str) -> Option<OsString>,
         user_home: Option<PathBuf>,
@@ -48,7 +48,7 @@ impl Home {
         default_root(&var, user_home).map(|root| Self { root }).ok_or(HomeError::NoHome)
     }
 
-    /// The given directory.
+    /// Returns a home at the given directory.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -58,54 +58,54 @@ impl Home {
         &self.root
     }
 
-    /// The user's settings, [`ConfigFile`](crate::ConfigFile).
+    /// The user's settings; see [`ConfigFile`](crate::ConfigFile).
     pub fn config_file(&self) -> PathBuf {
         self.root.join("config.toml")
     }
 
-    /// The user's keys, [`Auth`](crate::Auth).
+    /// The user's API keys; see [`AuthFile`](crate::AuthFile).
     pub fn auth_file(&self) -> PathBuf {
         self.root.join("auth.json")
     }
 
-    /// Installed extensions, one directory each.
+    /// The directory of installed extensions, one subdirectory each.
     pub fn extensions_dir(&self) -> PathBuf {
         self.root.join("extensions")
     }
 
-    /// One directory for each extension's own files. It is not the directory of its code, so that a new
-    /// version can replace the code and keep what the extension wrote.
+    /// The directory of the extensions' own files, one subdirectory each. The code is elsewhere, so that an update can
+    /// replace it and keep these files.
     pub fn data_dir(&self) -> PathBuf {
         self.root.join("data")
     }
 
-    /// Returns the directory of state that haft keeps between runs and can do without.
+    /// The directory of state that is kept between runs and may be deleted.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// Returns the directory of results that were too long for a model, whole, for it to read. Files that are older
-    /// than a week may go.
+    /// The directory of complete tool results that were too long for the model, which can read them there. Files older
+    /// than a week may be deleted.
     pub fn results_dir(&self) -> PathBuf {
         self.root.join("results")
     }
 
-    /// Log files: haft's own and one for each extension.
+    /// The directory of log files: haft's own and one for each extension.
     pub fn logs_dir(&self) -> PathBuf {
         self.root.join("logs")
     }
 
-    /// haft's own log.
+    /// The log file of haft.
     pub fn log_file(&self) -> PathBuf {
         self.logs_dir().join("haft.log")
     }
 
-    /// Recorded sessions.
+    /// The directory of recorded sessions.
     pub fn sessions_dir(&self) -> PathBuf {
         self.root.join("sessions")
     }
 
-    /// Skills of the user.
+    /// The directory of the user's skills.
     pub fn skills_dir(&self) -> PathBuf {
         self.root.join("skills")
     }
@@ -114,22 +114,22 @@ impl Home {
         self.root.join("prompts")
     }
 
-    /// Returns the user's context file for every agent, see [`ContextFiles`](crate::ContextFiles).
+    /// The user's context file for every agent; see [`ContextFiles`](crate::ContextFiles).
     pub(crate) fn context_file(&self) -> PathBuf {
         self.root.join("AGENTS.md")
     }
 
-    /// The prompts of before.
+    /// The history of prompts.
     pub fn history_file(&self) -> PathBuf {
         self.root.join("history.jsonl")
     }
 
-    /// Which keys do what in the interactive mode.
+    /// The key bindings of the interactive mode.
     pub fn keybindings_file(&self) -> PathBuf {
         self.root.join("keybindings.toml")
     }
 
-    /// Themes of the user.
+    /// The directory of the user's themes.
     pub fn themes_dir(&self) -> PathBuf {
         self.root.join("themes")
     }
@@ -138,7 +138,7 @@ impl Home {
         self.root.join("SYSTEM.md")
     }
 
-    /// Models beside the built-in list.
+    /// Models in addition to the built-in list.
     pub fn models_file(&self) -> PathBuf {
         self.root.join("models.json")
     }
@@ -162,7 +162,7 @@ fn default_root(_: &dyn Fn(&str) -> Option<PathBuf>, user_home: Option<PathBuf>)
 
 #[cfg(not(any(windows, target_os = "macos")))]
 fn default_root(var: &dyn Fn(&str) -> Option<PathBuf>, user_home: Option<PathBuf>) -> Option<PathBuf> {
-    // The XDG rules say that a relative path in the variable is to be ignored.
+    // The XDG specification requires relative paths in the variable to be ignored.
     let state = var("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let state = state.or_else(|| user_home.map(|home| home.join(".local").join("state")))?;
     Some(state.join("haft"))
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     #[cfg(not(any(windows, target_os = "macos")))]
-    fn is_found_by_the_rules_of_the_system() {
+    fn locates_home_by_environment_and_system_rules() {
         check(&[("HAFT_HOME", "/h"), ("XDG_STATE_HOME", "/x")], Some("/u"), Some("/h"));
         check(&[("XDG_STATE_HOME", "/x")], Some("/u"), Some("/x/haft"));
         check(&[("XDG_STATE_HOME", "relative")], Some("/u"), Some("/u/.local/state/haft"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_home_becomes_absolute() {
+    fn relative_home_becomes_absolute() {
         let home = Home::locate_with(|name| (name == "HAFT_HOME").then(|| "here".into()), None).unwrap();
         assert!(home.root().is_absolute());
         assert!(home.root().ends_with("here"));

@@ -1,4 +1,4 @@
-//! Process hooks as they are to run: what `[hooks]` says, made out and checked.
+//! Process hooks to run, built from `[hooks]` and validated.
 
 mod code;
 
@@ -6,55 +6,55 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
+use haft_protocol::hook::{HookEventKind, HookSubscriptions, InterceptPoint, WatchError};
 
 use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
-use crate::nearest::most_like;
+use crate::nearest::nearest_name;
 use crate::origin::{Owner, SettingOrigin};
 use crate::timeouts::{APPROVAL, INTERCEPTOR, LONGEST};
 
 pub use code::NamedFile;
 
-/// The longest name of a hook, in characters. Extensions' names are as long.
+/// The maximum length of a hook's name in characters, the same as for extensions.
 const MAX_NAME: usize = 64;
 
-/// One process hook that shall run.
+/// A process hook to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessHook {
-    /// Its name: printable, of 1 to 64 characters.
+    /// The name: 1 to 64 printable characters.
     pub name: String,
-    /// The owner of the file that names it.
+    /// The owner of the file that defines the hook.
     pub owner: Owner,
-    /// Where it is named.
+    /// The location of the definition.
     pub origin: SettingOrigin,
-    /// A lower one is asked first; then the name decides.
+    /// The priority: lower values are queried first, equal ones by name.
     pub priority: i32,
-    /// The program and its arguments; never empty, and no shell's.
+    /// The program and its arguments; never empty, and not interpreted by a shell.
     pub command: Vec<String>,
-    /// Where it runs, as it is written; none for the directory that haft works in.
+    /// The working directory as written; `None` for the directory in which haft works.
     pub dir: Option<PathBuf>,
-    /// Variables beside those of haft's own environment, or in their place.
+    /// Environment variables that are added to haft's own or replace them.
     pub env: BTreeMap<String, String>,
-    /// The questions and events that it gets.
-    pub watch: Watch,
-    /// The older spelling of events, if it uses that.
+    /// The hook points and events that the hook receives.
+    pub watch: HookSubscriptions,
+    /// The older form of events, if the hook uses it.
     pub event_kind: Option<EventKind>,
-    /// The tool names that it knows.
+    /// The names of tools that the hook knows.
     pub tool_names: ToolNames,
-    /// The deadlines of its answers.
+    /// The deadlines for its answers.
     pub timeouts: HookTimeouts,
-    /// The meaning of its silence where it could block.
+    /// The result of a timeout at a point where the hook could block.
     pub on_timeout: OnTimeout,
-    /// The registered tools that it may answer for without approval; `*` for all of them.
+    /// The registered tools whose calls the hook may answer without approval; `*` for all.
     pub vouches: Vec<String>,
 }
 
 /// The deadlines of a process hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookTimeouts {
-    /// For an answer about a call of the model or of a tool.
+    /// The deadline for an answer about a call of the model or of a tool.
     pub interceptor: Duration,
-    /// For an answer whether a tool may run.
+    /// The deadline for approving a tool call.
     pub approval: Duration,
 }
 
@@ -65,46 +65,47 @@ impl Default for HookTimeouts {
 }
 
 impl HookTimeouts {
-    /// Returns these times in milliseconds, each of them if it is more than 0; otherwise the present ones.
-    fn with(self, interceptor: Option<i64>, approval: Option<i64>) -> Self {
+    /// Returns the timeouts with these values in milliseconds; a missing value, or one below 1, keeps the current
+    /// timeout.
+    fn with_millis(self, interceptor: Option<i64>, approval: Option<i64>) -> Self {
         Self {
-            interceptor: time(interceptor).unwrap_or(self.interceptor),
-            approval: time(approval).unwrap_or(self.approval),
+            interceptor: positive_duration(interceptor).unwrap_or(self.interceptor),
+            approval: positive_duration(approval).unwrap_or(self.approval),
         }
     }
 
-    /// The times of a hook that says some of its own.
-    pub(crate) fn of(self, process: &HookProcess) -> Self {
-        self.with(process.timeout_ms, process.approval_timeout_ms)
+    /// Returns the timeouts of a hook, which may override some of them.
+    pub(crate) fn for_process(self, process: &HookProcess) -> Self {
+        self.with_millis(process.timeout_ms, process.approval_timeout_ms)
     }
 }
 
-fn time(milliseconds: Option<i64>) -> Option<Duration> {
-    let said = milliseconds.and_then(|said| u64::try_from(said).ok()).filter(|said| *said > 0)?;
-    Some(Duration::from_millis(said).min(LONGEST))
+fn positive_duration(milliseconds: Option<i64>) -> Option<Duration> {
+    let millis = milliseconds.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| *millis > 0)?;
+    Some(Duration::from_millis(millis).min(LONGEST))
 }
 
-/// A mistake that keeps a hook from running as it is described.
+/// A mistake that prevents a hook from running as described.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mistake {
+pub(crate) struct HookMistake {
     pub(crate) key: String,
-    /// The mistake, and the next step.
+    /// The mistake and the next step.
     pub(crate) detail: String,
 }
 
 impl Hooks {
-    /// The times that hold for the hooks of this table that say nothing else, over `below`.
+    /// Returns the default timeouts of this table's hooks, over `below`.
     pub(crate) fn timeouts(&self, below: HookTimeouts) -> HookTimeouts {
-        below.with(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
+        below.with_millis(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
     }
 
-    /// The hooks that shall run, with times over `below`. What shall not run is not looked at.
-    pub(crate) fn made(
+    /// Returns the enabled hooks, with timeouts over `below`. Disabled hooks are not validated.
+    pub(crate) fn process_hooks(
         &self,
         owner: Owner,
         below: HookTimeouts,
         origin: impl Fn(&str) -> SettingOrigin,
-    ) -> Result<Vec<ProcessHook>, Mistake> {
+    ) -> Result<Vec<ProcessHook>, HookMistake> {
         if self.enabled == Some(false) {
             return Ok(Vec::new());
         }
@@ -114,30 +115,32 @@ impl Hooks {
             .iter()
             .find(|(_, builtin)| !matches!(builtin.get("enabled"), None | Some(toml::Value::Boolean(false))))
         {
-            return Err(Mistake {
+            return Err(HookMistake {
                 key: format!("hooks.builtins.{name}"),
-                detail:
-                    "is a hook that is part of PicoClaw, and haft has none of these; run it as a process in \
+                detail: "haft does not have PicoClaw's built-in hooks; run the hook as a process in \
                          hooks.processes, or set enabled = false"
-                        .to_owned(),
+                    .to_owned(),
             });
         }
         let mut made: Vec<ProcessHook> = Vec::new();
         for (name, process) in self.processes.iter().filter(|(_, process)| process.enabled == Some(true)) {
-            let mistake = |(own, detail)| Mistake { key: format!("hooks.processes.{name}{own}"), detail };
+            let mistake = |(own, detail)| HookMistake { key: format!("hooks.processes.{name}{own}"), detail };
             if let Some(other) = made.iter().find(|other| other.name.eq_ignore_ascii_case(name)) {
-                let detail = format!("differs from {} in upper and lower case alone; rename one", other.name);
+                let detail = format!(
+                    "the name differs from {} only in upper and lower case; rename one of the hooks",
+                    other.name
+                );
                 return Err(mistake(("", detail)));
             }
             let origin = origin(&format!("hooks.processes.{name}"));
-            made.push(hook(name, process, owner, origin, timeouts).map_err(mistake)?);
+            made.push(build_hook(name, process, owner, origin, timeouts).map_err(mistake)?);
         }
         Ok(made)
     }
 }
 
-/// One hook; or which of its own keys has which mistake.
-fn hook(
+/// Builds one hook. The error is the key of the hook that has a mistake, and the mistake.
+fn build_hook(
     name: &str,
     process: &HookProcess,
     owner: Owner,
@@ -146,7 +149,7 @@ fn hook(
 ) -> Result<ProcessHook, (&'static str, String)> {
     check_name(name).map_err(|detail| ("", detail))?;
     check_transport(process.transport.as_deref()).map_err(|detail| (".transport", detail))?;
-    let command = command(process).map_err(|detail| (".command", detail))?;
+    let command = check_command(process).map_err(|detail| (".command", detail))?;
     let env = process.env.clone().unwrap_or_default();
     check_env(&env).map_err(|detail| (".env", detail))?;
     Ok(ProcessHook {
@@ -157,10 +160,10 @@ fn hook(
         command,
         dir: process.dir.as_ref().filter(|dir| !dir.is_empty()).map(PathBuf::from),
         env,
-        watch: watch(process)?,
+        watch: parse_watch(process)?,
         event_kind: process.event_kind,
         tool_names: process.tool_names.unwrap_or_default(),
-        timeouts: timeouts.of(process),
+        timeouts: timeouts.for_process(process),
         on_timeout: process.on_timeout.unwrap_or(OnTimeout::Block),
         vouches: process.vouches.clone().unwrap_or_default(),
     })
@@ -170,24 +173,23 @@ fn check_name(name: &str) -> Result<(), String> {
     let fits = (1..=MAX_NAME).contains(&name.chars().count()) && !name.contains(char::is_control);
     match fits && !name.eq_ignore_ascii_case("haft") {
         true => Ok(()),
-        false => Err("is no name for a hook: 1 to 64 printable characters, and not `haft`".to_owned()),
+        false => Err("invalid hook name; use 1 to 64 printable characters, and not `haft`".to_owned()),
     }
 }
 
 fn check_transport(transport: Option<&str>) -> Result<(), String> {
     match transport {
         None | Some("" | "stdio") => Ok(()),
-        Some(other) => {
-            Err(format!("unsupported transport {other:?}; haft talks to hooks by \"stdio\" alone"))
-        }
+        Some(other) => Err(format!("unsupported transport {other:?}; haft supports only \"stdio\"")),
     }
 }
 
-fn command(process: &HookProcess) -> Result<Vec<String>, String> {
+fn check_command(process: &HookProcess) -> Result<Vec<String>, String> {
     let command = process.command.clone().unwrap_or_default();
     match command.first().is_none_or(String::is_empty) {
         true => {
-            Err("must name a program, with its arguments: [\"python3\", \"/path/to/hook.py\"]".to_owned())
+            Err("must be a program and its arguments, for example [\"python3\", \"/path/to/hook.py\"]"
+                .to_owned())
         }
         false => Ok(command),
     }
@@ -198,31 +200,29 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), String> {
         |name: &str, value: &str| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
     match env.iter().find(|(name, value)| is_wrong(name, value)) {
         None => Ok(()),
-        Some((name, _)) => {
-            Err(format!("{name:?} cannot be the name of a variable, or its value has a NUL in it"))
-        }
+        Some((name, _)) => Err(format!("{name:?} is not a valid variable name, or its value contains NUL")),
     }
 }
 
-fn watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
+fn parse_watch(process: &HookProcess) -> Result<HookSubscriptions, (&'static str, String)> {
     let observe = process.observe.as_deref().unwrap_or_default();
     let intercept = process.intercept.as_deref().unwrap_or_default();
-    Watch::parse(observe, intercept).map_err(|error| {
-        let told = |nearest: Option<&str>| match nearest {
+    HookSubscriptions::parse(observe, intercept).map_err(|error| {
+        let message = |nearest: Option<&str>| match nearest {
             Some(nearest) => format!("{error}; did you mean `{nearest}`?"),
             None => error.to_string(),
         };
         match &error {
             WatchError::UnsupportedIntercept { name } => {
                 let known = InterceptPoint::ALL.iter().map(|point| point.name());
-                (".intercept", told(most_like(&name.to_ascii_lowercase(), known)))
+                (".intercept", message(nearest_name(&name.to_ascii_lowercase(), known)))
             }
             WatchError::UnsupportedEvent(event) => {
-                let known = Kind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
-                (".observe", told(most_like(&event.name.to_ascii_lowercase(), known)))
+                let known = HookEventKind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
+                (".observe", message(nearest_name(&event.name.to_ascii_lowercase(), known)))
             }
             WatchError::Nothing => {
-                ("", format!("{error}: give it `observe` or `intercept`, or set enabled = false"))
+                ("", format!("{error}; set `observe` or `intercept`, or set enabled = false"))
             }
         }
     })

@@ -1,54 +1,54 @@
-//! The keys of `config.toml`: what each takes, what holds without it, and whose file may set it.
+//! The keys of `config.toml`: their values, their defaults, and whose file may set them.
 //!
-//! A key is declared once, in [`keys!`]. The fields that files are read into, the settings in effect, environment
-//! variables, the checks of a file, `config show`, the documentation and the settings screen all follow from that.
+//! Each key is declared once, in `keys!`. The declaration defines the fields of files, the settings in effect,
+//! environment variables, the checks of a file, `config show`, the documentation and the settings screen.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::origin::{SettingOrigin, Sourced};
+use crate::origin::{SettingOrigin, SourcedValue};
 use ValueKind::{Bool, Choice, Int, List, Table, Text};
 
 /// The owners whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
-    /// Only the user's own: what a project says is ignored, even that of a trusted one.
+pub enum KeyScope {
+    /// Only the user's file. The key has no effect in a project's file, even in a trusted project.
     User,
-    /// The user's own, and that of a project that the user trusts.
+    /// The user's file, and the file of a project that the user trusts.
     TrustedProject,
 }
 
-/// A key of `config.toml`, as it is declared.
+/// The declaration of a key of `config.toml`.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
-    /// As it is written, with `.` between tables; `NAME` stands for a name of the user's choice.
+pub struct ConfigKey {
+    /// The key as written, with `.` between tables; `NAME` is a placeholder for a name that the user chooses.
     pub path: &'static str,
     /// The description of the key, as lines of text.
     pub doc: &'static str,
-    /// The values that it takes.
+    /// The kind of value.
     pub kind: ValueKind,
-    /// The value in effect if nobody sets the key; none if haft decides itself.
+    /// The value in effect if the key is not set; `None` if haft decides by itself.
     pub default: Option<fn() -> Value>,
     /// A description of the default, or of what haft does without a value.
     pub unset: &'static str,
-    /// The owners whose files may set it.
-    pub reach: Reach,
-    /// The environment variables that set it, too; the first is the strongest.
+    /// The owners whose files may set the key.
+    pub reach: KeyScope,
+    /// The environment variables that also set the key; the first one takes precedence.
     pub variables: &'static [&'static str],
-    /// The flag that sets it, too.
+    /// The flag that also sets the key.
     pub flag: Option<&'static str>,
-    /// Its former name, which still works.
+    /// The former name of the key, which still works.
     pub former: Option<&'static str>,
-    /// A shorter text than `doc`, for lists of settings.
+    /// A text shorter than `doc`, for lists of settings.
     pub brief: Option<&'static str>,
 }
 
-impl Key {
-    /// The default in words.
+impl ConfigKey {
+    /// Returns the default in words.
     pub fn default_text(&self) -> String {
         let shown = |value: Value| match value.as_array().is_some_and(Vec::is_empty) {
             true => value_text(&value),
@@ -62,7 +62,7 @@ impl Key {
         }
     }
 
-    /// A sentence or two for lists of settings.
+    /// Returns one or two sentences for lists of settings.
     pub fn summary(&self) -> String {
         if let Some(brief) = self.brief {
             return brief.to_owned();
@@ -80,37 +80,36 @@ mod layer;
 mod row;
 mod tui;
 
-use layer::first;
+use layer::first_value;
 use row::RowValue as _;
 
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use kind::{TableKind, ValueKind, value_text};
-pub use layer::{Layer, LayerError, Place, TakeApart};
-pub use row::Row;
-pub(crate) use row::{HIDDEN, written};
+pub use layer::{ConfigLayer, LayerError, LayerSource, ModelNameSplitter};
+pub use row::ConfigRow;
+pub(crate) use row::{HIDDEN, quoted_key};
 pub use tui::{Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch};
 
 keys! {
-    /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
-    /// pass for a setting.
+    /// The content of `config.toml`. Unknown keys are an error, so that a typing mistake does not go unnoticed.
     ConfigFile as Settings {
-        /// The provider to ask: `anthropic`, `openai`, …
+        /// The model provider: `anthropic`, `openai`, … See [providers.md](providers.md#providers).
         provider: String = "provider" {
             kind: Text("a name"),
-            unset: "the first one that has a key, then a server on this machine",
+            unset: "the first provider that has a key, otherwise a local server",
             reach: TrustedProject,
             variables: &["HAFT_PROVIDER"],
             flag: "--provider",
         }
-        /// The model's id at that provider.
+        /// The id of the model at that provider, or `provider/id`. See [providers.md](providers.md#model-names-with-a-provider).
         model: String = "model" {
             kind: Text("an id"),
-            unset: "the provider's own choice of haft",
+            unset: "the provider's default model",
             reach: TrustedProject,
             variables: &["HAFT_MODEL"],
             flag: "--model",
         }
-        /// Where the provider is reached, for compatible servers.
+        /// The address of the provider's API, for compatible servers and gateways.
         base_url: String = "base_url" {
             kind: Text("an address"),
             unset: "the provider's usual address",
@@ -118,16 +117,17 @@ keys! {
             variables: &["HAFT_BASE_URL"],
             flag: "--base-url",
         }
-        /// How much the model should think before it answers.
-        thinking: Thinking = "thinking" | "reasoning" {
-            kind: Choice(&Thinking::NAMES),
-            default: Thinking::Default,
-            unset: "whatever the provider does",
+        /// The thinking level of the model. See [models.md](models.md#thinking).
+        thinking: ThinkingLevel = "thinking" | "reasoning" {
+            kind: Choice(&ThinkingLevel::NAMES),
+            default: ThinkingLevel::Default,
+            unset: "the level that the provider chooses",
             reach: TrustedProject,
             variables: &["HAFT_THINKING", "HAFT_REASONING"],
             flag: "--thinking",
         }
-        /// Models to ask while the first cannot be asked, each as `provider/model`. See [models.md](models.md#fallback-models).
+        /// Models to use while the first one is not available, each as `provider/model`. See
+        /// [models.md](models.md#fallback-models).
         fallback: Vec<String> = "fallback" {
             kind: List("models"),
             unset: "none",
@@ -135,15 +135,16 @@ keys! {
             variables: &["HAFT_FALLBACK"],
             flag: "--fallback",
         }
-        /// The number of steps one prompt may take.
+        /// The maximum number of steps for one prompt.
         max_steps: NonZeroU32 = "max_steps" {
             kind: Int { min: 1, max: u32::MAX as i64 },
-            unset: "as many as it needs",
+            unset: "no limit",
             reach: TrustedProject,
             variables: &["HAFT_MAX_STEPS"],
             flag: "--max-steps",
         }
-        /// True if `AGENTS.md` files are read and shown to the model.
+        /// True if the model receives context files (`AGENTS.md`, `CLAUDE.md`). See
+        /// [context.md](context.md#context-files).
         context_files: bool = "context_files" {
             kind: Bool,
             default: true,
@@ -151,40 +152,38 @@ keys! {
             flag: "--no-context-files",
         }
         tables {
-            /// When the conversation is summed up by itself, and how much of it is kept word for word. See
-            /// [sessions.md](sessions.md#compaction).
+            /// Settings of automatic compaction. See [sessions.md](sessions.md#compaction).
             compaction: Compaction = "compaction" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
                 reach: TrustedProject,
             }
-            /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
-            /// names them; `~/` is the home directory.
+            /// Additional directories with extensions: each holds one extension, or one extension per subdirectory. A
+            /// relative path starts at the directory of the file that names it; `~/` is your own home directory.
             extensions: Vec<String> = "extensions" {
                 kind: List("paths"),
                 unset: "none",
                 reach: TrustedProject,
             }
-            /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
-            /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
-            /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
+            /// Settings of the extension `NAME`. haft passes them unchanged in `hello_ack.config`; the extension defines
+            /// the keys. See [Settings of extensions](#settings-of-extensions).
             extension: BTreeMap<String, toml::Table> = "extension.NAME" {
                 kind: Table(TableKind::Any),
                 unset: "empty",
                 reach: TrustedProject,
             }
-            /// Process hooks: programs that speak PicoClaw's protocol. See [below](#process-hooks).
+            /// Process hooks: programs that speak PicoClaw's protocol. See [Process hooks](#process-hooks).
             hooks: Hooks = "hooks" {
                 kind: Table(TableKind::Keys),
                 unset: "none",
                 reach: TrustedProject,
             }
-            /// How the interactive mode looks and behaves.
+            /// The appearance and behavior of the interactive mode.
             tui: Tui = "tui" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
             }
-            /// What the user lets the extension or the process hook of this name do beyond what all may.
+            /// Additional rights of the extension or process hook `NAME`.
             grant: BTreeMap<String, Grant> = "grant.NAME" {
                 kind: Table(TableKind::Keys),
                 unset: "nothing",
@@ -194,25 +193,25 @@ keys! {
 }
 
 keys! {
-    /// When the conversation is summed up, and how much of it is kept.
+    /// Settings of compaction.
     Compaction as CompactionSettings {
-        /// True if the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
-        /// request is too long. `haft session compact` works either way.
+        /// True if haft compacts the conversation when it reaches the reserve, and when the provider rejects a request as
+        /// too long. `haft session compact` also works with `false`.
         auto: bool = "compaction.auto" {
             kind: Bool,
             default: true,
             reach: TrustedProject,
         }
-        /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
-        /// whichever is less; more than half of the window counts as half of it.
+        /// Tokens of the context window to keep free for the answer. The default is 16,384 or 15 % of the window,
+        /// whichever is less. The maximum is half of the window.
         reserve: NonZeroU64 = "compaction.reserve" {
             kind: Int { min: 1, max: i64::MAX },
             unset: "16,384 or 15 % of the window",
             reach: TrustedProject,
         }
-        /// Tokens at the end of the conversation that are kept word for word. If nothing is said, 20,000 or a third of what
-        /// the system prompt, the tools and the reserve leave of the window, whichever is less; more than half of that
-        /// counts as half of it.
+        /// Tokens at the end of the conversation to keep verbatim. The rest of the window is what the system prompt, the
+        /// tools and the reserve leave free. The default is 20,000 or a third of that rest, whichever is less. The
+        /// maximum is half of the rest.
         keep: NonZeroU64 = "compaction.keep" {
             kind: Int { min: 1, max: i64::MAX },
             unset: "20,000 or a third of the rest",
@@ -222,51 +221,51 @@ keys! {
 }
 
 keys! {
-    /// What the user lets one extension do.
-    Grant as Granted {
-        /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
-        /// pattern.
+    /// The permissions that the user gives to one extension.
+    Grant as GrantSettings {
+        /// Names of environment variables to pass to the extension, in addition to those that every extension gets. Each
+        /// name is complete; patterns are not supported.
         env: Vec<String> = "grant.NAME.env" {
             kind: List("names"),
             unset: "none",
         }
-        /// What happens when the extension, asked as a gate, does not answer in time. `block`: the action does not
-        /// happen. `allow`: it happens, and the failure is reported.
+        /// The verdict when the extension, as a gate, does not answer in time. `block`: the action does not happen.
+        /// `allow`: the action happens, and haft reports the failure.
         on_timeout: OnTimeout = "grant.NAME.on_timeout" {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// True if the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
-        /// the project's: keys that the user did not set, and those alone.
+        /// True if `[extension.NAME]` of a trusted project may add settings for this extension, although it does not
+        /// belong to the project. Keys that the user set stay unchanged.
         project_settings: bool = "grant.NAME.project_settings" {
             kind: Bool,
             unset: "`false`",
         }
-        /// The sandbox that the extension runs in; where this system does not have it, the extension is not started. See
-        /// [sandbox.md](sandbox.md#confining-an-extension).
+        /// The sandbox level of the extension. On a system without that level, haft does not start the extension. See
+        /// [sandbox.md](sandbox.md).
         sandbox: SandboxLevel = "grant.NAME.sandbox" {
             kind: Choice(SandboxLevel::NAMES),
-            unset: "`none`",
+            unset: "`standard` if the manifest has `permissions`, otherwise `none`",
         }
-        /// What the extension may read in its sandbox beside its own directory: files, and directories with all below
-        /// them. Absolute, or beginning with `~`, `$WORKSPACE` (where haft works) or `$DATA` (where it keeps its state).
+        /// Files and directories that the extension may read in its sandbox, in addition to its own directory. A path is
+        /// absolute or begins with `~`, `$WORKSPACE` (the working directory) or `$DATA` (the extension's data directory).
         read: Vec<String> = "grant.NAME.read" {
             kind: List("paths"),
             unset: "none",
         }
-        /// What the extension may read and change in its sandbox beside `$DATA`.
+        /// Files and directories that the extension may read and change in its sandbox, in addition to `$DATA`.
         write: Vec<String> = "grant.NAME.write" {
             kind: List("paths"),
             unset: "none",
         }
-        /// What the extension may read and execute in its sandbox beside its own directory, its interpreter and the
-        /// system's programs.
+        /// Files and directories that the extension may read and execute in its sandbox. Its own directory, its
+        /// interpreter and the programs of the system need no entry.
         exec: Vec<String> = "grant.NAME.exec" {
             kind: List("paths"),
             unset: "none",
         }
-        /// Whom the extension may talk to from its sandbox. `all` includes what listens on this machine; `loopback` is
-        /// a device of its own and needs `strict`.
+        /// Network access of the extension in its sandbox. `all` includes servers on this machine. `loopback` is a
+        /// private loopback device and needs `strict`.
         net: SandboxNet = "grant.NAME.net" {
             kind: Choice(SandboxNet::NAMES),
             unset: "`none`",
@@ -275,9 +274,9 @@ keys! {
 }
 
 choices! {
-    /// The meaning of a gate's silence. Only the user can choose; an extension cannot.
+    /// The result of a gate's timeout. Only the user can choose it; an extension cannot.
     OnTimeout {
-        /// The action does not happen; haft's default for gates.
+        /// The action does not happen; the default for gates.
         Block = "block",
         /// The action happens, and the failure is reported.
         Allow = "allow",
@@ -291,30 +290,30 @@ choices! {
         None = "none",
         /// The kernel's access control and a filter of system calls.
         Standard = "standard",
-        /// As standard, in namespaces of its own.
+        /// Same as standard, in separate namespaces.
         Strict = "strict",
     }
 }
 
 choices! {
-    /// The peers that an extension may talk to from its sandbox.
+    /// The network access of an extension in its sandbox.
     SandboxNet {
-        /// Nobody.
+        /// None.
         None = "none",
-        /// Its own processes.
+        /// The extension's own processes.
         Loopback = "loopback",
-        /// Everybody.
+        /// All peers.
         All = "all",
     }
 }
 
 /// True for a key that only the user's own file may set.
 fn is_user_only(path: &str) -> bool {
-    all_keys().any(|key| key.path == path && key.reach == Reach::User)
+    all_keys().any(|key| key.path == path && key.reach == KeyScope::User)
 }
 
-/// All keys, tables within tables included, in the order of the documentation.
-pub fn all_keys() -> impl Iterator<Item = &'static Key> {
+/// Returns all keys, including those of nested tables, in the order of the documentation.
+pub fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
     let tables = [
         ConfigFile::KEYS,
         Compaction::KEYS,
@@ -332,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_documented_as_it_is_written() {
+    fn every_key_is_documented() {
         for key in all_keys() {
             let sentence = key.doc.trim();
             assert!(sentence.ends_with(['.', '…']) && !key.default_text().is_empty(), "{}", key.path);
@@ -342,7 +341,7 @@ mod tests {
         }
     }
 
-    /// The file that sets this key alone.
+    /// Returns a file that sets only this key.
     fn file(path: &str, value: toml::Value) -> Result<ConfigFile, toml::de::Error> {
         let set = path
             .rsplit('.')
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_of_its_kind_is_read_and_written_as_it_is_shown() {
+    fn every_kind_of_value_round_trips() {
         for key in all_keys() {
             let values: Vec<toml::Value> = match key.kind {
                 Bool => vec![true.into()],
@@ -382,13 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn what_loosens_a_gate_is_the_users_alone() {
+    fn only_the_user_can_weaken_a_gate() {
         let mut file: ConfigFile = toml::from_str(
             "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
         )
         .unwrap();
         assert_eq!(file.remove_user_only(), ["grant.NAME"]);
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
-        assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));
+        assert!(Grant::KEYS.iter().all(|key| key.reach == KeyScope::User));
     }
 }

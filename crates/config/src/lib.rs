@@ -1,16 +1,21 @@
-//! Where haft keeps its files, and what the user configured.
+//! The configuration of haft, and the paths of its files.
 //!
-//! For whom: the binary, and programs that want to follow the same configuration. The promise: every setting
-//! says where it came from, and a file with a mistake in it is an error that shows the line. Nothing from a project
-//! that the user does not trust is obeyed: a cloned repository must not choose the server that a key is sent to.
-//! Never in here: extensions and how they run, the terminal.
+//! Used by the binary, and by programs that follow the same configuration.
 //!
-//! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
-//! * [`ConfigFile`]: `config.toml`, and [`Key`]: the table of its keys, with the [`ValueKind`] of each; [`Auth`]: `auth.json`;
-//! * [`ProcessHook`]: a hook of PicoClaw's protocol that shall run; [`HooksFile`]: PicoClaw's own file of them;
-//! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
-//! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`Decision`]: what counts in a run;
-//! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
+//! Guarantees: every setting has an origin, and a mistake in a file is an error with its line. Files of a project that
+//! the user does not trust have no effect: a cloned repository must not choose the server that receives an API key.
+//!
+//! Out of scope: extensions and how they run, and the terminal.
+//!
+//! * [`Home`]: the directory of haft and the files in it; [`Project`]: the working directory and its trust;
+//! * [`ConfigFile`]: `config.toml`; [`ConfigKey`]: the declarations of its keys, each with a [`ValueKind`];
+//!   [`AuthFile`]: `auth.json`;
+//! * [`ProcessHook`]: a process hook to run; [`HooksFile`]: hooks in PicoClaw's own file;
+//! * [`ContextFiles`], [`SkillSet`], [`TemplateSet`]: texts of the user and of a trusted project for the model;
+//! * [`TrustFile`] and [`Snapshot`]: the trusted projects and their content; [`TrustDecision`]: the trust in effect for
+//!   a run;
+//! * [`ConfigLayer`] and [`Settings`]: flags over environment over files over defaults; [`ConfigFiles`] and [`Config`]:
+//!   all settings together.
 
 mod auth;
 mod context;
@@ -33,28 +38,28 @@ mod timeouts;
 mod trust;
 mod write;
 
-pub use auth::{Auth, AuthError};
-pub use context::{ContextFile, ContextFiles, system_prompt};
-pub use edit::{AddError, EditError, SetError, add_hooks, set};
-pub use file::{ConfigError, ReadFile};
-pub use haft_protocol::project::{Project, Trust};
+pub use auth::{AuthError, AuthFile};
+pub use context::{ContextFile, ContextFiles, find_system_prompt};
+pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
+pub use file::{ConfigError, ParsedConfigFile};
+pub use haft_protocol::project::{Project, ProjectTrust};
 pub use home::{Home, HomeError};
 pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
-    Compaction, CompactionSettings, ConfigFile, EventKind, Grant, Granted, HookDefaults, HookProcess, Hooks,
-    Key, Layer, LayerError, OnTimeout, Place, Reach, Row, SandboxLevel, SandboxNet, Settings, TableKind,
-    TakeApart, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
-    value_text,
+    Compaction, CompactionSettings, ConfigFile, ConfigKey, ConfigLayer, ConfigRow, EventKind, Grant,
+    GrantSettings, HookDefaults, HookProcess, Hooks, KeyScope, LayerError, LayerSource, ModelNameSplitter,
+    OnTimeout, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, Tui, TuiImages, TuiScreen,
+    TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, ExtensionSettings, Files};
-pub use origin::{Owner, SettingOrigin, Source, Sourced};
+pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
+pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};
 pub use picoclaw::HooksFile;
-pub use project::Unused;
+pub use project::UntrustedItem;
 pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use skill::{Skill, Skills};
-pub use template::{Expanded, Template, Templates};
+pub use skill::{Skill, SkillSet};
+pub use template::{Template, TemplateExpansion, TemplateSet};
 pub use trust::{
-    Asked, Decision, Difference, Digest, NoDigest, PinError, Record, Snapshot, SnapshotError, TrustError,
-    TrustFile,
+    ChangeSet, ParseDigestError, ProjectDigest, ProjectDigestError, Snapshot, SnapshotError, TrustDecision,
+    TrustError, TrustFile, TrustRecord, TrustRequest,
 };

@@ -1,10 +1,10 @@
-//! The known name that a mistyped one may stand for.
+//! The known name that is most similar to a mistyped one.
 
-/// Below this likeness, of at most 1, another name is not what was meant.
-const ALIKE: f64 = 0.7;
+/// The minimum similarity, from 0 to 1, of a suggested name.
+const MIN_SIMILARITY: f64 = 0.7;
 
-pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |known: &&str| strsim::jaro_winkler(known, name);
-    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&best) >= ALIKE).then_some(best)
+pub(crate) fn nearest_name<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let similarity = |known: &&str| strsim::jaro_winkler(known, name);
+    let best = known.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&best) >= MIN_SIMILARITY).then_some(best)
 }

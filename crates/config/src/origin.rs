@@ -1,13 +1,13 @@
-//! Where settings come from: a flag, a variable, or a line of somebody's file.
+//! Origins of settings: a flag, an environment variable, or a line of a file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a setting came from.
+/// The origin of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// This flag of this run.
+    /// This flag.
     Flag(&'static str),
     /// This environment variable.
     Env(&'static str),
@@ -15,10 +15,10 @@ pub enum SettingOrigin {
     File {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
     },
-    /// Nobody set it.
+    /// The default.
     Default,
 }
 
@@ -32,34 +32,34 @@ impl fmt::Display for SettingOrigin {
     }
 }
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
+pub struct SourcedValue<T> {
     /// The value.
     pub value: T,
     /// Its origin.
     pub origin: SettingOrigin,
 }
 
-/// Where the keys of a file stand.
+/// The locations of the keys of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct KeyLocations {
     path: PathBuf,
-    /// Lines counted from 1, by the key with its tables.
+    /// The line of each key, counted from 1. Keys include their tables.
     lines: BTreeMap<String, usize>,
 }
 
 /// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The user's.
+    /// The user.
     User,
-    /// The project's.
+    /// The project.
     Project,
 }
 
-impl Source {
-    /// The keys of the file at `path`, with the lines they stand in.
+impl KeyLocations {
+    /// Returns the locations of the keys of the file at `path`.
     pub(crate) fn new(path: &Path, lines: BTreeMap<String, usize>) -> Self {
         Self { path: path.into(), lines }
     }

@@ -1,4 +1,4 @@
-//! A PicoClaw `config.json`, as it is.
+//! Hooks of an unmodified PicoClaw `config.json`.
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,10 @@ use serde_path_to_error::Segment;
 
 use crate::file::{ConfigError, MAX_FILE, kind_of, read_text};
 use crate::hooks::{HookTimeouts, ProcessHook};
-use crate::keys::{HookDefaults, HookProcess, Hooks, Key, ToolNames, ValueKind};
+use crate::keys::{ConfigKey, HookDefaults, HookProcess, Hooks, ToolNames, ValueKind};
 use crate::origin::{Owner, SettingOrigin};
 
-/// The hooks of a PicoClaw `config.json`. Everything else in it is passed over, and so are keys that neither PicoClaw
-/// nor haft knows.
+/// The hooks of a PicoClaw `config.json`. The rest of the file, and keys unknown to PicoClaw and haft, are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HooksFile {
     path: PathBuf,
@@ -24,38 +23,39 @@ impl HooksFile {
     /// Reads the file.
     ///
     /// # Errors
-    /// [`ConfigError`] when it cannot be read, has no `hooks`, or has a mistake in them.
+    /// [`ConfigError`] when the file cannot be read, has no `hooks`, or has a mistake in them.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = read_text(path, MAX_FILE);
         Self::parse(path, &text.map_err(|source| ConfigError::Read { path: path.into(), source })?)
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// [`ConfigError`] when it has no `hooks`, or a mistake in them.
+    /// [`ConfigError`] when the text has no `hooks`, or a mistake in them.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let wrong = |detail: String| ConfigError::Parse { path: path.into(), detail };
         let all = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
-        let hooks = known(all, &["hooks"]);
-        let hooks = hooks.get("hooks").ok_or_else(|| wrong("it has no object `hooks`".to_owned()))?;
+            .map_err(|error| wrong(format!("not JSON: {error}")))?;
+        let hooks = keep_known_fields(all, &["hooks"]);
+        let hooks = hooks.get("hooks").ok_or_else(|| wrong("the object `hooks` is missing".to_owned()))?;
         let mistake = |key: String, detail| ConfigError::Hook { path: path.into(), line: None, key, detail };
-        let mut content: Hooks = serde_path_to_error::deserialize(folded(hooks)).map_err(|error| {
-            let names = error.path().iter().map_while(|segment| match segment {
-                Segment::Map { key } => Some(key.as_str()),
-                // An element of a list is not a key.
-                Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
-            });
-            let path: Vec<&str> = iter::once("hooks").chain(names).collect();
-            let takes = kind_of(&path).map_or_else(|| "a table".to_owned(), ValueKind::takes);
-            mistake(path.join("."), format!("must be {takes}"))
-        })?;
+        let mut content: Hooks =
+            serde_path_to_error::deserialize(normalize_keys(hooks)).map_err(|error| {
+                let names = error.path().iter().map_while(|segment| match segment {
+                    Segment::Map { key } => Some(key.as_str()),
+                    // An element of a list is not a key.
+                    Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+                });
+                let path: Vec<&str> = iter::once("hooks").chain(names).collect();
+                let takes = kind_of(&path).map_or_else(|| "a table".to_owned(), ValueKind::expected_text);
+                mistake(path.join("."), format!("must be {takes}"))
+            })?;
         for process in content.processes.values_mut() {
             process.tool_names.get_or_insert(ToolNames::PicoClaw);
         }
         let origin = |_: &str| SettingOrigin::Flag("--hooks-config");
-        let hooks = content.made(Owner::User, HookTimeouts::default(), origin);
+        let hooks = content.process_hooks(Owner::User, HookTimeouts::default(), origin);
         let hooks = hooks.map_err(|wrong| mistake(wrong.key, wrong.detail))?;
         Ok(Self { path: path.into(), content, hooks })
     }
@@ -65,29 +65,31 @@ impl HooksFile {
         &self.path
     }
 
-    /// All that it says.
+    /// The content of `hooks`.
     pub fn content(&self) -> &Hooks {
         &self.content
     }
 
-    /// The hooks that shall run.
+    /// The enabled hooks.
     pub fn hooks(&self) -> &[ProcessHook] {
         &self.hooks
     }
 }
 
-/// The object without what nobody knows; names are what haft calls them, whatever their case.
-fn folded(hooks: &Value) -> Value {
-    let mut hooks = known(hooks.clone(), &names(Hooks::KEYS, 1));
+/// Removes unknown keys and changes known ones to haft's spelling, ignoring case.
+fn normalize_keys(hooks: &Value) -> Value {
+    let mut hooks = keep_known_fields(hooks.clone(), &key_names(Hooks::KEYS, 1));
     let Value::Object(tables) = &mut hooks else { return hooks };
     for (table, value) in tables.iter_mut() {
-        let inner = |value: &mut Value, names: &[&str]| *value = known(value.take(), names);
+        let inner = |value: &mut Value, names: &[&str]| *value = keep_known_fields(value.take(), names);
         match (table.as_str(), value) {
-            ("defaults", value) => inner(value, &names(HookDefaults::KEYS, 2)),
-            ("builtins", Value::Object(all)) => all.values_mut().for_each(|one| inner(one, &["enabled"])),
+            ("defaults", value) => inner(value, &key_names(HookDefaults::KEYS, 2)),
+            ("builtins", Value::Object(all)) => {
+                all.values_mut().for_each(|fields| inner(fields, &["enabled"]))
+            }
             ("processes", Value::Object(all)) => {
-                let names = names(HookProcess::KEYS, 3);
-                all.values_mut().for_each(|one| inner(one, &names));
+                let names = key_names(HookProcess::KEYS, 3);
+                all.values_mut().for_each(|fields| inner(fields, &names));
             }
             _ => {}
         }
@@ -95,12 +97,12 @@ fn folded(hooks: &Value) -> Value {
     hooks
 }
 
-fn names(keys: &'static [Key], depth: usize) -> Vec<&'static str> {
+fn key_names(keys: &'static [ConfigKey], depth: usize) -> Vec<&'static str> {
     keys.iter().filter_map(|key| key.path.split('.').nth(depth)).collect()
 }
 
-/// Those fields of an object that have one of these names and are not null; what is no object stays.
-fn known(value: Value, names: &[&str]) -> Value {
+/// Keeps the fields of an object that have one of these names and are not null. Other values are unchanged.
+fn keep_known_fields(value: Value, names: &[&str]) -> Value {
     let Value::Object(mut fields) = value else { return value };
     let mut known = Map::new();
     for name in names {

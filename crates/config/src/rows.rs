@@ -1,10 +1,10 @@
-//! The settings as a table: what `haft config show` prints.
+//! The settings as a table, for `haft config show`.
 
 use serde_json::Value;
 
-use crate::keys::{ConfigFile, HIDDEN, Key, Row, written};
-use crate::layers::{Config, json};
-use crate::origin::Sourced;
+use crate::keys::{ConfigFile, ConfigKey, ConfigRow, HIDDEN, quoted_key};
+use crate::layers::{Config, toml_to_json};
+use crate::origin::SourcedValue;
 
 /// Parts of the names of settings whose values are hidden.
 const SECRETS: &[&str] = &[
@@ -21,66 +21,68 @@ const SECRETS: &[&str] = &[
     "bearer",
 ];
 
-/// Words of such names that are part of harmless ones, too.
+/// Words of such names that also occur inside harmless words.
 const SECRET_WORDS: &[&str] = &["pat", "pwd", "pass", "dsn", "private"];
 
 impl Config {
-    /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
-    /// sounds like a secret is not shown, nor are user and password in an address.
-    pub fn rows(&self) -> Vec<Row> {
+    /// Returns every key with its value in effect, in the order of the documentation. Extension settings whose name
+    /// suggests a secret are hidden, and so are user names and passwords in addresses.
+    pub fn rows(&self) -> Vec<ConfigRow> {
         let mut rows = self.settings.rows();
         rows.extend(ConfigFile::KEYS.iter().flat_map(|key| self.table_rows(key)));
-        rows.into_iter().map(|row| Row { value: row.value.map(without_secrets), ..row }).collect()
+        rows.into_iter().map(|row| ConfigRow { value: row.value.map(without_secrets), ..row }).collect()
     }
 
-    /// The rows of a table, or of a list of the user's and the project's together.
-    fn table_rows(&self, key: &Key) -> Vec<Row> {
+    /// Returns the rows of a table, or of a list that combines the user's and the project's items.
+    fn table_rows(&self, key: &ConfigKey) -> Vec<ConfigRow> {
         match key.path {
             "compaction" => self.compaction.rows(),
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "hooks" => self.hook_rows.clone(),
             "tui" => self.tui.rows(),
-            "grant.NAME" => self.grants(),
-            // A setting has its row already.
+            "grant.NAME" => self.grant_rows(),
+            // Other settings already have a row.
             _ => Vec::new(),
         }
     }
 
-    fn extension_places(&self, key: &Key) -> Vec<Row> {
+    fn extension_places(&self, key: &ConfigKey) -> Vec<ConfigRow> {
         let value =
             |place: &crate::ExtensionPlace| (place.path.display().to_string().into(), place.origin.clone());
         match self.extensions.is_empty() {
-            true => vec![Row::new(key, key.path, None)],
-            false => {
-                self.extensions.iter().map(|place| Row::new(key, key.path, Some(value(place)))).collect()
-            }
+            true => vec![ConfigRow::new(key, key.path, None)],
+            false => self
+                .extensions
+                .iter()
+                .map(|place| ConfigRow::new(key, key.path, Some(value(place))))
+                .collect(),
         }
     }
 
-    fn extension_settings(&self, key: &Key) -> Vec<Row> {
-        let row = |name: &str, own: &str, value: &Sourced<toml::Value>, only_projects: bool| {
-            let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
-            let path = format!("extension.{}.{}", written(name), written(own));
-            Row { only_projects, ..Row::new(key, path, Some((shown, value.origin.clone()))) }
+    fn extension_settings(&self, key: &ConfigKey) -> Vec<ConfigRow> {
+        let row = |name: &str, own: &str, value: &SourcedValue<toml::Value>, only_projects: bool| {
+            let shown = if is_secret(own) { HIDDEN.into() } else { toml_to_json(&value.value) };
+            let path = format!("extension.{}.{}", quoted_key(name), quoted_key(own));
+            ConfigRow { only_projects, ..ConfigRow::new(key, path, Some((shown, value.origin.clone()))) }
         };
         let tables = self.extension.iter().flat_map(|(name, settings)| {
             let users = settings.user.iter().map(move |(own, value)| row(name, own, value, false));
-            users.chain(settings.only_projects().map(move |(own, value)| row(name, own, value, true)))
+            users.chain(settings.project_only().map(move |(own, value)| row(name, own, value, true)))
         });
         tables.collect()
     }
 
-    fn grants(&self) -> Vec<Row> {
+    fn grant_rows(&self) -> Vec<ConfigRow> {
         let rows = self.grant.iter().flat_map(|(name, granted)| {
             let set = granted.rows().into_iter().filter(|row| row.value.is_some());
-            set.map(|row| Row { key: row.key.replacen("NAME", &written(name), 1), ..row })
+            set.map(|row| ConfigRow { key: row.key.replacen("NAME", &quoted_key(name), 1), ..row })
         });
         rows.collect()
     }
 }
 
-/// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
+/// Replaces values under names that suggest a secret, and passwords in addresses.
 fn without_secrets(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -91,7 +93,7 @@ fn without_secrets(value: Value) -> Value {
             shown.collect()
         }
         Value::Array(values) => values.into_iter().map(without_secrets).collect(),
-        Value::String(text) => without_user(&text).into(),
+        Value::String(text) => without_credentials(&text).into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
@@ -99,7 +101,7 @@ fn without_secrets(value: Value) -> Value {
 fn is_secret(name: &str) -> bool {
     let mut words = String::new();
     for char in name.chars() {
-        // `dbPass` has two words.
+        // Splits `dbPass` into two words.
         if char.is_ascii_uppercase() {
             words.push('_');
         }
@@ -111,11 +113,11 @@ fn is_secret(name: &str) -> bool {
         || words.split(|char: char| !char.is_ascii_alphanumeric()).any(|word| SECRET_WORDS.contains(&word))
 }
 
-/// An address without its user and password; any other text as it is.
-fn without_user(text: &str) -> String {
+/// Removes user name and password from an address. Other texts are unchanged.
+fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // A password may have a `/` in it, which ends the host too early: then what looks like a port is none.
+    // A `/` in a password would end the host too early; the apparent port is then not a number.
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     let is_cut = port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()));
     let searched = if is_cut { rest } else { authority };
@@ -130,22 +132,22 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::file::ReadFile;
-    use crate::keys::{Layer, Place};
-    use crate::layers::Files;
-    use crate::{Home, Project, Trust};
+    use crate::file::ParsedConfigFile;
+    use crate::keys::{ConfigLayer, LayerSource};
+    use crate::layers::ConfigFiles;
+    use crate::{Home, Project, ProjectTrust};
 
     fn rows(text: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
-        let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let project = Project { dir: dir.path().join("w"), trust: ProjectTrust::Untrusted };
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let flags = ConfigFile { model: Some("f".into()), ..ConfigFile::default() };
-        let flags = Layer::new(Place::Flags, flags);
-        let env = Layer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
-        let config = files.below_unchecked(flags, env, &|_, _| None);
+        let flags = ConfigLayer::new(LayerSource::Flags, flags);
+        let env = ConfigLayer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
+        let config = files.merge_unchecked(flags, env, &|_, _| None);
         let root = dir.path().display().to_string();
-        let shown = |row: Row| {
+        let shown = |row: ConfigRow| {
             let value = row.value.map_or_else(|| "-".into(), |value| value.to_string());
             format!("{} = {value} # {}", row.key, row.origin).replace(&root, "")
         };
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
+    fn rows_show_origins_and_hide_secrets() {
         let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
                     sandbox = 'strict'\nnet = 'all'\nwrite = ['$DATA/x']\n\
                     [hooks.defaults]\ninterceptor_timeout_ms = 9\n\
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_in_addresses_and_further_secrets_are_not_shown() {
+    fn hides_passwords_in_addresses_and_other_secrets() {
         let text = "base_url = 'https://me:hunter2@llm.corp/v1'\n[extension.db]\n\
                     url = 'postgres://u:p@ss/hunter2@h/db?a=b'\nurls = ['http://hunter2@h:1']\n\
                     pat = 'hunter2'\npwd = 'hunter2'\ncookie = 'hunter2'\nwebhook = 'hunter2'\n\
@@ -214,7 +216,7 @@ mod tests {
             r#"extension.db.at = "http://[::1]:80/@x""#,
             r#"extension.db.compass = "n""#,
         ] {
-            assert!(rows.contains(shown), "{shown} is not in {rows}");
+            assert!(rows.contains(shown), "{shown} is missing in {rows}");
         }
     }
 
@@ -227,6 +229,6 @@ mod tests {
             let name = key.path.split('.').next().unwrap();
             assert!(rows.iter().any(|row| row.split(['.', ' ']).next() == Some(name)), "{name} has no row");
         }
-        assert!(ReadFile::parse(Path::new("c"), text).is_ok());
+        assert!(ParsedConfigFile::parse(Path::new("c"), text).is_ok());
     }
 }

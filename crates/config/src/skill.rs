@@ -1,68 +1,68 @@
-//! Skills: instructions for special tasks in the Agent Skills format, a directory with a `SKILL.md` in it.
+//! Skills: instructions for special tasks in the Agent Skills format. A skill is a directory with a `SKILL.md`.
 
 use std::path::{Component, Path, PathBuf};
 
 use haft_protocol::project::Project;
 
-use crate::front_matter::{self, Fields};
+use crate::front_matter::{self, FrontMatter};
 use crate::home::Home;
 use crate::origin::Owner;
-use crate::project::Unused;
+use crate::project::UntrustedItem;
 use crate::read;
 
 /// The file that makes a directory a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
-/// The longest name, in bytes.
+/// The maximum length of a name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// The longest description, in characters.
+/// The maximum length of a description, in characters.
 const MAX_DESCRIPTION: usize = 1024;
 
-/// The longest `SKILL.md`, in bytes: 1 MiB.
+/// The maximum size of `SKILL.md`, in bytes: 1 MiB.
 const MAX_FILE: u64 = 1024 * 1024;
 
 const MAX_SKILLS: usize = 200;
 
-/// The most files that are listed.
+/// The maximum number of listed files.
 const MAX_LISTED: usize = 100;
 
-/// The most directories inside each other that are looked into.
+/// The maximum depth of listed directories.
 const MAX_DEPTH: usize = 4;
 
 /// A skill that can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Lower-case letters, digits and hyphens.
+    /// The name: lowercase letters, digits and hyphens.
     pub name: String,
     /// The purpose of the skill, and when to use it.
     pub description: String,
-    /// Under which licence it comes.
+    /// The license of the skill.
     pub license: Option<String>,
     /// The requirements of the skill.
     pub compatibility: Option<String>,
-    /// Tools that its author wants allowed while it is at work.
+    /// The tools that the author wants to be allowed while the skill is in use.
     pub allowed_tools: Vec<String>,
-    /// Its directory, absolute.
+    /// The absolute path of the skill's directory.
     pub dir: PathBuf,
     /// The owner of the skill.
     pub owner: Owner,
 }
 
-/// The skills of a place of work.
+/// The skills for a working directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skills {
-    /// Those that can be loaded, the user's before the project's, each place by name.
+pub struct SkillSet {
+    /// The skills that can be loaded, the user's before the project's, and those of one directory by name.
     pub skills: Vec<Skill>,
-    /// Skills that are not used, because the project is not trusted.
-    pub unused: Vec<Unused>,
-    /// Problems, a sentence each.
+    /// Skills that are not used because the project is not trusted.
+    pub unused: Vec<UntrustedItem>,
+    /// Problems, one sentence each.
     pub problems: Vec<String>,
 }
 
-impl Skills {
-    /// Looks in `$HAFT_HOME/skills` and `~/.agents/skills` and, for a project that is trusted, in its `.haft/skills` and
-    /// `.agents/skills`. The first one keeps a name: a project can add a skill and never replace one of the user's.
+impl SkillSet {
+    /// Finds skills in `$HAFT_HOME/skills` and `~/.agents/skills` and, for a trusted project, in its `.haft/skills` and
+    /// `.agents/skills`. The first skill with a name wins: a project can add skills and never replace the user's.
     pub fn find(home: &Home, user_home: Option<&Path>, project: &Project) -> Self {
         let mut found = Self::default();
         let users = [Some(home.skills_dir()), user_home.map(agents_dir)].into_iter().flatten();
@@ -71,20 +71,20 @@ impl Skills {
             found.scan(dir, Owner::User);
         }
         for dir in [project.dir.join(".haft").join("skills"), agents_dir(&project.dir)] {
-            // In the user's own home directory the project's place is the user's.
+            // If the project is the user's home directory, its skills are the user's.
             let Ok(real) = dir.canonicalize() else { continue };
             if users.iter().any(|(users, _)| *users == real) {
                 continue;
             }
             match project.is_trusted() {
                 true => found.scan(&dir, Owner::Project),
-                false => found.unused.push(Unused { path: dir, sets: Vec::new() }),
+                false => found.unused.push(UntrustedItem { path: dir, sets: Vec::new() }),
             }
         }
         found
     }
 
-    /// The skill of a name.
+    /// Returns the skill with this name.
     pub fn get(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name == name)
     }
@@ -113,16 +113,18 @@ impl Skills {
         if let Some(first) = self.get(&skill.name) {
             let first = first.dir.display();
             self.problems.push(format!(
-                "skill {} in {dir} is not used: {first} has the same name and comes first",
+                "skill {} in {dir} is not used: {first} has the same name and takes precedence",
                 skill.name
             ));
         } else if self.skills.len() == MAX_SKILLS {
-            self.problems
-                .push(format!("skill {} in {dir} is not used: there are {MAX_SKILLS} before it", skill.name));
+            self.problems.push(format!(
+                "skill {} in {dir} is not used: the limit of {MAX_SKILLS} skills is reached",
+                skill.name
+            ));
         } else {
             if skill.dir.file_name().is_none_or(|name| *name != *skill.name) {
                 self.problems.push(format!(
-                    "skill {} should lie in a directory of that name, and lies in {dir}",
+                    "skill {} is in {dir}; the directory should have the skill's name",
                     skill.name
                 ));
             }
@@ -139,66 +141,66 @@ impl Skill {
     fn read(dir: &Path, owner: Owner) -> Result<Self, String> {
         let text = read::text(&dir.join(SKILL_FILE), MAX_FILE).map_err(|error| error.to_string())?;
         let (yaml, _) = front_matter::split(&text);
-        let yaml = yaml.ok_or("it does not begin with a front matter between two lines of `---`")?;
+        let yaml = yaml.ok_or("the file does not begin with front matter between two `---` lines")?;
         let fields = front_matter::parse(yaml)?;
         Ok(Self {
-            name: name(&fields)?,
-            description: description(&fields)?,
-            license: front_matter::text(&fields, "license")?,
-            compatibility: front_matter::text(&fields, "compatibility")?,
-            allowed_tools: front_matter::words(&fields, "allowed-tools")?,
+            name: parse_name(&fields)?,
+            description: parse_description(&fields)?,
+            license: front_matter::text_field(&fields, "license")?,
+            compatibility: front_matter::text_field(&fields, "compatibility")?,
+            allowed_tools: front_matter::words_field(&fields, "allowed-tools")?,
             dir: dir.to_owned(),
             owner,
         })
     }
 
-    /// The one of this name among `skills`.
+    /// Returns the skill with this name among `skills`.
     ///
     /// # Errors
-    /// That there is none, and which there are, for people and for the model.
-    pub fn among<'a>(skills: &'a [Self], name: &str) -> Result<&'a Self, String> {
+    /// A message that lists the available skills, for the user and for the model.
+    pub fn find_in<'a>(skills: &'a [Self], name: &str) -> Result<&'a Self, String> {
         skills.iter().find(|skill| skill.name == name).ok_or_else(|| {
             let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            format!("there is no skill {name:?}; there are {names}")
+            format!("no skill named {name:?}; available skills: {names}")
         })
     }
 
-    /// Returns the text for the model: the instructions, where they lie, and the files beside them.
+    /// Returns the text for the model: the instructions, the directory, and the files in it.
     ///
     /// # Errors
-    /// Why it cannot be read, for people and for the model.
+    /// The reason why the skill cannot be read, for the user and for the model.
     pub fn load(&self) -> Result<String, String> {
         let file = self.dir.join(SKILL_FILE);
         let text = read::text(&file, MAX_FILE)
             .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         let (_, body) = front_matter::split(&text);
-        let mut told = format!("Skill {} in {}\n\n{}\n", self.name, self.dir.display(), body.trim());
+        let mut text = format!("Skill {} in {}\n\n{}\n", self.name, self.dir.display(), body.trim());
         let files = list_files(&self.dir);
         if !files.is_empty() {
-            told.push_str("\nFiles of this skill:\n");
-            files.iter().for_each(|file| told.push_str(&format!("- {file}\n")));
+            text.push_str("\nFiles of this skill:\n");
+            files.iter().for_each(|file| text.push_str(&format!("- {file}\n")));
         }
-        Ok(told)
+        Ok(text)
     }
 
-    /// The text of a file within the skill's directory, as its instructions name it.
+    /// Returns the text of a file in the skill's directory, by its relative path.
     ///
     /// # Errors
-    /// Why it cannot be read: what lies outside of the directory is refused, whatever links lead there.
+    /// The reason why the file cannot be read. Paths outside the directory, including link targets, are rejected.
     pub fn load_file(&self, file: &str) -> Result<String, String> {
-        let path = within(&self.dir, file)?;
+        let path = resolve_inside(&self.dir, file)?;
         read::text(&path, MAX_FILE)
             .map_err(|error| format!("cannot read {file} of skill {}: {error}", self.name))
     }
 }
 
-fn name(fields: &Fields) -> Result<String, String> {
-    let name = front_matter::text(fields, "name")?.ok_or("it has no `name`")?;
+fn parse_name(fields: &FrontMatter) -> Result<String, String> {
+    let name = front_matter::text_field(fields, "name")?.ok_or("`name` is missing")?;
     let plain = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     if !plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
         return Err(format!(
-            "the name {name:?} may have lower-case letters, digits and single hyphens between them only"
+            "the name {name:?} is not valid; use lowercase letters, digits and single hyphens between them"
         ));
     }
     match name.len() > MAX_NAME {
@@ -207,15 +209,16 @@ fn name(fields: &Fields) -> Result<String, String> {
     }
 }
 
-fn description(fields: &Fields) -> Result<String, String> {
-    let text = front_matter::text(fields, "description")?.ok_or("it has no `description`")?;
+fn parse_description(fields: &FrontMatter) -> Result<String, String> {
+    let text = front_matter::text_field(fields, "description")?.ok_or("`description` is missing")?;
     match text.chars().count() {
         0..=MAX_DESCRIPTION => Ok(text),
-        count => Err(format!("its description has {count} characters, and {MAX_DESCRIPTION} are the most")),
+        count => Err(format!("the description has {count} characters; the maximum is {MAX_DESCRIPTION}")),
     }
 }
 
-/// The files beside `SKILL.md`, relative to the directory and in order. Hidden ones and links are left out.
+/// Lists the files in the skill's directory except `SKILL.md`, as sorted relative paths. Hidden files and links are
+/// left out.
 fn list_files(dir: &Path) -> Vec<String> {
     let mut files = Vec::new();
     add_files(dir, "", 0, &mut files);
@@ -231,7 +234,7 @@ fn list_files(dir: &Path) -> Vec<String> {
 fn add_files(dir: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
-        // One more than are listed is enough to know that there are more.
+        // One file more than the maximum proves that there are more.
         if files.len() > MAX_LISTED + 1 {
             return;
         }
@@ -247,8 +250,8 @@ fn add_files(dir: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
     }
 }
 
-fn within(dir: &Path, file: &str) -> Result<PathBuf, String> {
-    let outside = || format!("{file} lies outside of the skill's directory; name a file of the skill");
+fn resolve_inside(dir: &Path, file: &str) -> Result<PathBuf, String> {
+    let outside = || format!("{file} is outside the skill's directory; use a path in it");
     let plain =
         Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !plain {

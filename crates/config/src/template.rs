@@ -1,4 +1,4 @@
-//! Prompt templates: `/name arguments` as a longer prompt, from a Markdown file.
+//! Prompt templates: Markdown files that expand `/name arguments` to a longer prompt.
 
 mod fill;
 
@@ -8,98 +8,98 @@ use haft_protocol::project::Project;
 
 use crate::front_matter;
 use crate::home::Home;
-use crate::project::Unused;
+use crate::project::UntrustedItem;
 use crate::read;
 use crate::skill::Skill;
 
-/// The longest template, in bytes: 256 KiB.
+/// The maximum size of a template, in bytes: 256 KiB.
 const MAX_FILE: u64 = 256 * 1024;
 
-/// A template.
+/// A prompt template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// The name of its command: the name of the file without `.md`.
+    /// The name of the command: the file name without `.md`.
     pub name: String,
-    /// The purpose of the template: from the front matter, or the first line.
+    /// The description from the front matter, or the first line.
     pub description: String,
-    /// The arguments that it takes, for people.
+    /// The arguments that the template takes, as readable text.
     pub argument_hint: Option<String>,
     /// The file.
     pub path: PathBuf,
     body: String,
 }
 
-/// The templates of a place of work.
+/// The templates for a working directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Templates {
-    /// Those that can be called, the user's before the project's, each place by name.
+pub struct TemplateSet {
+    /// The usable templates, the user's before the project's, and those of one directory by name.
     pub templates: Vec<Template>,
-    /// Templates that are not used, because the project is not trusted.
-    pub unused: Vec<Unused>,
-    /// Problems, a sentence each.
+    /// Templates that are not used because the project is not trusted.
+    pub unused: Vec<UntrustedItem>,
+    /// Problems, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// The expansion of a command of the user's files.
+/// The result of expanding a command that may be a template or a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expanded {
+pub enum TemplateExpansion {
     /// The prompt to send.
     Prompt(String),
-    /// There is a reason why not, for people.
+    /// The reason why the command failed, for the user.
     Failed(String),
-    /// There is no such command.
+    /// The command does not exist.
     Unknown,
 }
 
-impl Templates {
-    /// Looks in `$HAFT_HOME/prompts` and, for a project that is trusted, in its `.haft/prompts`. The first one keeps a
-    /// name.
+impl TemplateSet {
+    /// Finds templates in `$HAFT_HOME/prompts` and, for a trusted project, in its `.haft/prompts`. The first template
+    /// with a name wins.
     pub fn find(home: &Home, project: &Project) -> Self {
         let mut found = Self::default();
         found.scan(&home.prompts_dir());
         let Some(projects) = projects_dir(home, project) else { return found };
         match project.is_trusted() {
             true => found.scan(&projects),
-            false => found.unused.extend(Self::unused(home, project)),
+            false => found.unused.extend(Self::untrusted_templates(home, project)),
         }
         found
     }
 
-    /// The templates of a project that is not trusted, if it has any. Reads none of them.
-    pub fn unused(home: &Home, project: &Project) -> Option<Unused> {
-        let path =
-            projects_dir(home, project).filter(|dir| !project.is_trusted() && !files(dir).is_empty())?;
-        Some(Unused { path, sets: Vec::new() })
+    /// Returns the template directory of an untrusted project, if it has any templates, without reading them.
+    pub fn untrusted_templates(home: &Home, project: &Project) -> Option<UntrustedItem> {
+        let path = projects_dir(home, project)
+            .filter(|dir| !project.is_trusted() && !template_files(dir).is_empty())?;
+        Some(UntrustedItem { path, sets: Vec::new() })
     }
 
-    /// True if a template of this name is among what is not used.
+    /// True if a template with this name exists and is not used.
     pub fn is_unused(&self, name: &str) -> bool {
         !name.contains('/')
             && self.unused.iter().any(|unused| unused.path.join(format!("{name}.md")).is_file())
     }
 
-    /// The template of a name.
+    /// Returns the template with this name.
     pub fn get(&self, name: &str) -> Option<&Template> {
         self.templates.iter().find(|template| template.name == name)
     }
 
-    /// Expands `/name arguments`: a template, or `skill:NAME` with what follows.
-    pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
+    /// Expands `/name arguments`, where the name is a template or `skill:NAME`.
+    pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> TemplateExpansion {
         let Some(called) = name.strip_prefix("skill:") else {
             return match self.get(name) {
-                Some(template) => Expanded::Prompt(fill::fill(&template.body, arguments)),
-                None => Expanded::Unknown,
+                Some(template) => TemplateExpansion::Prompt(fill::fill_template(&template.body, arguments)),
+                None => TemplateExpansion::Unknown,
             };
         };
-        match Skill::among(skills, called).and_then(Skill::load) {
-            Ok(text) if arguments.trim().is_empty() => Expanded::Prompt(text),
-            Ok(text) => Expanded::Prompt(format!("{text}\n{}", arguments.trim())),
-            Err(error) => Expanded::Failed(error),
+        match Skill::find_in(skills, called).and_then(Skill::load) {
+            Ok(text) if arguments.trim().is_empty() => TemplateExpansion::Prompt(text),
+            Ok(text) => TemplateExpansion::Prompt(format!("{text}\n{}", arguments.trim())),
+            Err(error) => TemplateExpansion::Failed(error),
         }
     }
 
     fn scan(&mut self, dir: &Path) {
-        for path in files(dir) {
+        for path in template_files(dir) {
             match Template::read(&path) {
                 Ok(template) => self.add(template),
                 Err(problem) => {
@@ -113,7 +113,7 @@ impl Templates {
         match self.get(&template.name) {
             None => self.templates.push(template),
             Some(first) => self.problems.push(format!(
-                "template {} is not used: {} has the same name and comes first",
+                "template {} is not used: {} has the same name and takes precedence",
                 template.path.display(),
                 first.path.display()
             )),
@@ -121,14 +121,14 @@ impl Templates {
     }
 }
 
-/// Where a project has its templates; none where they are the user's own, or it has none.
+/// Returns the template directory of a project; `None` if it does not exist or is the user's own.
 fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
-    let dir = project.own_dir().join("prompts");
+    let dir = project.haft_dir().join("prompts");
     let is_users = || dir.canonicalize().ok() == home.prompts_dir().canonicalize().ok();
     (dir.is_dir() && !is_users()).then_some(dir)
 }
 
-fn files(dir: &Path) -> Vec<PathBuf> {
+fn template_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
@@ -140,10 +140,10 @@ impl Template {
     fn read(path: &Path) -> Result<Self, String> {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         if name.is_empty() || name.contains(char::is_whitespace) {
-            return Err("its name has blanks in it".to_owned());
+            return Err("the file name contains spaces".to_owned());
         }
         if name.contains(':') {
-            return Err("its name has a colon in it, as the commands of skills have".to_owned());
+            return Err("the file name contains a colon, which is reserved for `/skill:NAME`".to_owned());
         }
         let text = read::text(path, MAX_FILE).map_err(|error| error.to_string())?;
         let (yaml, body) = front_matter::split(&text);
@@ -151,12 +151,13 @@ impl Template {
         let first = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let body = body.trim();
         if body.is_empty() {
-            return Err("it is empty".to_owned());
+            return Err("the template is empty".to_owned());
         }
         Ok(Self {
             name: name.to_owned(),
-            description: front_matter::text(&fields, "description")?.unwrap_or_else(|| first.to_owned()),
-            argument_hint: front_matter::text(&fields, "argument-hint")?,
+            description: front_matter::text_field(&fields, "description")?
+                .unwrap_or_else(|| first.to_owned()),
+            argument_hint: front_matter::text_field(&fields, "argument-hint")?,
             path: path.to_owned(),
             body: body.to_owned(),
         })

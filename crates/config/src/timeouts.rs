@@ -1,12 +1,13 @@
-//! Every duration of this crate.
+//! The durations of this crate.
 
 use std::time::Duration;
 
-/// The time that a process hook has to answer about a call of the model or of a tool. PicoClaw's, like the next one.
+/// The default deadline of a process hook for an answer about a call of the model or of a tool. The same as in
+/// PicoClaw.
 pub(crate) const INTERCEPTOR: Duration = Duration::from_secs(5);
 
-/// The time that a process hook has to approve a tool: a person may be asked.
+/// The default deadline of a process hook for approving a tool call, in which a person may be involved.
 pub(crate) const APPROVAL: Duration = Duration::from_secs(60);
 
-/// The longest that a process hook may be given.
+/// The maximum deadline of a process hook.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);

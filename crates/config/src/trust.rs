@@ -1,6 +1,7 @@
-//! Which projects the user trusts, and what exactly of them.
+//! The projects that the user trusts, and the trusted content of each.
 //!
-//! Trust is in what a project holds, not in its name: it ends when any file changes that haft would run or obey.
+//! Trust refers to the content of a project, not to its name. It ends when a file changes that haft would run or
+//! follow.
 
 mod decision;
 mod snapshot;
@@ -8,17 +9,17 @@ mod store;
 
 use sha2::{Digest as _, Sha256};
 
-pub use decision::{Asked, Decision, PinError};
-pub use haft_protocol::difference::Difference;
-pub use haft_protocol::digest::NoDigest;
+pub use decision::{ProjectDigestError, TrustDecision, TrustRequest};
+pub use haft_protocol::difference::ChangeSet;
+pub use haft_protocol::digest::ParseDigestError;
 pub use snapshot::{Snapshot, SnapshotError};
-pub use store::{Record, TrustError, TrustFile};
+pub use store::{TrustError, TrustFile, TrustRecord};
 
-/// A SHA-256 digest. Written as 64 hexadecimal digits.
-pub type Digest = haft_protocol::digest::Digest<false>;
+/// A SHA-256 digest, written as 64 hexadecimal digits.
+pub type ProjectDigest = haft_protocol::digest::Sha256Digest<false>;
 
-fn digest_of(hasher: Sha256) -> Digest {
-    Digest::new(hasher.finalize().into())
+fn digest_of(hasher: Sha256) -> ProjectDigest {
+    ProjectDigest::new(hasher.finalize().into())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Changing the user's files: one writer at a time, and whole or not at all.
+//! Atomic changes of the user's files, with one writer at a time.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Waits until nobody else writes under this lock: two that write at the same time would each lose what the other wrote.
-/// Dropping the file ends the lock.
+/// Waits for the lock. Without it, two concurrent writers would lose each other's changes. Dropping the file releases
+/// the lock.
 pub(crate) fn lock(dir: &Path, name: &str) -> io::Result<File> {
     fs::create_dir_all(dir)?;
     let file = File::create(dir.join(name))?;
@@ -13,10 +13,10 @@ pub(crate) fn lock(dir: &Path, name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes beside the file and then puts the new one in its place, with mode 600 unless other `permissions` are given.
+/// Replaces a file atomically, with mode 600 unless other `permissions` are given.
 pub(crate) fn replace(target: &Path, text: &str, permissions: Option<Permissions>) -> io::Result<()> {
     let dir = target.parent().unwrap_or(Path::new("."));
-    // Made by `tempfile`, it has mode 600 from the start.
+    // `tempfile` creates the file with mode 600.
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text.as_bytes())?;
     if let Some(permissions) = permissions {
@@ -24,7 +24,7 @@ pub(crate) fn replace(target: &Path, text: &str, permissions: Option<Permissions
     }
     file.as_file().sync_all()?;
     file.persist(target).map_err(|error| error.error)?;
-    // The name is what makes it permanent.
+    // The rename is durable only after the directory is synchronized.
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 

@@ -1,29 +1,29 @@
-//! `Agent`: the public face of the loop.
+//! `Agent`: the public interface of the agent loop.
 
 mod builder;
 
 use std::sync::Arc;
 
-use haft_protocol::message::{Message, Usage};
+use haft_protocol::message::{Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::{AgentState, ToolSchemaError};
-use crate::call::Caller;
-use crate::compact::{CompactError, Compacted};
+use crate::call::ExtensionToolRunner;
+use crate::compact::{CompactError, CompactionOutcome};
 use crate::error::TurnErrorKind;
-use crate::model::{Model, ModelFacts, ModelInfo, Thinking};
-use crate::queue::{Prompt, Queue, QueueError, Queued, Waiting};
+use crate::model::{Model, ModelFacts, ModelInfo, ThinkingLevel};
+use crate::queue::{Prompt, QueueDelivery, QueueError, QueueKind, QueuedMessages};
 use crate::run::Run;
 use crate::session::{Durability, Session, SessionError};
-use crate::stats::Stats;
+use crate::stats::SessionStats;
 use crate::tool::{ToolSet, ToolSpec};
 use crate::turn;
 
 pub use builder::{AgentBuilder, BuildError};
 
-/// A model, tools, hooks and a session. Cheap to clone; clones share everything.
+/// A model, tools, hooks and a session. Cheap to clone; all clones share the same state.
 ///
-/// One prompt is worked on at a time: see [`Agent::prompt`]. What is said meanwhile waits in a queue: see
+/// The agent runs one prompt at a time; see [`Agent::prompt`]. Messages that arrive during a run wait in a queue; see
 /// [`Agent::steer`] and [`Agent::follow_up`].
 ///
 /// ```
@@ -43,7 +43,7 @@ pub use builder::{AgentBuilder, BuildError};
 ///     if let Err(error) = agent.prompt("Is src/lib.rs tidy?").finish().await {
 ///         eprintln!("no review: {error}");
 ///     }
-///     // The transcript grows from prompt to prompt.
+///     // The next prompt continues the same transcript.
 ///     agent.messages().iter().rev().find_map(|message| match message {
 ///         Message::Assistant(message) => Some(message.text()),
 ///         Message::User { .. } | Message::Tool(_) => None,
@@ -61,73 +61,74 @@ impl Agent {
         AgentBuilder::new(Arc::new(model))
     }
 
-    /// Works on a prompt. The returned [`Run`] does the work as it is polled: it is a stream of events, and
-    /// [`Run::finish`] says how it ended, [`Run::handle`] is for everybody else. While one run lives, another fails as busy.
+    /// Starts a run for a prompt. The returned [`Run`] does the work while it is polled: it is a stream of events, and
+    /// [`Run::finish`] returns the outcome. Other tasks use [`Run::handle`]. While a run exists, a second run fails as
+    /// busy.
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
     }
 
-    /// Works without a new prompt: on the messages that wait, or on a transcript whose last message has no answer yet,
-    /// because the answer failed or the program ended. Fails as
-    /// [`NothingToDo`](crate::error::TurnErrorKind::NothingToDo) when there is neither.
-    pub fn go_on(&self) -> Run {
+    /// Starts a run without a new prompt. The run works on queued messages, or on a transcript whose last message has
+    /// no answer because the request failed or the program ended. Fails with
+    /// [`NothingToDo`](crate::error::TurnErrorKind::NothingToDo) if there is neither.
+    pub fn resume(&self) -> Run {
         Run::new(self.inner.clone(), None)
     }
 
-    /// Sums up the conversation, but for its end, so that the context is shorter from here on. The model is asked,
-    /// unless a [`BeforeCompact`](crate::hooks::BeforeCompact) hook says otherwise; `instructions` say what the summary
-    /// shall heed. Observers are told of it as in a run. While this works no run can, and the other way round.
+    /// Summarizes the conversation except its end, to free context. The model writes the summary, unless a
+    /// [`BeforeCompact`](crate::hooks::BeforeCompact) hook decides otherwise. `instructions` tell the model which parts
+    /// matter most. Observers receive the same events as during a run. A compaction and a run exclude each other.
     ///
     /// # Errors
-    /// [`CompactError`], which says when the context is as it was before.
+    /// [`CompactError`]; the context is then unchanged, except as documented there.
     pub async fn compact(
         &self,
         cancel: CancellationToken,
         instructions: Option<String>,
-    ) -> Result<Compacted, CompactError> {
+    ) -> Result<CompactionOutcome, CompactError> {
         turn::compact(self.inner.clone(), cancel, instructions).await
     }
 
-    /// Returns the runner of tools for extensions, under the hooks of this agent, with or without a run. It does not
-    /// keep the agent alive.
-    pub fn caller(&self) -> Caller {
-        Caller::new(&self.inner)
+    /// Returns a runner with which extensions call tools. The hooks of this agent apply to these calls, with or without
+    /// a run. The runner does not keep the agent alive.
+    pub fn tool_runner(&self) -> ExtensionToolRunner {
+        ExtensionToolRunner::new(&self.inner)
     }
 
-    /// The transcript so far.
+    /// Returns the transcript so far.
     pub fn messages(&self) -> Arc<Vec<Message>> {
         self.inner.transcript.messages()
     }
 
-    /// The session that everything is kept in; one in memory, unless the builder was given another.
+    /// Returns the session that records everything. The default is a session in memory.
     ///
-    /// The agent has a copy of what the session says to the model. What somebody else adds to it that the model shall
-    /// see, and where somebody else moves it to, counts after a [`reload`](Self::reload).
+    /// The agent keeps a copy of the session's messages for the model. After other code appends to the session or moves
+    /// it to another entry, call [`reload`](Self::reload).
     pub fn session(&self) -> &Session {
         &self.inner.transcript.session
     }
 
-    /// Goes on with what the session says by now, after somebody else has added to it or moved it. Model, thinking and
-    /// tools stay what the agent was last given.
+    /// Reloads the transcript after other code has appended to the session or moved it. Model, thinking level and tools
+    /// keep the agent's current values.
     ///
     /// # Errors
-    /// [`TurnErrorKind::Busy`] while a run is under way; [`TurnErrorKind::Session`] when something that the session has
-    /// not taken yet cannot be written.
+    /// [`TurnErrorKind::Busy`] during a run; [`TurnErrorKind::Session`] if unsaved entries cannot be written to the
+    /// session.
     pub fn reload(&self) -> Result<(), TurnErrorKind> {
         turn::reload(&self.inner)
     }
 
-    /// Everything used since the session began.
-    pub fn usage(&self) -> Usage {
+    /// Returns the total usage since the session began.
+    pub fn usage(&self) -> TokenUsage {
         self.inner.transcript.usage()
     }
 
-    /// Returns the usage of the session and of its context. Estimates the messages that no provider has counted yet:
-    /// takes a while only in a long transcript without an answer.
-    pub fn stats(&self) -> Stats {
+    /// Returns the usage of the session and of its context. Messages without a provider's count are estimated, which
+    /// takes time only in a long transcript without an answer.
+    pub fn stats(&self) -> SessionStats {
         let (tally, messages) = self.inner.transcript.tally();
-        let window = self.facts().window;
-        Stats { usage: tally.usage, context: tally.context(&messages, window) }
+        let window = self.model_facts().window;
+        SessionStats { usage: tally.usage, context: tally.context_usage(&messages, window) }
     }
 }
 
@@ -137,74 +138,75 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// Messages for the agent while it works.
+/// Messages for the agent during a run.
 ///
 /// ```
-/// use haft_core::{Agent, QueueError, Queued};
+/// use haft_core::{Agent, QueueError, QueueDelivery};
 ///
 /// fn more(agent: &Agent) -> Result<(), QueueError> {
 ///     let queued = agent.steer("Not in src/, in tests/.")?;
 ///     agent.follow_up("Then run the tests.").map(drop)?;
-///     if queued == Queued::Idle {
-///         // The work ended a moment ago. The messages wait; `agent.go_on()` works on them.
+///     if queued == QueueDelivery::Idle {
+///         // The run has just ended. The messages stay queued; `agent.resume()` processes them.
 ///     }
 ///     Ok(())
 /// }
 ///
 /// fn edit(agent: &Agent) -> Vec<String> {
-///     // For Esc: what the model has not been told yet goes back into the editor.
+///     // For Esc: queued messages go back into the editor.
 ///     let taken = agent.take_queued();
 ///     let texts = taken.steering.iter().chain(&taken.follow_up).flat_map(|prompt| &prompt.content);
 ///     texts.filter_map(|block| block.as_text().map(str::to_owned)).collect()
 /// }
 /// ```
 impl Agent {
-    /// Says something to the agent at work: it is told when the tools that run now are done, before the model is asked
-    /// again. When the model calls no tool, it is told instead of stopping.
+    /// Queues a message for the running agent. The model receives it after the current tool calls, before the next
+    /// request. If the model calls no tool, the run continues with the message instead of stopping.
     ///
     /// # Errors
-    /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::Steering, prompt.into())
+    /// [`QueueError`] if the queue is full or the message is empty.
+    pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::Steering, prompt.into())
     }
 
-    /// Says what comes next: the agent is told when it would stop, and goes on. Its steps are counted anew.
+    /// Queues a message for the end of the turn. The agent receives it when it would stop, and starts the next turn.
+    /// The step limit counts from 1 again.
     ///
     /// # Errors
-    /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::FollowUp, prompt.into())
+    /// [`QueueError`] if the queue is full or the message is empty.
+    pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::FollowUp, prompt.into())
     }
 
-    /// Puts a message before the next prompt. No run goes on or begins because of it.
+    /// Queues a message in front of the next prompt. The message neither continues nor starts a run.
     ///
     /// # Errors
-    /// [`QueueError`] when too many messages wait, or this one is empty.
-    pub fn next_turn(&self, prompt: impl Into<Prompt>) -> Result<Queued, QueueError> {
-        self.inner.queues.push(Queue::NextTurn, prompt.into())
+    /// [`QueueError`] if the queue is full or the message is empty.
+    pub fn next_turn(&self, prompt: impl Into<Prompt>) -> Result<QueueDelivery, QueueError> {
+        self.inner.queues.push(QueueKind::NextTurn, prompt.into())
     }
 
-    /// Has the run under way come to an end in good order: the tools that run now end, the calls that have not begun are
-    /// skipped, and the model is asked once more, without tools, with `hint` as the user's message, or with words of
-    /// haft's own if that is empty. What waits waits on. Where the model has stopped by itself meanwhile, it is asked once
-    /// more only if the hint says something. Says whether there is a run to interrupt.
+    /// Ends the current run in good order; returns true if there is a run to interrupt. Running tools finish, and calls
+    /// that have not started are skipped. The model is then asked once more, without tools. Its last message is `hint`,
+    /// or a default text if `hint` is empty. Queued messages stay in the queue. If the model has already stopped, it is
+    /// asked again only if `hint` has content.
     pub fn interrupt(&self, hint: impl Into<Prompt>) -> bool {
         self.inner.queues.interrupt(None, hint.into())
     }
 
-    /// The messages that wait.
-    pub fn queued(&self) -> Waiting {
-        self.inner.queues.waiting()
+    /// Returns the queued messages.
+    pub fn queued_messages(&self) -> QueuedMessages {
+        self.inner.queues.queued_messages()
     }
 
-    /// Takes back all messages that wait, so that the user can change them.
-    pub fn take_queued(&self) -> Waiting {
+    /// Removes and returns all queued messages, so that the user can edit them.
+    pub fn take_queued(&self) -> QueuedMessages {
         self.inner.queues.clear()
     }
 
-    /// True if a run is under way that takes what waits, and tells when that changes.
+    /// True if a run is active that takes queued messages and reports changes of the queue.
     pub fn takes_queued(&self) -> bool {
-        self.inner.queues.is_taken_from()
+        self.inner.queues.has_active_run()
     }
 
     /// Returns the model.
@@ -212,25 +214,24 @@ impl Agent {
         self.inner.setup().model.info()
     }
 
-    /// Returns the known facts of the model that would be asked now: window, prices, thinking. May look into a large
-    /// table.
-    pub fn facts(&self) -> ModelFacts {
+    /// Returns the known facts of the current model: window, prices, thinking. May search a large table.
+    pub fn model_facts(&self) -> ModelFacts {
         self.inner.setup().model.facts()
     }
 
-    /// Asks another model from the next step on. Kept in the session when it is first asked.
+    /// Switches the model from the next step on. The session records the change with the next request.
     pub fn set_model(&self, model: impl Model + 'static) {
         let model: Arc<dyn Model> = Arc::new(model);
         self.inner.change_setup(|setup| setup.model = model);
     }
 
-    /// Says in a copy of its session what the agent works with by now, which its own session is told with the next
-    /// request: model, thinking, tools.
+    /// Records the current model, thinking level and tools in a copy of the session. The agent's own session records
+    /// them with the next request.
     ///
     /// # Errors
     /// [`SessionError`], as [`Session::append`].
-    pub async fn note_setup(&self, copy: &Session) -> Result<(), SessionError> {
-        let (changes, _) = self.inner.setup().changes(&copy.context().settings);
+    pub async fn record_setup(&self, copy: &Session) -> Result<(), SessionError> {
+        let (changes, _) = self.inner.setup().changes_since(&copy.context().settings);
         for change in changes {
             copy.append(change, Durability::Soon).await?;
         }
@@ -238,37 +239,37 @@ impl Agent {
     }
 
     /// Returns the thinking level.
-    pub fn thinking(&self) -> Thinking {
+    pub fn thinking(&self) -> ThinkingLevel {
         self.inner.setup().thinking
     }
 
-    /// Has the model think more or less from the next step on.
-    pub fn set_thinking(&self, thinking: Thinking) {
+    /// Sets the thinking level from the next step on.
+    pub fn set_thinking(&self, thinking: ThinkingLevel) {
         self.inner.change_setup(|setup| setup.thinking = thinking);
     }
 
-    /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them
-    /// at once, so that a call of an extension's tool reaches the extension that is running now.
+    /// Replaces the tools. A running agent offers the new tools from its next step on. Calls use the new tools at once,
+    /// so that a call reaches the extension that is running now.
     ///
     /// # Errors
-    /// [`ToolSchemaError`] when the schema of an embedder's tool does not compile; nothing is replaced then. Other
-    /// tools' schemas are compiled at their first call, which is answered with an error if that fails.
+    /// [`ToolSchemaError`] if the schema of an embedder's tool does not compile; nothing is replaced then. Schemas of
+    /// other tools are compiled at their first call, which returns an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
         self.inner.set_tools(tools)
     }
 
-    /// Returns the specifications of the current tools, in order, as the model is told them.
+    /// Returns the specifications of the offered tools, in the order in which the model receives them.
     pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        self.inner.tools().offered(&self.inner.setup())
+        self.inner.tools().offered_specs(&self.inner.setup())
     }
 
-    /// All tools there are, offered or not, in order.
+    /// Returns all tools, offered or not, in order.
     pub fn all_tools(&self) -> Vec<Arc<ToolSpec>> {
         self.inner.tools().set.specs()
     }
 
-    /// Offers the tools of these names alone from the next step on, or all there are if `None`. A name without a tool
-    /// counts as soon as there is one. The model cannot call what it is not offered.
+    /// Restricts the offered tools to these names from the next step on; `None` offers all tools. A name without a tool
+    /// takes effect when the tool is added. The model cannot call a tool that is not offered.
     pub fn set_active_tools(&self, names: Option<Vec<String>>) {
         self.inner.change_setup(|setup| setup.active = names.map(Arc::from));
     }

@@ -1,7 +1,6 @@
-//! One tool call on its way through hooks, gates and its tool: the shared part of the model's calls and those of
-//! extensions.
+//! The path of one tool call through hooks, gates and the tool, shared by calls of the model and of extensions.
 //!
-//! A call passes two points: [`ToolGate`] decides whether and how the call runs, [`ApprovedCall`] runs the call and has
+//! A call passes two stages: [`ToolGate`] decides whether and how the call runs. [`ApprovedCall`] runs the call and has
 //! the hooks review the result.
 
 mod caller;
@@ -19,14 +18,14 @@ use tokio::time::Instant;
 
 use crate::hooks::{FinishedCall, Refusal, ResultDecision};
 use crate::run_context::{NoDecision, RunContext};
-use crate::session::intervention::Action;
+use crate::session::intervention::InterventionAction;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 
-pub use caller::{Callable, Called, Caller, ExtensionCall};
-pub(crate) use gate::{Cancelled, Scope, ToolGate, fit};
+pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub(crate) use gate::{CallCancelled, GateScope, ToolGate, validate_args};
 
-/// A call that every gate has approved.
+/// A call that every gate allowed.
 pub(crate) struct ApprovedCall<'a> {
     pub(crate) run: &'a RunContext,
     pub(crate) call: ToolCall,
@@ -35,14 +34,14 @@ pub(crate) struct ApprovedCall<'a> {
 
 pub(crate) struct CallResult {
     pub(crate) output: ToolOutput,
-    /// The refusal of a hook that ends the turn because of the result.
+    /// The refusal of a hook that ended the turn because of the result.
     pub(crate) refusal: Option<Refusal>,
 }
 
 impl ApprovedCall<'_> {
     pub(crate) async fn execute(self) -> CallResult {
         let Self { run, call, .. } = &self;
-        // A call of an extension has events of its own.
+        // A call of an extension has its own events.
         let tell = |event: AgentEvent| {
             if run.caller.is_none() {
                 run.emitter.emit(event);
@@ -55,14 +54,14 @@ impl ApprovedCall<'_> {
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         tell(AgentEvent::ToolEnd { id: call.id.clone(), name: call.name.clone(), duration_ms });
         let finished = FinishedCall { call: self.call, took };
-        CallResult::reviewed(self.run, &finished, output).await
+        CallResult::apply_result_hooks(self.run, &finished, output).await
     }
 
-    /// Runs the tool. A cancelled tool may return what it has for a moment, then it is dropped.
+    /// Runs the tool. A cancelled tool has a short time to return its output, then it is dropped.
     async fn run_tool(&self) -> ToolOutput {
         let Self { run, call, tool } = self;
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
-        // A task that outlives the call may keep the context; its progress has no place behind the result.
+        // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
         let context = ToolContext::new(run.cancel.child_token(), move |text| {
             if let Some(emitter) = open.upgrade() {
@@ -75,32 +74,32 @@ impl ApprovedCall<'_> {
             Some(outcome) => outcome,
             None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
                 Ok(outcome) => outcome,
-                Err(_) => return ToolOutput::error(given_up(&call.name)),
+                Err(_) => return ToolOutput::error(cancelled_tool_text(&call.name)),
             },
         };
         outcome.unwrap_or_else(|panic| {
-            ToolOutput::error(format!("{} panicked: {}", call.name, text_of(&*panic)))
+            ToolOutput::error(format!("{} panicked: {}", call.name, panic_message(&*panic)))
         })
     }
 }
 
 impl CallResult {
-    /// Has the hooks review a result that nobody has reviewed yet.
-    async fn reviewed(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
+    /// Has the hooks review a new result.
+    async fn apply_result_hooks(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
         let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
-        for hook in run.agent.hooks().after_tool_execute {
+        for hook in run.agent.current_hooks().after_tool_execute {
             let before = output.clone();
-            output = match run.ask(hook.after_tool_execute(&run.cancel, finished, output)).await {
+            output = match run.await_decision(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
-                Ok(ResultDecision::Refuse(refused)) => withheld(refusal.insert(refused)),
-                // A hook that was to redact the result and did not must not let it through.
+                Ok(ResultDecision::Refuse(refused)) => withheld_output(refusal.insert(refused)),
+                // The hook may have been there to redact the result, so the result is withheld.
                 Err(NoDecision::Cancelled) => {
-                    ToolOutput::error("result withheld: the turn ended before a hook had looked at it")
+                    ToolOutput::error("result withheld: the turn ended before all hooks had reviewed it")
                 }
                 Err(NoDecision::Panicked) => ToolOutput::error("result withheld: a hook panicked"),
             };
-            // The details would show what the hook took out.
+            // The details would show the content that the hook removed.
             if before.details.is_some() && before.content != output.content {
                 output.details = None;
             }
@@ -112,27 +111,28 @@ impl CallResult {
             }
         }
         if !edited_by.is_empty() {
-            run.note(Some(&finished.call.id), Action::Edited, edited_by);
+            run.record_intervention(Some(&finished.call.id), InterventionAction::Edited, edited_by);
         }
         Self { output, refusal }
     }
 
-    /// Has the hooks review a result that a hook gave in place of the tool.
-    async fn in_place_of_tool(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
-        Self::reviewed(run, &FinishedCall { call, took: Duration::ZERO }, output).await
+    /// Has the hooks review a result that a hook returned in place of the tool.
+    async fn from_hook_response(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
+        Self::apply_result_hooks(run, &FinishedCall { call, took: Duration::ZERO }, output).await
     }
 }
 
-fn withheld(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
+fn withheld_output(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
     ToolOutput::error(format!("result withheld: {by} ended the turn: {reason}"))
 }
 
-/// The result of a tool that did not stop in time. A change of a file runs to its end even if nobody waits for it.
-fn given_up(name: &str) -> String {
-    format!("{name} was cancelled; may have done part of its work or all of it")
+/// Returns the result text for a tool that did not stop in time. A started file change runs to its end even if its
+/// caller no longer waits.
+fn cancelled_tool_text(name: &str) -> String {
+    format!("{name} was cancelled; some or all of its work may be done")
 }
 
-fn text_of(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

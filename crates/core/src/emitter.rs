@@ -1,4 +1,4 @@
-//! Where a run's events go: first to the observers, then to whoever holds the run.
+//! Delivers a run's events, first to the observers, then to the owner of the run.
 
 mod abridged;
 
@@ -11,108 +11,106 @@ use tokio::sync::mpsc;
 
 use crate::hooks::Observer;
 
-type Observers = Arc<[Arc<dyn Observer>]>;
+type ObserverList = Arc<[Arc<dyn Observer>]>;
 
-/// Cheap to clone; every part of a run has one.
+/// The sender of events. Cheap to clone; every part of a run has one.
 #[derive(Clone)]
-pub(crate) struct Emitter {
-    observers: Arc<Mutex<Observers>>,
-    events: Events,
+pub(crate) struct EventEmitter {
+    observers: Arc<Mutex<ObserverList>>,
+    events: EventTarget,
 }
 
-/// The receiver of events beside the observers.
+/// The receiver of events in addition to the observers.
 #[derive(Clone)]
-enum Events {
-    Run(Sender),
-    /// Whoever has a call made outside of any run. It takes what comes at once, so it is told no more than the beginnings of
-    /// what is long.
+enum EventTarget {
+    Run(EventSender),
+    /// The caller of a tool outside of any run. It handles events at once, so that long values are truncated for it.
     Sink(Arc<dyn Fn(AgentEvent) + Send + Sync>),
 }
 
-impl Emitter {
-    pub(crate) fn new(observers: Vec<Arc<dyn Observer>>, events: Sender) -> Self {
-        Self::to(observers, Events::Run(events))
+impl EventEmitter {
+    pub(crate) fn new(observers: Vec<Arc<dyn Observer>>, events: EventSender) -> Self {
+        Self::from_parts(observers, EventTarget::Run(events))
     }
 
-    pub(crate) fn outside(
+    pub(crate) fn with_sink(
         observers: Vec<Arc<dyn Observer>>,
         sink: Arc<dyn Fn(AgentEvent) + Send + Sync>,
     ) -> Self {
-        Self::to(observers, Events::Sink(sink))
+        Self::from_parts(observers, EventTarget::Sink(sink))
     }
 
-    fn to(observers: Vec<Arc<dyn Observer>>, events: Events) -> Self {
+    fn from_parts(observers: Vec<Arc<dyn Observer>>, events: EventTarget) -> Self {
         Self { observers: Arc::new(Mutex::new(observers.into())), events }
     }
 
-    /// The run that it tells of; none for a call outside of any.
-    pub(crate) fn run(&self) -> Option<&RunMark> {
+    /// Returns the token of the run; `None` for a call outside of a run.
+    pub(crate) fn run(&self) -> Option<&RunToken> {
         match &self.events {
-            Events::Run(sender) => Some(sender.run()),
-            Events::Sink(_) => None,
+            EventTarget::Run(sender) => Some(sender.run()),
+            EventTarget::Sink(_) => None,
         }
     }
 
-    /// One that tells only whoever holds the run.
+    /// Returns an emitter without observers.
     pub(crate) fn without_observers(&self) -> Self {
-        Self::to(Vec::new(), self.events.clone())
+        Self::from_parts(Vec::new(), self.events.clone())
     }
 
-    /// Tells these from here on: extensions come and go while a run lives.
-    pub(crate) fn watched_by(&self, observers: Vec<Arc<dyn Observer>>) {
+    /// Replaces the observers, because extensions start and stop during a run.
+    pub(crate) fn set_observers(&self, observers: Vec<Arc<dyn Observer>>) {
         *self.observers.lock().unwrap_or_else(PoisonError::into_inner) = observers.into();
     }
 
     pub(crate) fn emit(&self, event: AgentEvent) {
         let event = match &self.events {
-            Events::Run(_) => event,
-            Events::Sink(_) => abridged::event(event),
+            EventTarget::Run(_) => event,
+            EventTarget::Sink(_) => abridged::abridge_event(event),
         };
         let observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for observer in observers.iter() {
             observer.observe(&event);
         }
         match &self.events {
-            Events::Run(events) => events.send(event),
-            Events::Sink(sink) => sink(event),
+            EventTarget::Run(events) => events.send(event),
+            EventTarget::Sink(sink) => sink(event),
         }
     }
 }
 
-/// Pieces of progress that may wait. Those of haft's own tools have 8 KiB at most.
+/// The maximum number of waiting progress events. Those of built-in tools have at most 8 KiB each.
 const PROGRESS: usize = 1024;
 
-/// To whoever holds the run.
+/// The sending half, which delivers events to the owner of the run.
 ///
-/// Bounded, although the channel beneath is not. What the run's own work tells is there until the work is polled again,
-/// which is when all of it was taken; what people put into the queues meanwhile is as much as people say. The progress of
-/// tools that work in tasks of their own comes whenever it likes, so it is counted, and left out where too much of it
-/// waits: what matters of it is in the result.
+/// The number of events is bounded, although the channel is not. Events of the run's own work wait only until the work
+/// is polled again, when all of them have been taken. Events of the queues are few. Progress of tools comes from their
+/// own tasks, so it is counted and dropped while too much of it waits; the result contains the important part.
 #[derive(Clone)]
-pub(crate) struct Sender {
+pub(crate) struct EventSender {
     events: mpsc::UnboundedSender<AgentEvent>,
-    run: RunMark,
+    run: RunToken,
 }
 
-/// From the run.
-pub(crate) struct Receiver {
+/// The receiving half.
+pub(crate) struct EventReceiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
-    run: RunMark,
+    run: RunToken,
 }
 
-/// Which run it is. Keeps nothing of it alive.
+/// Identifies a run without keeping any part of it alive.
 #[derive(Clone, Default)]
-pub(crate) struct RunMark(Arc<Marked>);
+pub(crate) struct RunToken(Arc<RunTokenState>);
 
 #[derive(Default)]
-struct Marked {
+struct RunTokenState {
     progress: AtomicUsize,
-    /// The agent was asked to begin it, whether or not it was free.
+    /// True after the agent was asked to begin the run, even if it was busy.
     begun: AtomicBool,
 }
 
-impl RunMark {
-    /// Called and asked under the lock of the queues, so that the order is theirs.
+impl RunToken {
+    /// Called under the lock of the queues, so that both see the same order.
     pub(crate) fn begin(&self) {
         self.0.begun.store(true, Ordering::Relaxed);
     }
@@ -121,19 +119,19 @@ impl RunMark {
         self.0.begun.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-pub(crate) fn channel() -> (Sender, Receiver) {
+pub(crate) fn event_channel() -> (EventSender, EventReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let run = RunMark::default();
-    (Sender { events: sender, run: run.clone() }, Receiver { events: receiver, run })
+    let run = RunToken::default();
+    (EventSender { events: sender, run: run.clone() }, EventReceiver { events: receiver, run })
 }
 
-impl Sender {
-    fn run(&self) -> &RunMark {
+impl EventSender {
+    fn run(&self) -> &RunToken {
         &self.run
     }
 
@@ -144,30 +142,30 @@ impl Sender {
                 return;
             }
         }
-        // The receiver is gone only when the run was dropped: then nobody wants to know.
+        // The receiver is gone only if the run was dropped, so the event is not needed.
         drop(self.events.send(event));
     }
 }
 
-impl Receiver {
-    pub(crate) fn run(&self) -> &RunMark {
+impl EventReceiver {
+    pub(crate) fn run(&self) -> &RunToken {
         &self.run
     }
 
     pub(crate) fn take(&mut self) -> Option<AgentEvent> {
-        self.events.try_recv().ok().inspect(|event| self.taken(event))
+        self.events.try_recv().ok().inspect(|event| self.release_progress_slot(event))
     }
 
-    /// Returns the next event; none when no sender is left.
+    /// Returns the next event; `None` after the last sender is dropped.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let next = self.events.poll_recv(context);
         if let Poll::Ready(Some(event)) = &next {
-            self.taken(event);
+            self.release_progress_slot(event);
         }
         next
     }
 
-    fn taken(&self, event: &AgentEvent) {
+    fn release_progress_slot(&self, event: &AgentEvent) {
         if is_progress(event) {
             self.run.0.progress.fetch_sub(1, Ordering::Relaxed);
         }
@@ -185,8 +183,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_much_progress_is_left_out_and_nothing_else() {
-        let (sender, mut receiver) = channel();
+    fn drops_only_progress_events_on_overflow() {
+        let (sender, mut receiver) = event_channel();
         let progress = || AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "x".into() };
         for _ in 0..PROGRESS + 10 {
             sender.send(progress());

@@ -1,21 +1,21 @@
-//! Why a prompt did not come to its end.
+//! `TurnError`: the reasons why a prompt failed.
 
 use haft_protocol::event::ErrorStage;
 
 use crate::model::ModelError;
 
-/// Why a prompt did not come to its end, and in which step.
+/// The reason why a prompt failed, and the step in which it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct TurnError {
-    /// The step, counted from 1; 0 before the first and behind the last.
+    /// The step, counted from 1; 0 before the first step and after the last.
     pub step: u32,
-    /// The kind of the failure. Not a source: the message says it already.
+    /// The kind of the failure. Not an error source, because the message already includes it.
     pub kind: TurnErrorKind,
 }
 
 impl TurnError {
-    /// Returns the stage that failed, where that is told.
+    /// Returns the stage that failed, if events report one.
     pub(crate) fn stage(&self) -> Option<ErrorStage> {
         match &self.kind {
             TurnErrorKind::Model(_) => Some(ErrorStage::Model),
@@ -30,48 +30,47 @@ impl TurnError {
     }
 }
 
-/// The cases of [`TurnError`].
+/// The kinds of [`TurnError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnErrorKind {
-    /// The model did not answer.
+    /// The request to the model failed.
     #[error(transparent)]
     Model(ModelError),
     /// A hook ended the turn.
     #[error("turn blocked by {by}: {reason}")]
     Blocked {
-        /// Who.
+        /// The hook.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A hook ended the run, and wants the program to end: what keeps watch over the agent is broken.
+    /// A hook ended the run and wants the program to end, because a guard of the agent has failed.
     #[error("stopped by {by}: {reason}")]
     Stopped {
-        /// Who.
+        /// The hook.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model wanted more steps than allowed.
-    #[error("stopped at the limit of steps, which is {limit}; raise --max-steps or ask for less at once")]
+    /// The turn reached the step limit.
+    #[error("stopped after {limit} steps (the step limit); raise --max-steps or split the task")]
     MaxSteps {
         /// The limit.
         limit: u32,
     },
-    /// The session could not be written. What came of the turn until then is kept, and written before anything new when
-    /// that is possible again.
-    #[error("the turn ended because the session cannot be kept: {reason}")]
+    /// The session could not be written. The results of the turn are kept in memory and written before any new entry.
+    #[error("turn stopped: cannot save the session: {reason}")]
     Session {
-        /// The failure, and the next step.
+        /// The cause and the next step.
         reason: String,
     },
-    /// There is no message to work on.
-    #[error("there is nothing to go on with; give a prompt")]
+    /// There is no message to answer.
+    #[error("nothing to resume: no message is waiting for an answer; send a prompt")]
     NothingToDo,
-    /// The user stopped it.
+    /// The user aborted the run.
     #[error("aborted")]
     Aborted,
-    /// The agent is still working on an earlier prompt.
+    /// The agent is still running another prompt.
     #[error("the agent is busy with another prompt; wait for it or abort it")]
     Busy,
 }

@@ -1,4 +1,4 @@
-//! `FileQueue`: whoever changes a file waits for the change before it.
+//! `FileQueue`: serializes changes to the same file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,72 +6,75 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::sync::Notify;
 
 use crate::timeouts;
 
-/// Orders changes of files: first come, first served, per file. Cheap to clone; all clones are one queue.
+/// Orders changes to files: first come, first served, per file. Cheap to clone; all clones are one queue.
 ///
-/// A file is known by device and inode, and by its name in its directory, so that symbolic links, hard links, bind
-/// mounts and, where the disk makes no difference, upper and lower case share a queue. The name keeps the place when
-/// a holder replaces the file by renaming another over it; where there is no file yet, it is all there is.
+/// A file is identified by device and inode, and by its name in its directory. Symbolic links, hard links, bind mounts
+/// and, on case-insensitive disks, different spellings of a name therefore share a queue. The name keeps the place when
+/// a holder replaces the file by renaming another file over it. A file that does not exist yet is identified by its
+/// name only.
 ///
-/// Who comes first is decided by [`FileQueue::enter`], before the disk is asked anything. So calls that are begun in
-/// an order are served in it.
+/// [`FileQueue::take_ticket`] fixes the order before any disk access, so that calls are served in the order in which
+/// they started.
 ///
-/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.
+/// A task must not hold two guards at a time, because two tasks that lock in opposite order would deadlock.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
-    line: Arc<Line>,
+    line: Arc<ClaimQueue>,
 }
 
 impl FileQueue {
-    /// Takes the next place in line, for a file that is named later. Everybody behind it waits until it is.
-    pub fn enter(&self) -> Place {
-        let mut claims = self.line.claims();
+    /// Takes the next place in the queue for a file that is named later. All later tickets wait until the file is
+    /// named.
+    pub fn take_ticket(&self) -> QueueTicket {
+        let mut claims = self.line.lock_claims();
         let ticket = claims.last_key_value().map_or(0, |(last, _)| last + 1);
-        claims.insert(ticket, Claim::Resolving);
-        Place { line: Arc::clone(&self.line), ticket }
+        claims.insert(ticket, FileClaim::Resolving);
+        QueueTicket { line: Arc::clone(&self.line), ticket }
     }
 
-    /// Waits until the file is free. `path` should be absolute; the file need not exist, its directory must.
+    /// Waits until the file is free. `path` should be absolute. The file does not have to exist, but its directory
+    /// must.
     ///
-    /// Looks at the file system with blocking calls on tokio's blocking threads, so it needs a runtime with a clock.
+    /// Accesses the file system on tokio's blocking threads, and therefore needs a runtime with a timer.
     ///
     /// # Errors
-    /// When the path cannot be resolved: its directory does not exist or may not be searched.
+    /// If the path cannot be resolved: its directory does not exist or is not accessible.
     pub async fn lock(&self, path: &Path) -> io::Result<FileGuard> {
-        self.enter().lock(path).await
+        self.take_ticket().lock(path).await
     }
 }
 
-/// A place in line, given up when dropped.
+/// A place in the queue; dropping it gives up the place.
 #[derive(Debug)]
-#[must_use = "the place is lost as soon as it is dropped"]
-pub struct Place {
-    line: Arc<Line>,
+#[must_use = "dropping the ticket gives up the place"]
+pub struct QueueTicket {
+    line: Arc<ClaimQueue>,
     ticket: u64,
 }
 
-impl Place {
+impl QueueTicket {
     /// Waits until the file is free; see [`FileQueue::lock`].
     ///
     /// # Errors
-    /// When the path cannot be resolved.
+    /// If the path cannot be resolved.
     pub async fn lock(self, path: &Path) -> io::Result<FileGuard> {
-        let mut known = match look_off_thread(path).await {
-            // Somebody in front may be about to make the directory.
+        let mut known = match identify_off_thread(path).await {
+            // An earlier ticket may be about to create the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
-                look_off_thread(path).await?
+                identify_off_thread(path).await?
             }
             known => known?,
         };
         loop {
             self.wait(known.keys.clone()).await;
-            // Whoever held the file may have replaced it meanwhile.
-            let now = look_off_thread(path).await?;
+            // The previous holder may have replaced the file.
+            let now = identify_off_thread(path).await?;
             if now == known {
                 return Ok(FileGuard { path: known.path, _place: self });
             }
@@ -79,14 +82,14 @@ impl Place {
         }
     }
 
-    /// Waits for everybody in front who wants this file, and for whoever has it.
-    async fn wait(&self, keys: Vec<Key>) {
-        self.line.set(self.ticket, Claim::Waiting(keys));
+    /// Waits for all earlier claims on this file and for its current holder.
+    async fn wait(&self, keys: Vec<FileIdentity>) {
+        self.line.set(self.ticket, FileClaim::Waiting(keys));
         self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
     }
 
-    /// Asks again whenever somebody moves. Whoever is in front and has not said what it wants is waited for patiently
-    /// only so long: its disk may never answer.
+    /// Checks the condition again after every change. An earlier ticket that has not named its file delays others only
+    /// for a limited time, because its disk may never answer.
     async fn wait_until(&self, done: impl Fn(bool) -> bool) {
         let mut patience = pin!(tokio::time::sleep(timeouts::UNNAMED_FILE));
         let mut patient = true;
@@ -104,121 +107,121 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
-        self.line.claims().remove(&self.ticket);
+        self.line.lock_claims().remove(&self.ticket);
         self.line.moved.notify_waiters();
     }
 }
 
-/// The right to change a file, until dropped.
+/// The exclusive right to change a file, until dropped.
 #[derive(Debug)]
-#[must_use = "the file is free again as soon as the guard is dropped"]
+#[must_use = "dropping the guard unlocks the file"]
 pub struct FileGuard {
     path: PathBuf,
-    _place: Place,
+    _place: QueueTicket,
 }
 
 impl FileGuard {
-    /// The file itself, symbolic links resolved: what is to be read and replaced.
+    /// Returns the path of the file with symbolic links resolved. Read and replace this path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Everybody who has a file or waits for one, by the order of coming.
+/// All holders and waiters of files, in order of arrival.
 #[derive(Debug, Default)]
-struct Line {
-    claims: Mutex<BTreeMap<u64, Claim>>,
-    /// Told whenever somebody may have become free.
+struct ClaimQueue {
+    claims: Mutex<BTreeMap<u64, FileClaim>>,
+    /// Notified whenever a claim may have become runnable.
     moved: Notify,
 }
 
 #[derive(Debug)]
-enum Claim {
-    /// It has not said yet which file it wants.
+enum FileClaim {
+    /// The ticket has not named its file yet.
     Resolving,
-    Waiting(Vec<Key>),
-    Running(Vec<Key>),
+    Waiting(Vec<FileIdentity>),
+    Running(Vec<FileIdentity>),
 }
 
-impl Line {
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<u64, Claim>> {
+impl ClaimQueue {
+    fn lock_claims(&self) -> MutexGuard<'_, BTreeMap<u64, FileClaim>> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, ticket: u64, claim: Claim) {
-        self.claims().insert(ticket, claim);
+    fn set(&self, ticket: u64, claim: FileClaim) {
+        self.lock_claims().insert(ticket, claim);
         self.moved.notify_waiters();
     }
 
     fn front_is_named(&self, ticket: u64) -> bool {
-        self.claims().range(..ticket).all(|(_, claim)| !matches!(claim, Claim::Resolving))
+        self.lock_claims().range(..ticket).all(|(_, claim)| !matches!(claim, FileClaim::Resolving))
     }
 
-    /// Lets a waiting claim run if nobody is in its way. Nobody who runs waits, and everybody else waits only for
-    /// those in front, so there is no cycle to wait in.
+    /// Starts a waiting claim if no conflicting claim is before it. Running claims never wait, and waiting claims wait
+    /// only for earlier ones, so that no cycle can form.
     fn start(&self, ticket: u64, patient: bool) -> bool {
-        let mut claims = self.claims();
-        let Some(Claim::Waiting(keys)) = claims.get(&ticket) else { return true };
+        let mut claims = self.lock_claims();
+        let Some(FileClaim::Waiting(keys)) = claims.get(&ticket) else { return true };
         let blocked = claims.iter().any(|(&other, claim)| match claim {
-            Claim::Resolving => patient && other < ticket,
-            Claim::Waiting(theirs) => other < ticket && common(keys, theirs),
-            Claim::Running(theirs) => other != ticket && common(keys, theirs),
+            FileClaim::Resolving => patient && other < ticket,
+            FileClaim::Waiting(theirs) => other < ticket && share_identity(keys, theirs),
+            FileClaim::Running(theirs) => other != ticket && share_identity(keys, theirs),
         });
-        if blocked && is_up(Defence::FileQueue) {
+        if blocked && is_up(Defense::FileQueue) {
             return false;
         }
         let keys = keys.clone();
-        claims.insert(ticket, Claim::Running(keys));
+        claims.insert(ticket, FileClaim::Running(keys));
         true
     }
 }
 
-fn common(left: &[Key], right: &[Key]) -> bool {
+fn share_identity(left: &[FileIdentity], right: &[FileIdentity]) -> bool {
     left.iter().any(|key| right.contains(key))
 }
 
-async fn look_off_thread(path: &Path) -> io::Result<Looked> {
+async fn identify_off_thread(path: &Path) -> io::Result<ResolvedFile> {
     let path = path.to_owned();
-    tokio::task::spawn_blocking(move || look(&path)).await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(move || identify_file(&path)).await.map_err(io::Error::other)?
 }
 
-/// Two claims that have one of these in common are about one file.
+/// One identity of a file. Two claims with a common identity are about the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
+enum FileIdentity {
     /// Device and inode of the file.
     #[cfg(unix)]
     File(u64, u64),
-    /// Device and inode of its directory, and its name there in lower case: not every disk tells upper from lower, and
-    /// on those that do nothing is lost but a little time.
+    /// Device and inode of the directory, and the file name in lower case. Not every disk distinguishes case; on a disk
+    /// that does, a false match costs only time.
     #[cfg(unix)]
     Name(u64, u64, String),
-    /// The resolved path; the standard library has no stable file numbers here.
+    /// The resolved path; the standard library has no stable file ids on this platform.
     #[cfg(not(unix))]
     Path(PathBuf),
 }
 
-/// Where a path leads, and what is there.
+/// The resolved path and the identities of the file.
 #[derive(Debug, PartialEq, Eq)]
-struct Looked {
+struct ResolvedFile {
     path: PathBuf,
-    keys: Vec<Key>,
+    keys: Vec<FileIdentity>,
 }
 
-/// Blocks.
-fn look(path: &Path) -> io::Result<Looked> {
+/// Identifies a file; blocks the thread.
+fn identify_file(path: &Path) -> io::Result<ResolvedFile> {
     let path = resolve(path)?;
     let keys = keys(&path)?;
-    Ok(Looked { path, keys })
+    Ok(ResolvedFile { path, keys })
 }
 
-/// The path without links; of a file that does not exist, its directory's with the name behind it.
+/// Resolves all links of the path. For a file that does not exist, resolves its directory and appends the name.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
-            // A bare name has the empty path as its parent.
+            // A bare file name has the empty path as its parent.
             let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
             Ok(parent.canonicalize()?.join(name))
         }
@@ -227,15 +230,15 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 #[cfg(unix)]
-fn keys(path: &Path) -> io::Result<Vec<Key>> {
+fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
     use std::os::unix::fs::MetadataExt;
     let mut keys = Vec::new();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
         let data = dir.metadata()?;
-        keys.push(Key::Name(data.dev(), data.ino(), name.to_string_lossy().to_lowercase()));
+        keys.push(FileIdentity::Name(data.dev(), data.ino(), name.to_string_lossy().to_lowercase()));
     }
     match path.metadata() {
-        Ok(data) => keys.push(Key::File(data.dev(), data.ino())),
+        Ok(data) => keys.push(FileIdentity::File(data.dev(), data.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
@@ -243,9 +246,9 @@ fn keys(path: &Path) -> io::Result<Vec<Key>> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
-fn keys(path: &Path) -> io::Result<Vec<Key>> {
-    Ok(vec![Key::Path(path.to_owned())])
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Unix")]
+fn keys(path: &Path) -> io::Result<Vec<FileIdentity>> {
+    Ok(vec![FileIdentity::Path(path.to_owned())])
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! The hook traits: one hook, one trait, one method. A decision is an enum.
+//! The hook traits: each hook is a trait with one method, and each decision is an enum.
 //!
 //! In the order of a turn: [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
 //! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
-//! [`AfterToolExecute`]. [`Observer`]s are told of all of it. The [`scope`](RefusalScope) of a
-//! [`Refusal`] says how much ends with the action that a hook refuses.
+//! [`AfterToolExecute`]. [`Observer`]s receive all events. The [`scope`](RefusalScope) of a [`Refusal`] determines how
+//! much work ends with the refused action.
 //!
-//! Every hook gets the run's cancellation first; a hook that is cancelled should return soon, and whatever it
-//! then decides, the action it was asked about does not happen. One that panics has allowed nothing.
+//! The first argument of every hook is the cancellation token of the run. A cancelled hook should return soon; the
+//! action does not happen, whatever the hook decides. A panic counts as a refusal.
 //!
 //! ```
 //! use async_trait::async_trait;
@@ -34,7 +34,7 @@
 //!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
 //!         match step {
 //!             1..=9 => TurnDecision::Allow,
-//!             _ => TurnDecision::Block { by: "careful".into(), reason: "nine steps must do".into() },
+//!             _ => TurnDecision::Block { by: "careful".into(), reason: "limit of nine steps".into() },
 //!         }
 //!     }
 //! }
@@ -72,11 +72,11 @@ mod tool_call;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
 
-use crate::compact::Compacting;
+use crate::compact::PendingCompaction;
 use crate::session::EntryId;
 use crate::tool::Tool;
 
@@ -85,43 +85,43 @@ pub use model_call::{
     ResponseDecision,
 };
 pub use tool_call::{
-    AfterBlock, AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, FinishedCall, HookRole,
+    AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
     ResultDecision, ToolDecision,
 };
 
-/// Watches. Called on the agent's own thread, in order; it must not block and cannot change anything.
+/// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Receives an event.
     fn observe(&self, event: &AgentEvent);
 }
 
-/// All hooks of an agent, each list in the order it is asked.
+/// All hooks of an agent, each list in the order in which its hooks are asked.
 #[derive(Clone, Default)]
-pub struct Hooks {
-    /// Asked once a prompt.
+pub struct HookSet {
+    /// Asked once per prompt.
     pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
-    /// Asked once a step.
+    /// Asked once per step.
     pub before_turn: Vec<Arc<dyn BeforeTurn>>,
     /// Asked for every request of a step.
     pub before_model_request: Vec<Arc<dyn BeforeModelRequest>>,
-    /// Asked for every answer of a step.
+    /// Asked for every response of a step.
     pub after_model_response: Vec<Arc<dyn AfterModelResponse>>,
     /// Asked for every tool call.
     pub before_tool_execute: Vec<Arc<dyn BeforeToolExecute>>,
-    /// Asked for every call that has passed those.
+    /// Asked for every call that those hooks allowed.
     pub approve_tool: Vec<Arc<dyn ApproveTool>>,
     /// Asked for every result.
     pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
     /// Asked for every message with text.
     pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
-    /// Asked before the context is summed up.
+    /// Asked before a compaction.
     pub before_compact: Vec<Arc<dyn BeforeCompact>>,
-    /// Told everything.
+    /// Receive all events.
     pub observers: Vec<Arc<dyn Observer>>,
 }
 
-impl Hooks {
-    /// Appends the hooks of `other` behind these.
+impl HookSet {
+    /// Appends the hooks of `other`.
     pub fn extend(&mut self, other: Self) {
         self.before_agent_start.extend(other.before_agent_start);
         self.before_turn.extend(other.before_turn);
@@ -136,7 +136,7 @@ impl Hooks {
     }
 }
 
-impl std::fmt::Debug for Hooks {
+impl std::fmt::Debug for HookSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Hooks")
             .field("before_agent_start", &self.before_agent_start.len())
@@ -153,22 +153,22 @@ impl std::fmt::Debug for Hooks {
     }
 }
 
-/// Hooks that come and go while the agent lives: an extension host. Asked at every hook point, so that a guard
-/// that subscribed a moment ago counts. Observers are an exception: those of the moment when the prompt comes watch
-/// the whole run.
+/// A source of hooks that change while the agent exists, for example an extension host. The agent calls it at every
+/// hook point, so that a new gate takes effect at once. Observers are an exception: the observers at the start of a
+/// prompt stay for the whole run.
 #[async_trait]
 pub trait HookSource: Send + Sync {
-    /// The hooks at this moment, in order.
-    fn hooks(&self) -> Hooks;
+    /// Returns the current hooks, in order.
+    fn hooks(&self) -> HookSet;
 
-    /// A tool that the agent does not have and the model calls: that of an extension which is still starting, when it has
-    /// come. None when there is none of this name, or the run was cancelled.
+    /// Returns a tool that the model called and the agent does not have, for example the tool of an extension that is
+    /// still starting. Returns `None` if there is no such tool or the run was cancelled.
     async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
         None
     }
 }
 
-/// A prompt is about to be worked on.
+/// Hook before the agent starts to work on a prompt.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -193,146 +193,149 @@ pub trait BeforeAgentStart: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStart {
     /// The user's prompt.
-    pub prompt: Vec<Content>,
-    /// The system prompt as it stands, sections of earlier hooks included.
+    pub prompt: Vec<ContentBlock>,
+    /// The current system prompt, including sections of earlier hooks.
     pub system_prompt: String,
 }
 
-/// A section that somebody else than haft adds to the system prompt.
+/// A section that a hook adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSection {
-    /// The owner, which heads the section.
+    /// The owner of the section, shown as its heading.
     pub owner: String,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// The model is about to be called. There is an example at the [module](self).
+/// Hook before each step. See the [module](self) for an example.
 #[async_trait]
 pub trait BeforeTurn: Send + Sync {
-    /// Decides whether the turn goes on. `step` is counted from 1 within one prompt.
+    /// Decides whether the turn continues. `step` counts from 1 within a prompt.
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
 }
 
 /// The decision about the start of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnDecision {
-    /// It does.
+    /// The step starts.
     Allow,
-    /// It ends here.
+    /// The turn ends.
     Block {
         /// The hook that blocked it.
         by: String,
-        /// The text for the user.
+        /// The reason, for the user.
         reason: String,
     },
 }
 
-/// The user is about to see what the model said. Asked for every message with text. While there is such a hook,
-/// deltas of text and thinking are held back until it has decided; a message that was replaced or suppressed takes
-/// its thinking along. There is an example at the [module](self).
+/// Hook before the user sees an assistant message. Asked for every message with text. While such a hook exists, text
+/// and thinking deltas are held back until it decides. A replaced or suppressed message also hides its thinking. See
+/// the [module](self) for an example.
 #[async_trait]
 pub trait BeforeAssistantMessage: Send + Sync {
-    /// Decides what the user sees. The transcript keeps the original.
+    /// Decides which text the user sees. The transcript keeps the original.
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
 }
 
 /// The decision about a message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageDecision {
-    /// The text that was asked about.
+    /// Shows the original text.
     Show,
-    /// This instead.
+    /// Shows another text.
     Replace {
         /// The hook that replaced it.
         by: String,
         /// The text.
         text: String,
     },
-    /// Nothing. Tool calls of the message still run.
+    /// Shows nothing. Tool calls of the message still run.
     Suppress {
         /// The hook that suppressed it.
         by: String,
-        /// The text for the user instead.
+        /// The text that the user sees instead.
         reason: String,
     },
 }
 
-/// The context is about to be summed up, so that it fits into the model's window. All such hooks are asked; a refusal
-/// counts whoever says it, and of several replacements the first. One that panics has said nothing.
+/// Hook before a compaction. All such hooks are asked. Any refusal counts; of several replacements, the first counts. A
+/// panic is ignored.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::compact::Compacting;
+/// use haft_core::compact::PendingCompaction;
 /// use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 ///
-/// /// Sums up without a model: what was asked, and which files were changed.
+/// /// Summarizes without a model: lists the prompts and the changed files.
 /// struct Plainly;
 ///
 /// #[async_trait]
 /// impl BeforeCompact for Plainly {
-///     async fn before_compact(&self, _: &CancellationToken, about: &Compacting) -> CompactDecision {
+///     async fn before_compact(&self, _: &CancellationToken, about: &PendingCompaction) -> CompactDecision {
 ///         let earlier = about.previous_summary.clone().unwrap_or_default();
-///         let summary = format!("{earlier}Files that were changed: {}", about.files_modified.join(", "));
+///         let summary = format!("{earlier}Changed files: {}", about.files_modified.join(", "));
 ///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait BeforeCompact: Send + Sync {
-    /// Decides whether it is, and what the summary says.
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision;
+    /// Decides whether the context is compacted, and with which summary.
+    async fn before_compact(
+        &self,
+        cancel: &CancellationToken,
+        compacting: &PendingCompaction,
+    ) -> CompactDecision;
 
-    /// It wanted to keep what is kept from this entry on. The kept part cannot begin there, so what it decided does not
-    /// count.
+    /// Reports that the kept part cannot begin at this entry, so that the hook's decision was ignored.
     fn cut_refused(&self, _first_kept: EntryId) {}
 }
 
-/// The decision about a context that is about to be summarized.
+/// The decision about a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactDecision {
-    /// The model sums it up.
+    /// The model writes the summary.
     Default,
-    /// It stays as it is. If it is too long, the provider will say so, and the turn ends.
+    /// The context stays unchanged. If it is too long, the provider rejects the request and the turn ends.
     Cancel {
-        /// The hook that refuses it.
+        /// The hook that refused.
         by: String,
-        /// The text for the user.
+        /// The reason, for the user.
         reason: String,
     },
-    /// The summary is this, and no model is asked. Cut if it is longer than a summary may be.
+    /// The hook's summary is used without a request to the model. A too long summary is truncated.
     Replace {
-        /// The hook that wrote it.
+        /// The hook that wrote the summary.
         by: String,
         /// The summary for the model.
         summary: String,
-        /// The first entry that is kept, if not the suggested one: one of [`Compacting::cut_points`].
+        /// The first kept entry, if not the suggested one: one of [`PendingCompaction::cut_points`].
         first_kept: Option<EntryId>,
     },
 }
 
-/// A refusal: the action that a hook was asked about does not happen.
+/// A refusal: the action does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The hook that refuses.
+    /// The hook that refused.
     pub by: String,
-    /// The reason, for the model where the turn continues, otherwise for the user.
+    /// The reason. The model sees it if the turn continues, otherwise the user.
     pub reason: String,
-    /// The work that ends with the action.
+    /// The amount of work that ends.
     pub scope: RefusalScope,
 }
 
-/// The work that a [`Refusal`] ends.
+/// The amount of work that a [`Refusal`] ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RefusalScope {
-    /// The action alone.
+    /// Only the action.
     Call,
-    /// The turn, with an error that has the reason.
+    /// The turn; it fails with the reason.
     Turn,
-    /// The turn, and nothing of the turn stays in the context.
+    /// The turn; the turn is removed from the context.
     DiscardedTurn,
-    /// The run, and the program that runs the agent should end: a guard of the agent is broken. The run fails with
-    /// [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
+    /// The run, and the program that runs the agent should end because a guard of the agent has failed. The run fails
+    /// with [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
     Run,
 }
 
@@ -342,13 +345,13 @@ impl Refusal {
         Self { by: by.into(), reason: reason.into(), scope }
     }
 
-    /// Refuses the work of a whole turn, which ends with an error that has the reason.
-    pub fn of_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    /// Creates a refusal that ends the turn with an error that contains the reason.
+    pub fn for_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::Turn, by, reason)
     }
 
-    /// Refuses a whole turn, which ends without an error, and removes the turn from the context.
-    pub fn discarding(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    /// Creates a refusal that ends the turn without an error and removes the turn from the context.
+    pub fn for_discarded_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::DiscardedTurn, by, reason)
     }
 }

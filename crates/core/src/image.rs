@@ -1,4 +1,4 @@
-//! Images from outside, looked at by their headers: nothing here decodes a pixel.
+//! Checks of images from outside, based on their headers only. This module never decodes pixels.
 
 use std::io::{self, Read as _};
 
@@ -7,52 +7,52 @@ use base64::read::DecoderReader;
 use base64::{Engine as _, decoded_len_estimate};
 use haft_protocol::content::{Image, ImageData};
 
-/// The largest image, in bytes: 5 MiB. Providers take no larger one.
+/// The maximum size of an image in bytes: 5 MiB. Providers accept no larger image.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 
-/// The longest side, in pixels.
+/// The maximum side length in pixels.
 pub const MAX_SIDE: usize = 32_767;
 
-/// The largest area, in pixels: a hundred million. A file of a few bytes can claim four thousand million, and
-/// whoever decodes it needs the room.
+/// The maximum area in pixels: a hundred million. A file of a few bytes can claim four billion pixels, and its decoder
+/// would need that much memory.
 pub const MAX_PIXELS: usize = 100_000_000;
 
-/// Why an image cannot be shown to a model.
+/// The reasons why an image cannot be sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// It has no bytes.
-    #[error("it has no data")]
+    /// The image has no bytes.
+    #[error("the image has no data")]
     Empty,
-    /// It has more bytes than are taken: [`MAX_BYTES`], or fewer.
-    #[error("it is larger than {longest} bytes")]
+    /// The image is larger than [`MAX_BYTES`] or a smaller given limit.
+    #[error("the image is larger than {longest} bytes")]
     TooLong {
-        /// The greatest number of characters.
+        /// The limit in bytes.
         longest: usize,
     },
-    /// Its text is something else.
-    #[error("not standard base64: {detail}")]
+    /// The text is not valid base64.
+    #[error("the image is not valid base64: {detail}")]
     NotBase64 {
-        /// Where, and what stands there.
+        /// The position and the invalid content.
         detail: String,
     },
-    /// Its first bytes are those of no kind that models read.
-    #[error("its bytes are no PNG, JPEG, GIF or WebP image")]
+    /// The first bytes do not belong to a format that models support.
+    #[error("not a PNG, JPEG, GIF or WebP image")]
     UnknownKind,
-    /// Its header ends before it says how large it is.
-    #[error("its header is damaged")]
+    /// The header ends before the image's dimensions.
+    #[error("the image header is damaged")]
     Damaged,
-    /// It claims more pixels than anybody could show.
-    #[error("it claims to be {width} by {height} pixels")]
+    /// The dimensions exceed the limits.
+    #[error("the image is too large: {width} by {height} pixels")]
     TooLarge {
-        /// Pixels across.
+        /// The width in pixels.
         width: usize,
-        /// Pixels down.
+        /// The height in pixels.
         height: usize,
     },
 }
 
-/// The type of an image that models read, by its first bytes.
+/// Returns the MIME type of an image that models support, based on its first bytes.
 pub fn mime_type(start: &[u8]) -> Option<&'static str> {
     match start {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -63,10 +63,10 @@ pub fn mime_type(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The type of a whole image that a model can be shown.
+/// Checks a whole image; returns its MIME type.
 ///
 /// # Errors
-/// [`ImageError`] when it cannot.
+/// [`ImageError`] if a model cannot receive the image.
 pub fn check(bytes: &[u8]) -> Result<&'static str, ImageError> {
     if bytes.is_empty() {
         return Err(ImageError::Empty);
@@ -86,13 +86,13 @@ pub fn check(bytes: &[u8]) -> Result<&'static str, ImageError> {
     Ok(kind)
 }
 
-/// [`check`] of an image in base64 that may have so many bytes. Nearly always only its beginning is kept: the rest is
-/// known to be base64, and how long it is.
+/// Checks a base64 image of at most `longest` bytes, as [`check`] does. Nearly always decodes only the beginning; the
+/// rest is checked to be base64, and its length is known.
 ///
 /// # Errors
-/// [`ImageError`] when it cannot be shown.
+/// [`ImageError`] if a model cannot receive the image.
 pub fn check_base64(text: &str, longest: usize) -> Result<&'static str, ImageError> {
-    // Padding stands for two bytes at most.
+    // Padding replaces at most two bytes.
     if decoded_len_estimate(text.len()) > longest.saturating_add(2) {
         return Err(ImageError::TooLong { longest });
     }
@@ -105,7 +105,7 @@ pub fn check_base64(text: &str, longest: usize) -> Result<&'static str, ImageErr
     match check(&beginning) {
         _ if length > longest => Err(ImageError::TooLong { longest }),
         Ok(kind) if length <= MAX_BYTES => Ok(kind),
-        // Some have long comments before the header says how large they are.
+        // Some images have long comments before the dimensions.
         Ok(_) | Err(_) => check(&decode(text)?),
     }
 }
@@ -114,11 +114,11 @@ fn decode(text: &str) -> Result<Vec<u8>, ImageError> {
     STANDARD.decode(text).map_err(|error| ImageError::NotBase64 { detail: error.to_string() })
 }
 
-/// The number of bytes of an image that are read first.
+/// The number of bytes that are decoded first.
 const BEGINNING: u64 = 3 * 1024;
 
-/// An image in base64, as a model can be shown it. It is what its bytes are, whatever its sender calls it; its text is
-/// passed on as it came.
+/// Creates an image from base64 for a model. The bytes determine its type, whatever type the sender claims; the text is
+/// passed on unchanged.
 ///
 /// ```
 /// use haft_core::image::{self, ImageError};
@@ -131,7 +131,7 @@ const BEGINNING: u64 = 3 * 1024;
 /// ```
 ///
 /// # Errors
-/// [`ImageError`] when a model cannot be shown it.
+/// [`ImageError`] if a model cannot receive the image.
 pub fn from_base64(text: impl Into<ImageData>) -> Result<Image, ImageError> {
     let data = text.into();
     let mime_type = check_base64(&data, MAX_BYTES)?.to_owned();
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn known_by_their_first_bytes() {
+    fn detects_type_by_first_bytes() {
         assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n..."), Some("image/png"));
         assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some("image/jpeg"));
         assert_eq!(mime_type(b"GIF89a"), Some("image/gif"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_says_how_large_it_is() {
+    fn reads_dimensions_of_every_type() {
         assert_eq!(check(&png(640, 480)), Ok("image/png"));
         assert_eq!(check(&gif(640, 480)), Ok("image/gif"));
         assert_eq!(check(&jpeg(640, 480)), Ok("image/jpeg"));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_claims_too_many_pixels_is_refused() {
+    fn rejects_image_with_too_many_pixels() {
         let large = |width, height| Err(ImageError::TooLarge { width, height });
         assert_eq!(check(&png(10_000, 10_000)), Ok("image/png"));
         assert_eq!(check(&png(10_000, 10_001)), large(10_000, 10_001));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn rejects_data_that_is_not_an_image() {
         assert_eq!(check(b""), Err(ImageError::Empty));
         assert_eq!(check(b"<svg><script/></svg>"), Err(ImageError::UnknownKind));
         assert_eq!(check(&png(0, 1)), Err(ImageError::Damaged));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_in_base64_is_what_its_bytes_are() {
+    fn detects_type_of_base64_image() {
         let text = |bytes: &[u8]| STANDARD.encode(bytes);
         let kind = |bytes: &[u8]| from_base64(text(bytes)).map(|image| image.mime_type);
         assert_eq!(kind(&png(1, 1)).as_deref(), Ok("image/png"));
@@ -240,18 +240,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_base64_if_it_can_be_decoded(
+        fn accepts_exactly_the_decodable_base64(
             text in "[A-Za-z0-9+/=\n_é-]{0,12}|[A-Za-z0-9+/]{0,12}={0,3}|([AQ+/]{4}){2000}[AQ=]{4}",
         ) {
             prop_assert_eq!(check_base64(&text, MAX_BYTES), decode(&text).and_then(|bytes| check(&bytes)));
         }
 
         #[test]
-        fn no_header_is_too_strange(kind in 0..4_usize, rest: Vec<u8>, cut in 0..60_usize) {
+        fn no_header_causes_a_panic(kind in 0..4_usize, rest: Vec<u8>, cut in 0..60_usize) {
             let mut bytes = [png(9, 9), gif(9, 9), jpeg(9, 9), webp(9, 9)][kind].clone();
             bytes.truncate(cut);
             bytes.extend(rest);
-            // Whatever it says, it says something.
+            // The result does not matter; the check must not panic.
             let _ = check(&bytes);
         }
     }

@@ -1,8 +1,8 @@
-//! The agent: a model, tools, hooks and the loop that joins them.
+//! The agent: a model, tools, hooks, and the loop that connects them.
 //!
-//! For whom: programs that embed an agent, and haft's own front ends. The promise: a turn always ends, a tool
-//! runs only with arguments that every gate saw, a panicking tool is an error result. Never in here: processes,
-//! the terminal, any knowledge of extensions.
+//! Audience: programs that embed an agent, and haft's own front ends. Guarantees: a turn always ends; a tool runs only
+//! with arguments that every gate saw; a panicking tool returns an error result. Out of scope: processes, the terminal,
+//! extensions.
 
 pub mod chain;
 pub mod compact;
@@ -33,9 +33,9 @@ mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::ToolSchemaError;
-pub use call::{Callable, Called, Caller, ExtensionCall};
-pub use queue::{Prompt, QueueError, Queued, Waiting};
+pub use call::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
+pub use queue::{Prompt, QueueDelivery, QueueError, QueuedMessages};
 pub use run::{Run, RunHandle};
-pub use stats::{ContextUsage, Stats, estimated_tokens};
+pub use stats::{ContextUsage, SessionStats, estimated_tokens};
 
 pub use haft_protocol as protocol;

@@ -1,4 +1,4 @@
-//! `Model`: what a provider is to the agent.
+//! `Model`: the interface between the agent and a provider.
 
 mod facts;
 
@@ -11,21 +11,21 @@ use async_trait::async_trait;
 use futures::{Stream, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Native, Stop, Usage};
-pub use haft_protocol::thinking::Thinking;
+use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause, TokenUsage};
+pub use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolSpec;
 
-pub use facts::{ModelFacts, Prices};
+pub use facts::{ModelFacts, TokenPrices};
 
-/// A language model behind some API, or a script of one. `haft-providers` has both.
+/// A language model behind an API, or a scripted one. `haft-providers` implements both.
 ///
 /// ```
 /// use haft_core::hooks::CancellationToken;
 /// use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelResponse, ModelStream};
 ///
-/// /// Says the same to everything.
+/// /// Gives the same answer to every request.
 /// struct Parrot;
 ///
 /// #[async_trait::async_trait]
@@ -49,19 +49,19 @@ pub use facts::{ModelFacts, Prices};
 /// ```
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Returns the name of the model, for people, for `hello_ack`, for the log.
+    /// Returns the name of the model for people, `hello_ack` and the log.
     fn info(&self) -> ModelInfo;
 
-    /// Returns the known facts of the model: window, prices, thinking. Nothing unless a model says so. May look into a
-    /// large table.
+    /// Returns the known facts of the model: window, prices, thinking. The default knows nothing. May search a large
+    /// table.
     fn facts(&self) -> ModelFacts {
         ModelFacts::default()
     }
 
-    /// Sends one request. The stream's last item is [`ModelEvent::Done`] or an error; a stream that just ends
-    /// is reported by the agent as [`ModelErrorKind::Truncated`].
+    /// Sends one request. The last item of the stream is [`ModelEvent::Done`] or an error. The agent reports a stream
+    /// without either as [`ModelErrorKind::Truncated`].
     ///
-    /// Dropping the stream, or cancelling, ends the request on the wire.
+    /// Dropping the stream or cancelling ends the request on the network.
     async fn stream(
         &self,
         cancel: CancellationToken,
@@ -88,18 +88,18 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
-/// Finds models by the names that hooks give them.
+/// Finds models by the names that hooks specify.
 #[async_trait]
 pub trait ModelSource: Send + Sync {
-    /// The model of this name, with its own settings. `asked` is the agent's model: a name without a provider may be meant
-    /// beside it. The future is dropped when the run is cancelled.
+    /// Returns the model of this name, with its own settings. `asked` is the agent's model; a name without a provider
+    /// can refer to the same provider. The future is dropped when the run is cancelled.
     ///
     /// # Errors
-    /// Why there is none, as a fragment for people.
+    /// The reason why there is no such model, as a text fragment for people.
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
 }
 
-/// The model's answer as it comes.
+/// The stream of a model's answer.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
 /// The name of a model.
@@ -118,14 +118,14 @@ impl fmt::Display for ModelInfo {
     }
 }
 
-/// One request.
+/// One request to a model.
 ///
 /// ```
 /// use haft_core::model::ModelRequest;
 /// use haft_core::protocol::content::joined_text;
 /// use haft_core::protocol::message::Message;
 ///
-/// /// What a chat API is sent: who says what.
+/// /// Converts messages for a chat API: role and text.
 /// fn turns(request: &ModelRequest) -> Vec<(&'static str, String)> {
 ///     let said = request.messages.iter().map(|message| match message {
 ///         Message::User { content, .. } => ("user", joined_text(content)),
@@ -135,7 +135,7 @@ impl fmt::Display for ModelInfo {
 ///     std::iter::once(("system", request.system.clone())).chain(said).collect()
 /// }
 ///
-/// /// And which tools it may call: a name, a description, a JSON schema.
+/// /// Converts tools for a chat API: name, description, JSON schema.
 /// fn tools(request: &ModelRequest) -> Vec<(&str, &str, &str)> {
 ///     let specs = request.tools.iter();
 ///     specs.map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.schema.as_str())).collect()
@@ -147,30 +147,30 @@ pub struct ModelRequest {
     pub system: String,
     /// The transcript, oldest first.
     pub messages: Arc<Vec<Message>>,
-    /// The tools the model may call, in the order they are shown.
+    /// The tools that the model can call, in order.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// The thinking level. A level that the model does not have becomes its nearest.
-    pub thinking: Thinking,
-    /// Further options of the answer.
+    /// The thinking level. A level that the model does not support becomes the nearest one.
+    pub thinking: ThinkingLevel,
+    /// Further options.
     pub options: RequestOptions,
 }
 
-/// Further options of an answer. What is not set is as it is configured, or as the provider has it.
+/// Further options of a request. An unset option keeps its configured or default value.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RequestOptions {
-    /// The longest answer, in tokens.
+    /// The maximum length of the answer in tokens.
     pub max_tokens: Option<u64>,
-    /// The temperature: 0 and up, mostly to 1 or 2. Not sent where the model cannot be told.
+    /// The temperature: 0 or more, usually at most 1 or 2. Not sent to models that do not accept one.
     pub temperature: Option<f64>,
 }
 
-/// One step of a model's answer. The pieces are what the user watches; what counts is the whole answer at the end.
+/// One event of a model's answer. The user watches the pieces; the complete answer at the end is authoritative.
 ///
 /// ```
 /// use futures::{StreamExt, stream};
 /// use haft_core::model::{ModelEvent, ModelResponse, ModelStream};
 ///
-/// /// An answer that came from somewhere in pieces.
+/// /// Converts an answer that arrives in pieces.
 /// fn streamed(pieces: Vec<String>) -> ModelStream {
 ///     let answer = ModelResponse::text(pieces.concat());
 ///     let pieces = pieces.into_iter().map(ModelEvent::Text);
@@ -183,58 +183,58 @@ pub struct RequestOptions {
 pub enum ModelEvent {
     /// More text.
     Text(String),
-    /// More of what the model thinks. Not shown while an interceptor of messages exists: it is asked about text only.
+    /// More thinking. Not shown while a message interceptor exists, because interceptors see only text.
     Thinking(String),
     /// A tool call begins.
     ToolCallStart {
-        /// The call.
+        /// The call id.
         id: ToolCallId,
-        /// The tool.
+        /// The tool name.
         name: String,
     },
     /// More of a tool call's arguments, as JSON text.
     ToolCallArgs {
-        /// The call.
+        /// The call id.
         id: ToolCallId,
-        /// The next piece.
+        /// The next piece of JSON text.
         delta: String,
     },
     /// A tool call is complete.
     ToolCallEnd {
-        /// The call.
+        /// The call id.
         id: ToolCallId,
     },
-    /// The request failed in a way that passes; it is sent again. Only before the first piece of an answer.
+    /// The request failed temporarily and will be retried. Sent only before the first piece of an answer.
     Retry {
-        /// The attempt that comes next, counted from 2.
+        /// The number of the next attempt, counted from 2.
         attempt: u32,
-        /// The length of the wait.
+        /// The wait before the next attempt.
         delay: Duration,
-        /// Why.
+        /// The reason.
         message: String,
-        /// The greatest number of attempts.
+        /// The maximum number of attempts.
         max_attempts: u32,
         /// The kind of the failure.
         kind: ModelErrorKind,
     },
-    /// The model cannot be asked now and another one is. Only before the first piece of an answer.
+    /// The model is not available and another model is used. Sent only before the first piece of an answer.
     Fallback {
         /// The model that failed.
         from: ModelInfo,
-        /// The model that is asked instead.
+        /// The model that is used instead.
         to: ModelInfo,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The model that answers, from one that represents several: once, right before the first piece of its answer.
-    /// Without it the answer is that of [`Model::info`].
+    /// The model that answers. A model that represents several sends this event once, directly before the first piece
+    /// of its answer. Without it, [`Model::info`] names the model.
     Answering(ModelInfo),
-    /// The whole answer; always last.
+    /// The complete answer; always the last event.
     Done(ModelResponse),
 }
 
 impl ModelEvent {
-    /// True if it is a piece of an answer, and not about the way to one.
+    /// True if the event is a piece of an answer.
     pub fn is_answer(&self) -> bool {
         !matches!(self, Self::Retry { .. } | Self::Fallback { .. } | Self::Answering(_))
     }
@@ -243,55 +243,54 @@ impl ModelEvent {
 /// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelResponse {
-    /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept as the
-    /// model wrote them, wrapped by [`broken_args`].
+    /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept unchanged,
+    /// wrapped by [`wrap_invalid_args`].
     pub content: Vec<AssistantBlock>,
-    /// Why the model stopped: [`Stop::End`], [`Stop::ToolUse`] or [`Stop::Length`].
-    pub stop: Stop,
+    /// The reason why the model stopped: [`StopCause::End`], [`StopCause::ToolUse`] or [`StopCause::Length`].
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
-    /// Data that only this provider can read again.
-    pub native: Option<Native>,
+    pub usage: TokenUsage,
+    /// Provider-specific data that only this provider can read.
+    pub native: Option<NativeMessage>,
 }
 
-/// A model's arguments that are not JSON at all, kept as a JSON string so that the transcript stays valid; the
-/// schema check before the tool runs then tells the model.
-pub fn broken_args(text: &str) -> haft_protocol::RawJson {
+/// Wraps arguments that are not valid JSON as a JSON string, so that the transcript stays valid. The schema check then
+/// reports the error to the model.
+pub fn wrap_invalid_args(text: &str) -> haft_protocol::RawJson {
     haft_protocol::RawJson::from_value(text).unwrap_or_else(|_| haft_protocol::RawJson::empty_object())
 }
 
-/// Why a model did not answer. The message names the provider and what to do next, and never a key.
+/// The error of a request to a model. The message names the provider and the next step, and never contains a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// The case, for exit codes and retries.
+    /// The kind, for exit codes and retries.
     pub kind: ModelErrorKind,
-    /// For people.
+    /// The message for people.
     pub message: String,
 }
 
 impl ModelError {
-    /// Says what went wrong.
+    /// Creates an error.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 }
 
-/// The cases of [`ModelError`].
+/// The kinds of [`ModelError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelErrorKind {
-    /// No key, or the provider refused it.
+    /// The key is missing, or the provider rejected it.
     Auth,
-    /// Too many requests, after all retries.
+    /// The provider's rate limit was reached, after all retries.
     RateLimited,
-    /// The provider is overloaded or failed, after all retries.
+    /// The provider is overloaded or failing, after all retries.
     Unavailable,
-    /// The request was refused: bad model, bad argument.
+    /// The provider rejected the request, for example because of an unknown model or a bad argument.
     Rejected,
-    /// The request is longer than the model's window. Sending it again, to any model of that window, is of no use; a
-    /// shorter transcript is.
+    /// The request is longer than the model's window. Only a shorter transcript or a larger window helps, not a retry.
     Overflow,
-    /// The connection broke before or during the answer.
+    /// The connection failed before or during the answer.
     Connection,
     /// The answer ended without its final event.
     Truncated,
@@ -300,19 +299,19 @@ pub enum ModelErrorKind {
 }
 
 impl ModelResponse {
-    /// An answer in text, after which the model has no more to say.
+    /// Creates an answer with text and without tool calls.
     pub fn text(text: impl Into<String>) -> Self {
         let content = vec![AssistantBlock::Text { text: text.into() }];
-        Self { content, stop: Stop::End, usage: Usage::default(), native: None }
+        Self { content, stop: StopCause::End, usage: TokenUsage::default(), native: None }
     }
 
-    /// An answer that calls tools, and waits for their results.
-    pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
+    /// Creates an answer that calls tools and waits for their results.
+    pub fn with_tool_calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let content = calls.into_iter().map(AssistantBlock::ToolCall).collect();
-        Self { content, stop: Stop::ToolUse, usage: Usage::default(), native: None }
+        Self { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None }
     }
 
-    /// The answer as a stream: each block in one piece, then [`ModelEvent::Done`].
+    /// Converts the answer into a stream: each block in one piece, then [`ModelEvent::Done`].
     ///
     /// ```
     /// # use futures::StreamExt;
@@ -326,13 +325,13 @@ impl ModelResponse {
     /// # }
     /// ```
     pub fn into_stream(self) -> ModelStream {
-        let mut events: Vec<ModelEvent> = self.content.iter().flat_map(pieces).collect();
+        let mut events: Vec<ModelEvent> = self.content.iter().flat_map(block_events).collect();
         events.push(ModelEvent::Done(self));
         stream::iter(events.into_iter().map(Ok)).boxed()
     }
 }
 
-fn pieces(block: &AssistantBlock) -> Vec<ModelEvent> {
+fn block_events(block: &AssistantBlock) -> Vec<ModelEvent> {
     match block {
         AssistantBlock::Text { text } => vec![ModelEvent::Text(text.clone())],
         AssistantBlock::Thinking { text } => vec![ModelEvent::Thinking(text.clone())],
@@ -352,11 +351,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_call_comes_with_its_arguments() {
+    async fn streams_a_call_with_its_arguments() {
         let id = ToolCallId::new("t1");
         let args = RawJson::parse(r#"{"n":1}"#).unwrap();
-        let answer = ModelResponse::calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);
-        assert_eq!(answer.stop, Stop::ToolUse);
+        let answer = ModelResponse::with_tool_calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);
+        assert_eq!(answer.stop, StopCause::ToolUse);
         let events: Vec<_> = answer.clone().into_stream().map(Result::unwrap).collect().await;
         assert_eq!(
             events,

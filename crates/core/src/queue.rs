@@ -1,138 +1,144 @@
-//! Messages that wait for their place in the work: said while the agent was busy, or meant for later.
+//! The queues of messages that wait for a run: steering messages, follow-ups and messages for the next prompt.
 //!
-//! All three queues and the question whether a run is there to take from them are behind one lock. So a message that
-//! comes while a run ends is either taken by that run or waits for the next one, and its sender is told which.
+//! One lock guards all queues and the current run. A message that arrives at the end of a run is taken by that run or
+//! kept for the next one, and its sender learns which.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 
-use crate::emitter::{Emitter, RunMark};
+use crate::emitter::{EventEmitter, RunToken};
 
-/// The number of messages one queue holds.
+/// The capacity of one queue.
 const ROOM: usize = 64;
 
-/// A message of the user: text, images, or both.
+/// A user message: text, images, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The blocks in order.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
 }
 
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
-        Self { content: vec![Content::text(text)] }
+        Self { content: vec![ContentBlock::text(text)] }
     }
 }
 
-/// Which place a message waits for.
+/// The queue of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Queue {
-    /// Behind the tools that run now, before the next call of the model; or at once when no tool was called.
+pub(crate) enum QueueKind {
+    /// Taken after the current tool calls, before the next request, or at once if no tool was called.
     Steering,
     FollowUp,
-    /// Before the next prompt; no run begins because of it.
+    /// Taken before the next prompt; does not start a run.
     NextTurn,
 }
 
-/// A message that was taken, and where it waited.
-pub(crate) struct Taken {
-    pub(crate) queue: Queue,
+/// A message taken from a queue, with the queue that it came from.
+pub(crate) struct DequeuedPrompt {
+    pub(crate) queue: QueueKind,
     pub(crate) prompt: Prompt,
 }
 
-/// Where a message that was queued will be taken from.
+/// The delivery of a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use = "a message queued while no run is under way waits until somebody starts one"]
-pub enum Queued {
-    /// The run under way takes it, unless it fails, is aborted or is interrupted first; then it still waits.
+#[must_use = "a message queued without an active run waits for the next run"]
+pub enum QueueDelivery {
+    /// The active run takes the message. If the run fails, is aborted or is interrupted first, the message stays in the
+    /// queue.
     Running,
-    /// No run is under way: it waits for the next one, which [`Agent::go_on`](crate::Agent::go_on) starts.
+    /// No run is active. The next run takes the message; [`Agent::resume`](crate::Agent::resume) starts one.
     Idle,
 }
 
-/// A message that was not queued.
+/// The reasons why a message was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueueError {
     /// The queue is full.
-    #[error("{limit} messages wait already; let the agent take some, or take them back")]
+    #[error("the queue is full ({limit} messages); wait for the agent or remove a message")]
     Full {
-        /// The number of messages that there is room for.
+        /// The capacity of the queue.
         limit: usize,
     },
-    /// There is nothing in the message.
-    #[error("the message is empty; say something")]
+    /// The message has no content.
+    #[error("the message is empty; add text or an image")]
     Empty,
-    /// The run that it was for is over, or another one is under way. Only of a [`RunHandle`](crate::RunHandle).
-    #[error("that run is not under way; give the agent a prompt")]
+    /// The run has ended, or another run is active. Only returned by a [`RunHandle`](crate::RunHandle).
+    #[error("the run has ended; start a new run with a prompt")]
     NotUnderWay,
 }
 
-/// The messages that wait, oldest first.
+/// The queued messages, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Waiting {
-    /// For the end of the current tools.
+pub struct QueuedMessages {
+    /// Steering messages.
     pub steering: Vec<Prompt>,
-    /// For the moment when the agent would stop.
+    /// Follow-ups.
     pub follow_up: Vec<Prompt>,
-    /// For the next prompt.
+    /// Messages for the next prompt.
     pub next_turn: Vec<Prompt>,
 }
 
-impl Waiting {
-    /// True if nothing waits.
+impl QueuedMessages {
+    /// True if no message is queued.
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.next_turn.is_empty()
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Queues {
-    state: Mutex<State>,
+pub(crate) struct MessageQueues {
+    state: Mutex<QueueState>,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: Waiting,
-    /// Where the run under way tells its events. There is one run at a time.
-    run: Option<Emitter>,
-    /// The run under way takes what waits.
+struct QueueState {
+    waiting: QueuedMessages,
+    /// The event emitter of the active run. At most one run is active.
+    run: Option<EventEmitter>,
+    /// True if the active run takes queued messages.
     takes: bool,
-    /// The run under way is to end soon, and what the model is told then, if the user has said something.
+    /// The pending interruption of the active run, with the user's message for the model, if there is one.
     interrupt: Option<Option<Prompt>>,
-    announcing: Announcing,
+    announcing: QueueUpdateState,
 }
 
-/// The state of the report about messages that wait. Nobody is told under the lock, since who is told may queue a
-/// message; so that the last thing told is how things stand, one tells for all.
+/// The state of the report about queued messages. Observers are not called under the lock, because they may queue
+/// messages. Only one caller reports at a time, so that the last report is current.
 #[derive(Default, PartialEq, Eq)]
-enum Announcing {
+enum QueueUpdateState {
     #[default]
-    Nobody,
-    Somebody,
-    /// And what it tells is not how things stand any more.
-    Again,
+    Idle,
+    Sending,
+    /// The report that is being sent is out of date.
+    Stale,
 }
 
-impl Queues {
-    pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
+impl MessageQueues {
+    pub(crate) fn push(&self, queue: QueueKind, prompt: Prompt) -> Result<QueueDelivery, QueueError> {
         self.push_if(queue, prompt, |_| true)
     }
 
-    /// Queues a message for this run, if it is under way or begins next.
-    pub(crate) fn push_for(&self, run: &RunMark, queue: Queue, prompt: Prompt) -> Result<(), QueueError> {
-        let takes = |state: &State| state.is_run(run) || (state.run.is_none() && !run.is_begun());
+    /// Queues a message for this run, if the run is active or starts next.
+    pub(crate) fn push_for(
+        &self,
+        run: &RunToken,
+        queue: QueueKind,
+        prompt: Prompt,
+    ) -> Result<(), QueueError> {
+        let takes = |state: &QueueState| state.is_run(run) || (state.run.is_none() && !run.is_begun());
         self.push_if(queue, prompt, takes).map(|_| ())
     }
 
     fn push_if(
         &self,
-        queue: Queue,
+        queue: QueueKind,
         prompt: Prompt,
-        wanted: impl FnOnce(&State) -> bool,
-    ) -> Result<Queued, QueueError> {
+        wanted: impl FnOnce(&QueueState) -> bool,
+    ) -> Result<QueueDelivery, QueueError> {
         if prompt.is_empty() {
             return Err(QueueError::Empty);
         }
@@ -146,28 +152,28 @@ impl Queues {
                 return Err(QueueError::Full { limit: ROOM });
             }
             waiting.push(prompt);
-            if state.run.is_some() && state.takes { Queued::Running } else { Queued::Idle }
+            if state.run.is_some() && state.takes { QueueDelivery::Running } else { QueueDelivery::Idle }
         };
-        self.announce();
+        self.emit_queue_update();
         Ok(queued)
     }
 
-    pub(crate) fn waiting(&self) -> Waiting {
+    pub(crate) fn queued_messages(&self) -> QueuedMessages {
         self.lock().waiting.clone()
     }
 
-    pub(crate) fn clear(&self) -> Waiting {
+    pub(crate) fn clear(&self) -> QueuedMessages {
         let taken = std::mem::take(&mut self.lock().waiting);
         if !taken.is_empty() {
-            self.announce();
+            self.emit_queue_update();
         }
         taken
     }
 
-    /// A run begins, which `takes` what waits or leaves it there; `false` if another one is under way.
-    pub(crate) fn open(&self, emitter: Emitter, takes: bool) -> bool {
+    /// Starts a run; returns `false` if another run is active. `takes`: the run takes queued messages.
+    pub(crate) fn open(&self, emitter: EventEmitter, takes: bool) -> bool {
         let mut state = self.lock();
-        emitter.run().into_iter().for_each(RunMark::begin);
+        emitter.run().into_iter().for_each(RunToken::begin);
         let free = state.run.is_none();
         if free {
             state.run = Some(emitter);
@@ -177,30 +183,30 @@ impl Queues {
         free
     }
 
-    /// Takes the messages from before the run, in the order of the transcript. A run without a prompt of its own also
-    /// takes what was to follow, when nothing else waits.
-    pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Taken> {
+    /// Takes the messages queued before the run, in the order of the transcript. A run without a prompt takes a
+    /// follow-up if no other message is queued.
+    pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<DequeuedPrompt> {
         let mut state = self.lock();
-        let mut taken = state.take_all(Queue::NextTurn);
-        taken.extend(state.take_all(Queue::Steering));
+        let mut taken = state.take_all(QueueKind::NextTurn);
+        taken.extend(state.take_all(QueueKind::Steering));
         if taken.is_empty() && !has_prompt {
-            taken = state.take_one(Queue::FollowUp);
+            taken = state.take_one(QueueKind::FollowUp);
         }
         taken
     }
 
-    /// Takes the messages for the next call of the model.
-    pub(crate) fn take_steering(&self) -> Vec<Taken> {
-        self.lock().take_one(Queue::Steering)
+    /// Takes the messages for the next request.
+    pub(crate) fn take_steering(&self) -> Vec<DequeuedPrompt> {
+        self.lock().take_one(QueueKind::Steering)
     }
 
-    /// Takes the messages that keep a run going that would stop here. When that is nothing, and nobody has just
-    /// interrupted it, the run is over: what is queued from here on is not taken by it, and the next run may begin.
-    pub(crate) fn take_or_close(&self) -> Vec<Taken> {
+    /// Takes the messages that continue a run that would stop. If there are none and no interruption is pending, the
+    /// run ends: it takes no later messages, and the next run can start.
+    pub(crate) fn take_or_close(&self) -> Vec<DequeuedPrompt> {
         let mut state = self.lock();
-        let mut taken = state.take_one(Queue::Steering);
+        let mut taken = state.take_one(QueueKind::Steering);
         if taken.is_empty() {
-            taken = state.take_one(Queue::FollowUp);
+            taken = state.take_one(QueueKind::FollowUp);
         }
         if taken.is_empty() && state.interrupt.is_none() {
             state.run = None;
@@ -208,7 +214,7 @@ impl Queues {
         taken
     }
 
-    pub(crate) fn close_if_none_wait(&self) -> bool {
+    pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.lock();
         let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();
         if none {
@@ -221,15 +227,15 @@ impl Queues {
         self.lock().run = None;
     }
 
-    /// Has the run under way end soon; `false` if there is none that works on messages, or it is not the one that is meant.
-    pub(crate) fn interrupt(&self, meant: Option<&RunMark>, hint: Prompt) -> bool {
+    /// Interrupts the active run; returns `false` if no run takes messages, or another run is meant.
+    pub(crate) fn interrupt(&self, meant: Option<&RunToken>, hint: Prompt) -> bool {
         let hint_bytes = hint.text_bytes();
         let hint = (!hint.is_empty()).then_some(hint);
         let run = {
             let mut state = self.lock();
             let is_meant = state.takes && meant.is_none_or(|meant| state.is_run(meant));
             let Some(run) = state.run.clone().filter(|_| is_meant) else { return false };
-            // Who says nothing does not take back what was said.
+            // An empty hint keeps an earlier one.
             state.interrupt = Some(hint.or_else(|| state.interrupt.take().flatten()));
             run
         };
@@ -237,7 +243,7 @@ impl Queues {
         true
     }
 
-    pub(crate) fn is_taken_from(&self) -> bool {
+    pub(crate) fn has_active_run(&self) -> bool {
         let state = self.lock();
         state.run.is_some() && state.takes
     }
@@ -250,69 +256,69 @@ impl Queues {
         self.lock().interrupt.take()
     }
 
-    pub(crate) fn is_steered(&self) -> bool {
+    pub(crate) fn has_steering_messages(&self) -> bool {
         !self.lock().waiting.steering.is_empty()
     }
 
-    /// Puts back what was taken and did not find its place, before what has come since.
-    pub(crate) fn put_back(&self, taken: Vec<Taken>) {
+    /// Puts undelivered messages back in front of newer ones.
+    pub(crate) fn requeue(&self, taken: Vec<DequeuedPrompt>) {
         let mut state = self.lock();
-        for Taken { queue, prompt } in taken.into_iter().rev() {
+        for DequeuedPrompt { queue, prompt } in taken.into_iter().rev() {
             state.queue(queue).insert(0, prompt);
         }
     }
 
-    pub(crate) fn announce(&self) {
+    pub(crate) fn emit_queue_update(&self) {
         loop {
             let (emitter, event) = {
                 let mut state = self.lock();
                 let Some(emitter) = state.run.clone() else { return };
-                if state.announcing != Announcing::Nobody {
-                    state.announcing = Announcing::Again;
+                if state.announcing != QueueUpdateState::Idle {
+                    state.announcing = QueueUpdateState::Stale;
                     return;
                 }
-                state.announcing = Announcing::Somebody;
+                state.announcing = QueueUpdateState::Sending;
                 (emitter, state.event())
             };
             emitter.emit(event);
             let told = std::mem::take(&mut self.lock().announcing);
-            if told != Announcing::Again {
+            if told != QueueUpdateState::Stale {
                 return;
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn is_run(&self, run: &RunMark) -> bool {
-        self.run.as_ref().and_then(Emitter::run).is_some_and(|now| now.is(run))
+impl QueueState {
+    fn is_run(&self, run: &RunToken) -> bool {
+        self.run.as_ref().and_then(EventEmitter::run).is_some_and(|now| now.is_same(run))
     }
 
-    fn queue(&mut self, queue: Queue) -> &mut Vec<Prompt> {
+    fn queue(&mut self, queue: QueueKind) -> &mut Vec<Prompt> {
         match queue {
-            Queue::Steering => &mut self.waiting.steering,
-            Queue::FollowUp => &mut self.waiting.follow_up,
-            Queue::NextTurn => &mut self.waiting.next_turn,
+            QueueKind::Steering => &mut self.waiting.steering,
+            QueueKind::FollowUp => &mut self.waiting.follow_up,
+            QueueKind::NextTurn => &mut self.waiting.next_turn,
         }
     }
 
-    fn take_one(&mut self, queue: Queue) -> Vec<Taken> {
+    fn take_one(&mut self, queue: QueueKind) -> Vec<DequeuedPrompt> {
         let waiting = self.queue(queue);
         let first = waiting.len().min(1);
-        waiting.drain(..first).map(|prompt| Taken { queue, prompt }).collect()
+        waiting.drain(..first).map(|prompt| DequeuedPrompt { queue, prompt }).collect()
     }
 
-    fn take_all(&mut self, queue: Queue) -> Vec<Taken> {
-        self.queue(queue).drain(..).map(|prompt| Taken { queue, prompt }).collect()
+    fn take_all(&mut self, queue: QueueKind) -> Vec<DequeuedPrompt> {
+        self.queue(queue).drain(..).map(|prompt| DequeuedPrompt { queue, prompt }).collect()
     }
 
     fn event(&self) -> AgentEvent {
         let all = |queue: &[Prompt]| queue.iter().map(Prompt::summary).collect();
-        let Waiting { steering, follow_up, next_turn } = &self.waiting;
+        let QueuedMessages { steering, follow_up, next_turn } = &self.waiting;
         AgentEvent::QueueUpdate {
             steering: all(steering),
             follow_up: all(follow_up),
@@ -322,16 +328,16 @@ impl State {
 }
 
 impl Prompt {
-    /// True if a model would be told nothing.
+    /// True if the message has no content for a model.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
     }
 
     pub(crate) fn text_bytes(&self) -> u64 {
-        self.content.iter().filter_map(Content::as_text).map(|text| text.len() as u64).sum()
+        self.content.iter().filter_map(ContentBlock::as_text).map(|text| text.len() as u64).sum()
     }
 
-    /// Its text, with a word for each image: what front ends show of a message that waits.
+    /// Returns the text with a placeholder for each image. Front ends show it for a queued message.
     ///
     /// ```
     /// let prompt = haft_core::Prompt::from("Not in src/.");
@@ -339,8 +345,8 @@ impl Prompt {
     /// ```
     pub fn summary(&self) -> String {
         let words = self.content.iter().map(|block| match block {
-            Content::Text { text } => text.as_str(),
-            Content::Image(_) => "[image]",
+            ContentBlock::Text { text } => text.as_str(),
+            ContentBlock::Image(_) => "[image]",
         });
         words.collect::<Vec<_>>().join("\n")
     }

@@ -1,4 +1,4 @@
-//! `Run`: one prompt being worked on.
+//! `Run`: the processing of one prompt.
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -12,16 +12,16 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent_state::AgentState;
-use crate::emitter::{self, Emitter, RunMark};
+use crate::emitter::{self, EventEmitter, RunToken};
 use crate::error::{TurnError, TurnErrorKind};
-use crate::queue::{Prompt, Queue, QueueError};
+use crate::queue::{Prompt, QueueError, QueueKind};
 use crate::turn;
 
-/// The outcome of a run; none while it has not ended.
-type Outcome = Option<Result<(), TurnError>>;
+/// The outcome of a run; `None` until the run ends.
+type RunOutcome = Option<Result<(), TurnError>>;
 
-/// One prompt being worked on: a stream of events that does the work as it is polled. The last event is
-/// [`AgentEvent::Done`]. Dropping it cancels the work. Who else has to do with it has a [`handle`](Self::handle).
+/// The processing of one prompt: a stream of events that does the work while it is polled. The last event is
+/// [`AgentEvent::Done`]. Dropping the run cancels the work. Other tasks use a [`handle`](Self::handle).
 ///
 /// ```
 /// use futures::StreamExt;
@@ -31,7 +31,7 @@ type Outcome = Option<Result<(), TurnError>>;
 ///
 /// async fn show(agent: &Agent) -> Result<(), TurnError> {
 ///     let mut run: Run = agent.prompt("Tidy up.");
-///     let handle = run.handle(); // for whoever hears Ctrl-C: `handle.abort()`
+///     let handle = run.handle(); // for the Ctrl-C handler: `handle.abort()`
 ///     # drop(handle);
 ///     while let Some(event) = run.next().await {
 ///         if let AgentEvent::TextDelta { delta } = event {
@@ -39,7 +39,7 @@ type Outcome = Option<Result<(), TurnError>>;
 ///         }
 ///     }
 ///     match run.finish().await {
-///         Err(TurnError { kind: TurnErrorKind::Aborted, .. }) => Ok(()), // the user knows
+///         Err(TurnError { kind: TurnErrorKind::Aborted, .. }) => Ok(()), // the user aborted the run
 ///         outcome => outcome,
 ///     }
 /// }
@@ -47,10 +47,10 @@ type Outcome = Option<Result<(), TurnError>>;
 #[must_use = "a run does nothing unless it is polled; dropping it cancels it"]
 pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,
-    /// Dropped behind the work: who waits for the end of a run that is dropped finds the agent free.
-    outcome: watch::Sender<Outcome>,
+    /// Dropped after the work, so that waiters of a dropped run find the agent free.
+    outcome: watch::Sender<RunOutcome>,
     agent: Weak<AgentState>,
-    events: emitter::Receiver,
+    events: emitter::EventReceiver,
     done: bool,
     cancel: CancellationToken,
     _cancel_on_drop: DropGuard,
@@ -58,11 +58,11 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(agent: Arc<AgentState>, prompt: Option<Prompt>) -> Self {
-        let (sender, events) = emitter::channel();
+        let (sender, events) = emitter::event_channel();
         let cancel = CancellationToken::new();
-        let emitter = Emitter::new(agent.hooks().observers, sender);
+        let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
         let weak = Arc::downgrade(&agent);
-        let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
+        let work = turn::run_prompt(agent, prompt, emitter, cancel.clone()).boxed();
         Self {
             work: Some(work),
             outcome: watch::Sender::new(None),
@@ -74,30 +74,33 @@ impl Run {
         }
     }
 
-    /// For everybody who has to do with this run and does not take its events: says more, aborts, waits for the end.
+    /// Returns a handle for tasks that do not read the run's events. The handle can send messages, abort, and wait for
+    /// the end.
     pub fn handle(&self) -> RunHandle {
         let run = self.events.run().clone();
-        RunHandle::new(self.agent.clone(), run, self.cancellation(), self.outcome.subscribe())
+        RunHandle::new(self.agent.clone(), run, self.cancellation_token(), self.outcome.subscribe())
     }
 
-    /// Cancelling this stops the model, hooks and tools; the run then ends with [`TurnErrorKind::Aborted`].
+    /// Returns a token that stops the model, hooks and tools when cancelled. The run then ends with
+    /// [`TurnErrorKind::Aborted`].
     ///
     /// [`TurnErrorKind::Aborted`]: crate::error::TurnErrorKind::Aborted
-    pub fn cancellation(&self) -> CancellationToken {
+    pub fn cancellation_token(&self) -> CancellationToken {
         self.cancel.clone()
     }
 
-    /// Works to the end, dropping events that were not taken, and says how it ended.
+    /// Runs to the end, discards unread events, and returns the outcome.
     ///
     /// # Errors
-    /// [`TurnError`]: the model failed, a hook blocked the turn, the run was cancelled, too many steps.
+    /// [`TurnError`] if the model failed, a hook blocked the turn, the run was cancelled, or the step limit was
+    /// reached.
     pub async fn finish(mut self) -> Result<(), TurnError> {
         while self.next().await.is_some() {}
         self.outcome.borrow().clone().unwrap_or(Ok(()))
     }
 
-    /// Works to the end, and gives the text that the user was shown last: for programs that want the answer and nothing
-    /// else. Empty when a hook withheld it, or a tool has dealt with the prompt.
+    /// Runs to the end and returns the last text that the user was shown. The text is empty if a hook suppressed it or
+    /// a tool handled the prompt.
     ///
     /// ```
     /// # use haft_core::{Agent, error::TurnError};
@@ -107,14 +110,14 @@ impl Run {
     /// ```
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// The same as [`finish`](Self::finish).
     pub async fn answer(mut self) -> Result<String, TurnError> {
         let mut answer = String::new();
         while let Some(event) = self.next().await {
             if let AgentEvent::AssistantMessage { content, .. } = event {
                 answer = text_of(&content);
             } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
-                // What an earlier step said is no answer.
+                // The text of an earlier step is not the answer.
                 answer.clear();
             }
         }
@@ -128,8 +131,8 @@ impl Stream for Run {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let next = self.as_mut().poll_event(context);
         match &next {
-            // A tool may have left a task behind that still holds a sender, and a message may be queued at this moment:
-            // that interests nobody now.
+            // A tool's background task may still hold a sender, or a message may be queued at this moment; neither
+            // matters after the end.
             Poll::Ready(_) if self.done => Poll::Ready(None),
             Poll::Ready(event) => {
                 self.done = matches!(event, Some(AgentEvent::Done));
@@ -142,7 +145,7 @@ impl Stream for Run {
 
 impl Run {
     fn poll_event(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
-        // Events that are there come first, so that the work never runs ahead of a slow reader.
+        // Pending events come first, so that the work never runs ahead of a slow reader.
         if let Some(event) = self.events.take() {
             return Poll::Ready(Some(event));
         }
@@ -165,12 +168,12 @@ impl std::fmt::Debug for Run {
     }
 }
 
-/// A handle on a run for the parts of a program that do not take its events. Cheap to clone; for any task and any
-/// thread. Made by [`Run::handle`](Run::handle).
+/// A handle for tasks that do not read the run's events. Cheap to clone; can be used from any task or thread. Created
+/// by [`Run::handle`](Run::handle).
 ///
-/// It is about this one run, and says so where that is over: [`Agent::steer`](crate::Agent::steer) keeps a message for
-/// the next run, [`steer`](Self::steer) refuses it. It keeps neither the run nor the agent alive, and does none of the
-/// work: whoever has the [`Run`] polls it.
+/// The handle belongs to one run: [`Agent::steer`](crate::Agent::steer) keeps a message for the next run, but
+/// [`steer`](Self::steer) fails after the run has ended. The handle keeps neither the run nor the agent alive, and does
+/// not drive the run; the owner of the [`Run`] must poll it.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -193,14 +196,14 @@ impl std::fmt::Debug for Run {
 /// let agent = Agent::builder(model).build()?;
 /// let run = agent.prompt("Tidy up.");
 /// let handle = run.handle();
-/// let work = tokio::spawn(run.finish()); // or a task that shows the events
+/// let work = tokio::spawn(run.finish()); // or a task that displays the events
 ///
-/// handle.steer("Not in src/, in tests/.")?; // the model is told before it is asked again
-/// handle.abort(); // the user has seen enough
+/// handle.steer("Not in src/, in tests/.")?; // delivered before the next request
+/// handle.abort(); // the user aborts the run
 ///
 /// let error = handle.wait().await.unwrap_err();
 /// assert_eq!(error.kind, TurnErrorKind::Aborted);
-/// assert_eq!(handle.steer("And now?"), Err(QueueError::NotUnderWay)); // give the agent a prompt
+/// assert_eq!(handle.steer("And now?"), Err(QueueError::NotUnderWay)); // start a new run
 /// # assert!(work.await?.is_err());
 /// # Ok(())
 /// # }
@@ -208,78 +211,78 @@ impl std::fmt::Debug for Run {
 #[derive(Clone)]
 pub struct RunHandle {
     agent: Weak<AgentState>,
-    run: RunMark,
+    run: RunToken,
     cancel: CancellationToken,
-    outcome: watch::Receiver<Outcome>,
+    outcome: watch::Receiver<RunOutcome>,
 }
 
 impl RunHandle {
     fn new(
         agent: Weak<AgentState>,
-        run: RunMark,
+        run: RunToken,
         cancel: CancellationToken,
-        outcome: watch::Receiver<Outcome>,
+        outcome: watch::Receiver<RunOutcome>,
     ) -> Self {
         Self { agent, run, cancel, outcome }
     }
 
-    /// Says something to the agent at work, as [`Agent::steer`](crate::Agent::steer) does: it is told when the tools that
-    /// run now are done, before the model is asked again, or instead of stopping. Before the run has begun, it is told
-    /// ahead of the prompt. If the run fails, is aborted or is interrupted first, the message waits for the next run;
-    /// [`Agent::take_queued`](crate::Agent::take_queued) takes it back.
+    /// Queues a steering message, as [`Agent::steer`](crate::Agent::steer) does. The model receives it after the
+    /// current tool calls, or instead of stopping. Before the run starts, the message is placed in front of the prompt.
+    /// If the run fails, is aborted or is interrupted first, the message stays in the queue;
+    /// [`Agent::take_queued`](crate::Agent::take_queued) removes it.
     ///
     /// # Errors
-    /// [`QueueError`]: the run is over, the message is empty, or too many wait.
+    /// [`QueueError`] if the run has ended, the message is empty, or the queue is full.
     pub fn steer(&self, prompt: impl Into<Prompt>) -> Result<(), QueueError> {
-        self.say(Queue::Steering, prompt.into())
+        self.push_message(QueueKind::Steering, prompt.into())
     }
 
-    /// Says what comes next, as [`Agent::follow_up`](crate::Agent::follow_up) does: the agent is told when it would stop,
-    /// and goes on in the same run.
+    /// Queues a follow-up, as [`Agent::follow_up`](crate::Agent::follow_up) does. The agent receives it when it would
+    /// stop, and continues in the same run.
     ///
     /// # Errors
-    /// [`QueueError`]: the run is over, the message is empty, or too many wait.
+    /// [`QueueError`] if the run has ended, the message is empty, or the queue is full.
     pub fn follow_up(&self, prompt: impl Into<Prompt>) -> Result<(), QueueError> {
-        self.say(Queue::FollowUp, prompt.into())
+        self.push_message(QueueKind::FollowUp, prompt.into())
     }
 
-    fn say(&self, queue: Queue, prompt: Prompt) -> Result<(), QueueError> {
-        let agent = self.agent().ok_or(QueueError::NotUnderWay)?;
+    fn push_message(&self, queue: QueueKind, prompt: Prompt) -> Result<(), QueueError> {
+        let agent = self.live_agent().ok_or(QueueError::NotUnderWay)?;
         agent.queues.push_for(&self.run, queue, prompt)
     }
 
-    /// Has this run come to an end in good order, with an answer, as [`Agent::interrupt`](crate::Agent::interrupt) does.
-    /// Says whether it is under way.
+    /// Ends this run in good order, with an answer, as [`Agent::interrupt`](crate::Agent::interrupt) does. Returns true
+    /// if the run is active.
     pub fn interrupt(&self, hint: impl Into<Prompt>) -> bool {
-        self.agent().is_some_and(|agent| agent.queues.interrupt(Some(&self.run), hint.into()))
+        self.live_agent().is_some_and(|agent| agent.queues.interrupt(Some(&self.run), hint.into()))
     }
 
-    /// Ends this run at once: model, hooks and tools are cancelled, and it ends with [`TurnErrorKind::Aborted`]. What the
-    /// user saw is kept, and every tool call has a result. Does nothing when the run is over. Returns at once;
-    /// [`wait`](Self::wait) waits until it has ended.
+    /// Aborts this run: the model, hooks and tools are cancelled, and the run ends with [`TurnErrorKind::Aborted`].
+    /// Content that the user saw is kept, and every tool call has a result. Has no effect after the end. Returns
+    /// immediately; [`wait`](Self::wait) waits for the end.
     pub fn abort(&self) {
         self.cancel.cancel();
     }
 
-    /// True if the run has ended, or was dropped.
+    /// True if the run has ended or was dropped.
     pub fn is_over(&self) -> bool {
         self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
     }
 
-    /// Waits until the run has ended, and says how. Any number may wait, also when it has ended long ago. From then on
-    /// the agent takes the next prompt; events may still be there to be taken.
+    /// Waits for the end of the run and returns the outcome. Several tasks can wait, even after the end. The agent then
+    /// accepts the next prompt; some events may still be unread.
     ///
-    /// The run works while it is polled: without anybody who does, this waits on.
+    /// Does not return if no other task polls the run.
     ///
     /// # Errors
-    /// [`TurnError`], the same as that of [`Run::finish`](Run::finish). A run that was dropped was aborted.
+    /// [`TurnError`], the same as from [`Run::finish`](Run::finish). A dropped run counts as aborted.
     pub async fn wait(&self) -> Result<(), TurnError> {
         let mut outcome = self.outcome.clone();
         let ended = outcome.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone());
         ended.unwrap_or(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }))
     }
 
-    fn agent(&self) -> Option<Arc<AgentState>> {
+    fn live_agent(&self) -> Option<Arc<AgentState>> {
         self.agent.upgrade().filter(|_| !self.is_over())
     }
 }

@@ -1,4 +1,4 @@
-//! `RunContext`: the agent, the events and the cancellation of one run, or of one call that an extension makes.
+//! `RunContext`: the agent, events and cancellation of one run or of one extension's call.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,31 +8,31 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_state::AgentState;
-use crate::emitter::Emitter;
-use crate::session::intervention::{Action, Intervention};
+use crate::emitter::EventEmitter;
+use crate::session::intervention::{HookIntervention, InterventionAction};
 
-/// The context of one run, or of one call of an extension outside of any run.
+/// The context of one run, or of one extension's call outside of a run.
 pub(crate) struct RunContext {
     pub(crate) agent: Arc<AgentState>,
-    pub(crate) emitter: Emitter,
+    pub(crate) emitter: EventEmitter,
     pub(crate) cancel: CancellationToken,
-    /// The extension whose call this is; `None` in a run.
+    /// The extension that makes the call; `None` in a run.
     pub(crate) caller: Option<ExtensionName>,
 }
 
-/// The reason why a hook did not decide. The action that the hook was asked about does not happen.
+/// The reasons why a hook made no decision. The action does not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDecision {
     Cancelled,
     Panicked,
 }
 
-/// The reason of a refusal that stands for a hook that panicked.
+/// The reason of the refusal when a hook panicked.
 pub(crate) const PANICKED: &str = "the hook panicked";
 
 impl RunContext {
-    /// Waits for the decision of a hook. A decision that comes after the cancellation does not count.
-    pub(crate) async fn ask<T>(&self, hook: impl Future<Output = T>) -> Result<T, NoDecision> {
+    /// Waits for the decision of a hook. A decision after the cancellation does not count.
+    pub(crate) async fn await_decision<T>(&self, hook: impl Future<Output = T>) -> Result<T, NoDecision> {
         let hook = AssertUnwindSafe(hook).catch_unwind();
         let decision = self.cancel.run_until_cancelled(hook).await;
         match decision.filter(|_| !self.cancel.is_cancelled()) {
@@ -41,13 +41,19 @@ impl RunContext {
         }
     }
 
-    /// Notes in the session what hooks did, for people who read it. Calls of extensions are not in the session.
-    pub(crate) fn note(&self, call: Option<&ToolCallId>, action: Action, by: Vec<String>) {
+    /// Records the intervention of hooks in the session, for people who read the log. Calls of extensions are not
+    /// recorded.
+    pub(crate) fn record_intervention(
+        &self,
+        call: Option<&ToolCallId>,
+        action: InterventionAction,
+        by: Vec<String>,
+    ) {
         if self.caller.is_some() {
             return;
         }
-        let note = Intervention { call_id: call.cloned(), action, by }.to_custom();
-        // The decision counts even if it cannot be noted: a session that cannot be written fails at the next entry.
-        let _ = note.map(|note| self.agent.transcript.remark(note));
+        let note = HookIntervention { call_id: call.cloned(), action, by }.to_custom();
+        // The decision applies even if it cannot be recorded. If the session cannot be written, the next entry fails.
+        let _ = note.map(|note| self.agent.transcript.add_custom(note));
     }
 }

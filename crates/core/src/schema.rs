@@ -1,4 +1,4 @@
-//! Tool arguments against the tool's JSON Schema.
+//! Validates tool arguments against the tool's JSON Schema.
 
 mod plain;
 mod work;
@@ -6,86 +6,86 @@ mod work;
 use std::fmt;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 
 pub use plain::is_plain_object;
 
-/// The number of mismatches that the model is told at once.
+/// The maximum number of errors that are reported to the model at once.
 const MAX_FAULTS: usize = 5;
 
-/// The longest description of one mismatch, in bytes: it may quote what the model sent.
+/// The maximum bytes of an error description, which may quote the arguments.
 const MAX_FAULT: usize = 400;
 
 const MAX_PATTERNS: usize = 32;
 
-/// The size of one pattern compiled, in bytes.
+/// The maximum size of a compiled pattern in bytes.
 const MAX_PATTERN: usize = 256 * 1024;
 
-/// A schema, compiled. Never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
-/// no check takes more than a bounded number of steps, whatever the schema.
-pub struct Validator {
+/// A compiled schema. It never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
+/// a check takes a bounded number of steps for any schema.
+pub struct SchemaValidator {
     compiled: jsonschema::Validator,
     schema: Value,
 }
 
-impl Validator {
+impl SchemaValidator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`SchemaError`] when it is not an object, not a schema, refers to something outside itself, or takes too much
-    /// work whatever the arguments.
+    /// [`SchemaError`] if the schema is not an object, is not valid, refers to something outside itself, or is too
+    /// complex for any arguments.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaError> {
         let schema: Value = schema.read().map_err(|error| SchemaError(error.to_string()))?;
         if !schema.is_object() {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
-        if is_up(Defence::SchemaWork) {
-            inspect(&schema, &mut 0).map_err(SchemaError)?;
+        if is_up(Defense::SchemaWork) {
+            check_schema(&schema, &mut 0).map_err(SchemaError)?;
             let nothing = Value::Object(Map::new());
-            work::measure(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
+            work::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
         }
         let compiled = jsonschema::options()
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
             .build(&schema)
-            .map_err(|error| SchemaError(shortened(error.to_string())))?;
+            .map_err(|error| SchemaError(shorten(error.to_string())))?;
         Ok(Self { compiled, schema })
     }
 
     /// Checks arguments.
     ///
     /// # Errors
-    /// [`ArgsError`], worded for the model: every mismatch with its path.
+    /// [`ArgsError`] with a message for the model: each error with its path.
     pub fn check(&self, args: &RawJson) -> Result<(), ArgsError> {
         if !args.is_object() {
             let start: String = args.as_str().chars().take(60).collect();
             return Err(ArgsError(format!("arguments must be a JSON object, got {start}")));
         }
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
-        work::measure(&self.schema, &value)
+        work::count_steps(&self.schema, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
-        if !is_up(Defence::ArgumentSchema) {
+        if !is_up(Defense::ArgumentSchema) {
             return Ok(());
         }
         let faults: Vec<String> =
-            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
+            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe_error(&error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(ArgsError(faults.join("; "))) }
     }
 }
 
-/// Looks at all of a schema, whether or not arguments would ever come to it: every reference stays inside, and there
-/// are not too many patterns.
-fn inspect(schema: &Value, patterns: &mut usize) -> Result<(), String> {
+/// Checks all parts of a schema, including those that no arguments would reach: references must stay inside, and the
+/// number of patterns is limited.
+fn check_schema(schema: &Value, patterns: &mut usize) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         let elements = schema.as_array().into_iter().flatten();
-        return elements.into_iter().try_for_each(|element| inspect(element, patterns));
+        return elements.into_iter().try_for_each(|element| check_schema(element, patterns));
     };
     for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
             ("$ref", Value::String(to)) if to != "#" && !to.starts_with("#/") => {
                 return Err(format!(
-                    "$ref {:?} is not a path inside the schema, as #/$defs/name is",
+                    "$ref {:?} is not a path inside the schema; use a path such as #/$defs/name",
                     excerpt(to)
                 ));
             }
@@ -96,22 +96,26 @@ fn inspect(schema: &Value, patterns: &mut usize) -> Result<(), String> {
             ("patternProperties", Value::Object(all)) => *patterns += all.len(),
             _ => {}
         }
-        inspect(value, patterns)?;
+        check_schema(value, patterns)?;
     }
-    if *patterns > MAX_PATTERNS { Err(format!("more than {MAX_PATTERNS} patterns")) } else { Ok(()) }
+    if *patterns > MAX_PATTERNS {
+        Err(format!("the schema has more than {MAX_PATTERNS} patterns"))
+    } else {
+        Ok(())
+    }
 }
 
 fn excerpt(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-fn describe(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe_error(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().as_str().to_owned();
-    shortened(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
+    shorten(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
 }
 
-/// Both ends of a long text: the path is at the beginning, what is wrong at the end.
-fn shortened(text: String) -> String {
+/// Returns both ends of a long text: the path is at the beginning, the error at the end.
+fn shorten(text: String) -> String {
     if text.len() <= MAX_FAULT {
         return text;
     }
@@ -120,18 +124,18 @@ fn shortened(text: String) -> String {
     format!("{start} … {end}")
 }
 
-impl fmt::Debug for Validator {
+impl fmt::Debug for SchemaValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Validator")
+        f.write_str("SchemaValidator")
     }
 }
 
-/// A tool's schema that cannot be used.
+/// The error for a tool's schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unusable schema: {0}")]
 pub struct SchemaError(String);
 
-/// Arguments that do not fit.
+/// The error for arguments that do not match the schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ArgsError(String);
@@ -142,9 +146,9 @@ mod tests {
 
     use super::*;
 
-    fn city() -> Validator {
+    fn city() -> SchemaValidator {
         let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
-        Validator::compile(&RawJson::parse(schema).unwrap()).unwrap()
+        SchemaValidator::compile(&RawJson::parse(schema).unwrap()).unwrap()
     }
 
     #[track_caller]
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mismatch_is_named_with_its_path() {
+    fn reports_every_mismatch_with_its_path() {
         check(r#"{"city":"Berlin"}"#, "");
         check(r#"{"city":7}"#, r#"/city: 7 is not of type "string""#);
         check("{}", r#""city" is a required property"#);
@@ -165,8 +169,8 @@ mod tests {
         check("[1]", "arguments must be a JSON object, got [1]");
     }
 
-    fn compiled(schema: Value) -> Result<Validator, String> {
-        Validator::compile(&RawJson::from(schema)).map_err(|error| error.to_string())
+    fn compiled(schema: Value) -> Result<SchemaValidator, String> {
+        SchemaValidator::compile(&RawJson::from(schema)).map_err(|error| error.to_string())
     }
 
     #[track_caller]
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_schema_is_read() {
+    fn reads_nothing_outside_the_schema() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let url = format!("http://{}/x", listener.local_addr().unwrap());
@@ -190,7 +194,7 @@ mod tests {
         refused(json!({"$ref": "#/$defs/none"}), "not a path inside");
         refused(json!(7), "must be a JSON object");
         let nobody = listener.accept().unwrap_err();
-        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "somebody connected");
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "a client connected");
     }
 
     #[test]
@@ -199,7 +203,7 @@ mod tests {
         compiled(schema).unwrap().check(&RawJson::parse(r#"{"$ref":"x"}"#).unwrap()).unwrap();
     }
 
-    /// Definitions each of which refers to the next one twice.
+    /// Creates definitions that each refer to the next one twice.
     fn branching(levels: usize, wrap: impl Fn(Value) -> Value) -> Value {
         let mut defs = Map::new();
         for level in 0..levels {
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_never_ends_is_refused() {
+    fn rejects_infinitely_recursive_schema() {
         refused(json!({"$ref": "#"}), "steps");
         refused(json!({"allOf": [{"$ref": "#"}]}), "steps");
         refused(json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}), "steps");
@@ -221,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_may_refer_to_itself_as_long_as_the_arguments_end() {
+    fn accepts_recursive_schema_for_finite_arguments() {
         let tree = json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "%20": true},
             "additionalProperties": false});
         let tree = compiled(tree).unwrap();
         tree.check(&RawJson::parse(r#"{"left":{"left":{}},"right":{}}"#).unwrap()).unwrap();
         let error = tree.check(&RawJson::parse(r#"{"left":{"x":1}}"#).unwrap()).unwrap_err();
         assert!(error.to_string().starts_with("/left: "), "{error}");
-        // The same, but every level is looked at twice.
+        // The same schema, but every level is visited twice.
         let twice = json!({"properties": {"a": {"$ref": "#"}}});
         let twice = json!({"anyOf": [twice, twice, {"const": 1}]});
         let deep = (0..50).fold(json!(2), |inner, _| json!({ "a": inner }));
@@ -237,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn many_alternatives_and_many_values_are_bounded() {
+    fn limits_steps_for_many_alternatives_and_values() {
         let any = |count: usize| json!({ "anyOf": vec![json!({"required": ["x"]}); count] });
         let alternatives = compiled(any(3_000)).unwrap();
         assert!(alternatives.check(&RawJson::empty_object()).is_err());
@@ -249,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_take_linear_time_and_bounded_room() {
+    fn patterns_take_linear_time_and_limited_memory() {
         let schema =
             json!({"properties": {"a": {"pattern": "^(a+)+$"}, "b": {"pattern": "^[\\w.-]{1,64}@\\w+$"}}});
         let args = json!({"a": format!("{}!", "a".repeat(200_000)), "b": "x@y"});
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mismatch_is_named_briefly_however_long_the_value() {
+    fn shortens_mismatch_with_long_value() {
         let error =
             city().check(&RawJson::from(json!({"city": vec!["x"; 100_000]}))).unwrap_err().to_string();
         assert!(error.starts_with("/city: ") && error.ends_with("is not of type \"string\""), "{error}");

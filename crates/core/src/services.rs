@@ -1,7 +1,6 @@
-//! Tools for extensions: what a program gives so that they have things done under the agent's hooks, and how far each
-//! reaches with it.
+//! Tools for extensions: the interface through which a program provides them and limits their access.
 //!
-//! Whoever runs extensions asks for the tools and calls them with a [`Caller`](crate::Caller).
+//! The extension host requests the tools and calls them with an [`ExtensionToolRunner`](crate::ExtensionToolRunner).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,32 +9,32 @@ use haft_protocol::ids::ExtensionName;
 
 use crate::tool::Tool;
 
-/// The tools that are run for extensions. Given by the program around them.
-pub trait Services: Send + Sync {
-    /// The tools `read`, `write`, `edit` and `bash` for one extension, which must not reach further with those that read
-    /// and change files. Asked once for each process of an extension, when that makes its first call; may block.
+/// A source of tools for extensions, implemented by the surrounding program.
+pub trait ExtensionToolSource: Send + Sync {
+    /// Returns the tools `read`, `write`, `edit` and `bash` for one extension. The file tools must not access files
+    /// outside `reach`. Called once per process of an extension, at its first call; may block.
     ///
     /// # Errors
-    /// Why they cannot be had, for people.
+    /// The reason why the tools are not available, for people.
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String>;
 }
 
-/// The reach of an extension through the host.
+/// The files that an extension can access through the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceReach {
-    /// Which extension.
+    /// The extension.
     pub extension: ExtensionName,
-    /// The files that it may read and change; all files of the user, if not set.
-    pub within: Option<Within>,
-    /// The directory of its data, which it may always read and change.
+    /// The files that the extension can read and change; `None` allows all files of the user.
+    pub within: Option<AllowedPaths>,
+    /// The directory of the extension's data, which is always accessible.
     pub data: Option<PathBuf>,
 }
 
-/// Files, and directories with all below them.
+/// Files, and directories with all of their content.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Within {
-    /// To read.
+pub struct AllowedPaths {
+    /// The paths that can be read.
     pub read: Vec<PathBuf>,
-    /// To read and to change.
+    /// The paths that can be read and changed.
     pub write: Vec<PathBuf>,
 }

@@ -2,95 +2,95 @@
 
 use std::sync::Arc;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, Message, Usage};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 
 use crate::session::Session;
-use crate::session::entry::{Entry, EntryBody};
+use crate::session::entry::{EntryBody, SessionEntry};
 
 /// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stats {
-    /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
-    pub usage: Usage,
-    /// The use of the context.
+pub struct SessionStats {
+    /// Tokens and cost since the session began, including earlier processes, without abandoned branches.
+    pub usage: TokenUsage,
+    /// The usage of the context.
     pub context: ContextUsage,
 }
 
-/// The use of the context.
+/// The usage of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextUsage {
-    /// Tokens of the transcript and all that is sent along with it. What the provider counted with its last answer, and
-    /// an estimate of what came since.
+    /// Tokens of the transcript and everything that is sent with it: the provider's count of the last answer, plus an
+    /// estimate of later messages.
     pub tokens: u64,
-    /// The number of them that are estimated. All of them before the first answer, and then without the system prompt
-    /// and the tools.
+    /// The number of estimated tokens. Before the first answer all tokens are estimated, without the system prompt and
+    /// the tools.
     pub estimated: u64,
-    /// The number of tokens that the model can read and write in one request, where known.
+    /// The context window of the model in tokens, if known.
     pub window: Option<u64>,
 }
 
-/// Roughly how many tokens a message takes: a token for four bytes of text, and what a picture takes at most. Meant for
-/// the few messages that no provider has counted yet.
+/// Estimates the tokens of a message: one token per four bytes of text, and the maximum for an image. Intended for the
+/// few messages that no provider has counted yet.
 pub fn estimated_tokens(message: &Message) -> u64 {
     /// The tokens around a message.
     const FRAME: u64 = 4;
     let said: u64 = match message {
-        Message::User { content, .. } => content.iter().map(of_content).sum(),
-        Message::Tool(result) => result.content.iter().map(of_content).sum(),
-        Message::Assistant(said) => said.content.iter().map(of_block).sum(),
+        Message::User { content, .. } => content.iter().map(content_tokens).sum(),
+        Message::Tool(result) => result.content.iter().map(content_tokens).sum(),
+        Message::Assistant(said) => said.content.iter().map(block_tokens).sum(),
     };
     FRAME + said
 }
 
-/// The tokens of a large picture, which a provider shrinks.
+/// The tokens of a large image after the provider resized it.
 const IMAGE: u64 = 1_600;
 
-fn of_content(content: &Content) -> u64 {
+fn content_tokens(content: &ContentBlock) -> u64 {
     match content {
-        Content::Text { text } => of_text(text),
-        Content::Image(_) => IMAGE,
+        ContentBlock::Text { text } => text_tokens(text),
+        ContentBlock::Image(_) => IMAGE,
     }
 }
 
-fn of_block(block: &AssistantBlock) -> u64 {
+fn block_tokens(block: &AssistantBlock) -> u64 {
     match block {
-        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => of_text(text),
-        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(call.args.as_str()),
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => text_tokens(text),
+        AssistantBlock::ToolCall(call) => text_tokens(&call.name) + text_tokens(call.args.as_str()),
     }
 }
 
-/// A token for four bytes.
-pub(crate) fn of_text(text: &str) -> u64 {
+/// Estimates one token per four bytes.
+pub(crate) fn text_tokens(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
 
 /// The known token counts while a transcript grows.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) usage: Usage,
-    /// The tokens of the context when the provider last counted them, and how many messages those were.
+pub(crate) struct UsageTally {
+    pub(crate) usage: TokenUsage,
+    /// The provider's last count of context tokens, and the number of messages that it covers.
     counted: Option<(u64, usize)>,
 }
 
-impl Tally {
-    /// Counts a branch that sends the model this many messages.
-    pub(crate) fn of(session: &Session, branch: &[Arc<Entry>], messages: usize) -> Self {
-        let mut tally = Self { usage: before(session, branch), counted: None };
+impl UsageTally {
+    /// Counts a branch that sends this many messages to the model.
+    pub(crate) fn from_branch(session: &Session, branch: &[Arc<SessionEntry>], messages: usize) -> Self {
+        let mut tally = Self { usage: usage_before(session, branch), counted: None };
         let mut behind = 0;
         for entry in branch {
-            tally.usage += used(&entry.body);
+            tally.usage += body_usage(&entry.body);
             match &entry.body {
                 EntryBody::Said(said) => {
                     behind += 1;
-                    let counted = said.answer.as_ref().and_then(|answer| counted(answer.usage, 0));
+                    let counted = said.answer.as_ref().and_then(|answer| provider_count(answer.usage, 0));
                     if counted.is_some() {
                         (tally.counted, behind) = (counted, 0);
                     }
                 }
                 EntryBody::CustomMessage(_) | EntryBody::BranchSummary(_) => behind += 1,
                 EntryBody::Compaction(compaction) => {
-                    // What was counted before is not what is sent now.
+                    // The earlier count does not apply to the current messages.
                     tally.counted = None;
                     match (compaction.used, &compaction.answer) {
                         (Some(used), _) => tally.usage = used,
@@ -113,46 +113,46 @@ impl Tally {
         tally
     }
 
-    /// An answer came, and is the last of this many messages.
-    pub(crate) fn answered(&mut self, usage: Usage, messages: usize) {
+    /// Adds the usage of an answer, which is the last of this many messages.
+    pub(crate) fn add_response(&mut self, usage: TokenUsage, messages: usize) {
         self.usage += usage;
-        self.counted = counted(usage, messages).or(self.counted);
+        self.counted = provider_count(usage, messages).or(self.counted);
     }
 
-    /// Everything used so far is this; the context is another one, which no provider has counted yet.
-    pub(crate) fn compacted(used: Usage) -> Self {
+    /// Creates the tally after a compaction: the total usage so far, and a context that no provider has counted.
+    pub(crate) fn after_compaction(used: TokenUsage) -> Self {
         Self { usage: used, counted: None }
     }
 
-    /// True if a provider has counted the context and all that is sent along with it.
+    /// True if a provider has counted the context and everything that is sent with it.
     pub(crate) fn is_counted(&self) -> bool {
         self.counted.is_some()
     }
 
-    pub(crate) fn context(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
+    pub(crate) fn context_usage(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
         let (counted, known) = self.counted.unwrap_or_default();
         let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
         ContextUsage { tokens: counted + estimated, estimated, window }
     }
 }
 
-/// Returns the usage before a branch that begins at what a compaction kept.
-fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
-    let mut usage = Usage::default();
+/// Returns the usage before the first entry that a compaction kept.
+fn usage_before(session: &Session, branch: &[Arc<SessionEntry>]) -> TokenUsage {
+    let mut usage = TokenUsage::default();
     let mut next = branch.first().and_then(|entry| entry.parent);
     while let Some(entry) = next.and_then(|id| session.entry(id)) {
-        usage += used(&entry.body);
+        usage += body_usage(&entry.body);
         next = entry.parent;
     }
     usage
 }
 
-fn used(body: &EntryBody) -> Usage {
+fn body_usage(body: &EntryBody) -> TokenUsage {
     body.answer().map(|answer| answer.usage).unwrap_or_default()
 }
 
-/// Returns the count of the provider, unless it counted nothing: an aborted answer has no count.
-fn counted(usage: Usage, messages: usize) -> Option<(u64, usize)> {
+/// Returns the provider's count; `None` if it is zero, as for an aborted answer.
+fn provider_count(usage: TokenUsage, messages: usize) -> Option<(u64, usize)> {
     let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
     (tokens > 0).then_some((tokens, messages))
 }

@@ -1,21 +1,21 @@
-//! Every duration of this crate.
+//! All durations of this crate.
 
 use std::time::Duration;
 
-/// The time that all hooks have together over one tool call beside the times that some have of their own, unless the
-/// builder sets another.
+/// The time that all hooks share for one tool call, in addition to their own decision times. The builder can override
+/// it.
 pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 
-/// The longest time of its own that a hook over a tool call can have: what a clock can still be set to.
-pub(crate) const LONGEST_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// The maximum of a hook's own decision time, within the range of the clock.
+pub(crate) const MAX_DECISION_TIME: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// The time that a cancelled tool has to hand over its output. Then it is dropped. Longer than a command gets that
-/// ignores the polite signal, or its output would never be seen.
+/// The time that a cancelled tool has to return its output. Longer than the time for a command that ignores the
+/// termination signal; otherwise its output would be lost.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_secs(2);
 
-/// The time that a change of a file waits for earlier ones that have not named their file. A disk answers in far less;
-/// one that is gone never does, and then the order is worth less than going on.
+/// The time that a file change waits for earlier changes that have not named their file. A disk answers much faster; a
+/// missing disk never answers, and then the order is given up.
 pub(crate) const UNNAMED_FILE: Duration = Duration::from_secs(1);
 
-/// The time that an entry of a session that no caller waits for may be in memory only.
+/// The maximum time that an entry without a waiting caller stays unsynced.
 pub(crate) const GROUP_COMMIT: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! `Tool`: what the model can do, built in or brought by an extension.
+//! `Tool`: a function that the model can call, built in or registered by an extension.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use crate::sanitize::for_model;
+use crate::sanitize::strip_hidden_chars;
 
-/// Something the model can call.
+/// A function that the model can call.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,7 +42,7 @@ use crate::sanitize::for_model;
 ///     }
 ///
 ///     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
-///         // The arguments fit the schema by now, and every gate has approved them.
+///         // The arguments match the schema, and every gate has allowed the call.
 ///         let Args { city } = match call.args.read() {
 ///             Ok(args) => args,
 ///             Err(error) => return ToolOutput::error(error.to_string()),
@@ -51,36 +51,36 @@ use crate::sanitize::for_model;
 ///         ToolOutput::text(format!("{city}: 16 degrees, fog"))
 ///     }
 /// }
-/// # assert!(haft_core::schema::Validator::compile(&Weather.spec().schema).is_ok());
+/// # assert!(haft_core::schema::SchemaValidator::compile(&Weather.spec().schema).is_ok());
 /// ```
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Name, description, schema; the same for the whole life of the tool.
+    /// Returns name, description and schema. The result must not change during the life of the tool.
     fn spec(&self) -> Arc<ToolSpec>;
 
-    /// Runs one call whose arguments fit the schema and passed every gate. A panic is an error result.
+    /// Runs one call. The arguments match the schema, and every gate allowed the call. A panic becomes an error result.
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput;
 }
 
 /// The description of a tool for the model, and how the agent may run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
-    /// `[A-Za-z][A-Za-z0-9_-]*`.
+    /// The name: `[A-Za-z][A-Za-z0-9_-]*`.
     pub name: String,
     /// The description for the model.
     pub description: String,
-    /// JSON Schema of the arguments, an object schema.
+    /// The JSON Schema of the arguments, an object schema.
     pub schema: RawJson,
-    /// Lines for the system prompt's guidelines; each should name the tool.
+    /// Guidelines for the system prompt, one per line; each should name the tool.
     pub guidelines: Vec<String>,
     /// The owner of the tool.
     pub owner: ToolOwner,
     /// The concurrency of calls of the same message.
-    pub concurrency: Concurrency,
+    pub concurrency: ToolConcurrency,
 }
 
 impl ToolSpec {
-    /// An embedder's tool that takes no arguments, beside others.
+    /// Creates the specification of an embedder's tool without arguments that can run concurrently with others.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -88,11 +88,11 @@ impl ToolSpec {
             schema: RawJson::empty_object_schema(),
             guidelines: Vec::new(),
             owner: ToolOwner::Embedder,
-            concurrency: Concurrency::default(),
+            concurrency: ToolConcurrency::default(),
         }
     }
 
-    /// With arguments of this JSON Schema, an object schema.
+    /// Sets the JSON Schema of the arguments, an object schema.
     #[must_use]
     pub fn with_schema(mut self, schema: RawJson) -> Self {
         self.schema = schema;
@@ -103,16 +103,16 @@ impl ToolSpec {
 /// The owner of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ToolOwner {
-    /// haft itself.
+    /// haft.
     BuiltIn,
     /// The program that embeds the agent.
     Embedder,
-    /// The extension of that name.
+    /// The extension with this name.
     Extension(String),
 }
 
 impl ToolOwner {
-    /// The name of the extension, if it is one.
+    /// Returns the name of the extension, if the owner is one.
     pub fn extension(&self) -> Option<&str> {
         match self {
             Self::Extension(name) => Some(name),
@@ -121,27 +121,27 @@ impl ToolOwner {
     }
 }
 
-/// The concurrency of calls.
+/// The concurrency of calls of the same message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Concurrency {
-    /// Beside any other parallel call of the same message.
+pub enum ToolConcurrency {
+    /// Runs concurrently with other parallel calls.
     #[default]
     Parallel,
-    /// Alone: what comes before it is done, what comes after it waits.
+    /// Runs alone: earlier calls finish first, and later calls wait.
     Exclusive,
 }
 
 /// The context of a running call.
 ///
 /// ```
-/// use haft_core::tool::{Failure, ToolContext, ToolOutput};
+/// use haft_core::tool::{ToolFailureKind, ToolContext, ToolOutput};
 ///
 /// async fn fetch(context: ToolContext, pages: u32) -> ToolOutput {
 ///     for page in 1..=pages {
 ///         context.progress(format!("page {page} of {pages}"));
-///         // Whatever takes long is given up as soon as the user wants that.
+///         // Stops a long call soon after the user cancels it.
 ///         let Some(()) = context.cancel.run_until_cancelled(fetch_page(page)).await else {
-///             return ToolOutput::failed(Failure::Cancelled, format!("stopped before page {page}"));
+///             return ToolOutput::failed(ToolFailureKind::Cancelled, format!("stopped before page {page}"));
 ///         };
 ///     }
 ///     ToolOutput::text(format!("{pages} pages"))
@@ -150,7 +150,7 @@ pub enum Concurrency {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// // A test of a tool makes its own.
+/// // A test creates its own context.
 /// let cancel = haft_core::hooks::CancellationToken::new();
 /// let context = ToolContext::new(cancel, |text| println!("{text}"));
 /// assert_eq!(fetch(context, 2).await, ToolOutput::text("2 pages"));
@@ -158,18 +158,18 @@ pub enum Concurrency {
 /// ```
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Cancelled when the run is; a tool should stop soon and return what it has.
+    /// Cancelled with the run. A tool should then stop soon and return its partial output.
     pub cancel: CancellationToken,
     progress: Arc<dyn Fn(String) + Send + Sync>,
 }
 
 impl ToolContext {
-    /// A context whose progress goes to `progress`.
+    /// Creates a context that passes progress to `progress`.
     pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self { cancel, progress: Arc::new(progress) }
     }
 
-    /// Shows output of the running call to whoever watches; never waits.
+    /// Reports output of the running call to observers; never blocks.
     pub fn progress(&self, text: impl Into<String>) {
         (self.progress)(text.into());
     }
@@ -184,7 +184,7 @@ impl fmt::Debug for ToolContext {
 /// The result of a call.
 ///
 /// ```
-/// use haft_core::tool::{Failure, ToolOutput};
+/// use haft_core::tool::{ToolFailureKind, ToolOutput};
 ///
 /// fn lookup(word: &str) -> ToolOutput {
 ///     match word {
@@ -192,8 +192,8 @@ impl fmt::Debug for ToolContext {
 ///             details: Some(serde_json::json!({ "source": "dictionary" }).into()),
 ///             ..ToolOutput::text("the handle of a knife")
 ///         },
-///         // The model reads the text and tries something else.
-///         _ => ToolOutput::failed(Failure::NotFound, format!("no entry for {word:?}; try its singular")),
+///         // The model reads the error and can try another word.
+///         _ => ToolOutput::failed(ToolFailureKind::NotFound, format!("no entry for {word:?}; try its singular")),
 ///     }
 /// }
 /// assert!(!lookup("haft").is_error);
@@ -202,60 +202,60 @@ impl fmt::Debug for ToolContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
     /// The content for the model.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// True if the call failed.
     pub is_error: bool,
-    /// Data for people and programs that the model is not shown: an object, such as the diff of a change. It goes away
-    /// when a hook changes the result, because it would show what the hook took out.
+    /// Data for people and programs that is not sent to the model: an object, for example the diff of a change. Removed
+    /// if a hook changes the result, because it would show content that the hook removed.
     pub details: Option<RawJson>,
-    /// The kind of failure, where a program can act on it.
-    pub failure: Option<Failure>,
-    /// The user has it already, and need not be told of it: when all calls of a message were handled and no message of
-    /// the user waits, the turn ends without asking the model again.
+    /// The kind of failure, if programs can react to it.
+    pub failure: Option<ToolFailureKind>,
+    /// True if the user already has the result. If all calls of a message are handled and no user message is queued,
+    /// the turn ends without another request.
     pub handled: bool,
-    /// The text for the user beside the result, once that result counts.
-    pub display: Option<Display>,
+    /// A text for the user in addition to the result, shown if the result counts.
+    pub display: Option<DisplayText>,
 }
 
-/// Text that somebody shows the user.
+/// A text that an extension shows the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Display {
+pub struct DisplayText {
     /// The owner of the text.
     pub by: ExtensionName,
     /// The text.
     pub text: String,
 }
 
-impl From<Display> for AgentEvent {
-    fn from(Display { by, text }: Display) -> Self {
+impl From<DisplayText> for AgentEvent {
+    fn from(DisplayText { by, text }: DisplayText) -> Self {
         Self::ExtDisplay { extension: by, text }
     }
 }
 
-/// A kind of failure that a program can do something about.
+/// A kind of failure that programs can react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Failure {
-    /// There is no such file.
+pub enum ToolFailureKind {
+    /// The file does not exist.
     NotFound,
     /// The file must be read before it is changed.
     NotRead,
     /// The file has changed since it was read.
     Stale,
-    /// The file lies outside of what may be reached.
+    /// The file is outside the allowed paths.
     OutOfReach,
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     InvalidArgs,
-    /// Its time was up.
+    /// The time limit was reached.
     TimedOut,
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 
 impl ToolOutput {
-    /// A successful call with text.
+    /// Creates a successful result with text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            content: vec![Content::text(text)],
+            content: vec![ContentBlock::text(text)],
             is_error: false,
             details: None,
             failure: None,
@@ -264,23 +264,23 @@ impl ToolOutput {
         }
     }
 
-    /// A failed call; the model reads the text.
+    /// Creates an error result; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// A failed call of a known kind; the model reads the text.
-    pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
+    /// Creates an error result of a known kind; the model reads the text.
+    pub fn failed(failure: ToolFailureKind, text: impl Into<String>) -> Self {
         Self { failure: Some(failure), ..Self::error(text) }
     }
 
-    /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.
+    /// Removes characters that only a model would see (see [`strip_hidden_chars`]) and adds a note with their number.
     #[must_use]
-    pub fn legible(mut self) -> Self {
+    pub fn without_hidden_text(mut self) -> Self {
         let mut hidden = 0;
         for block in &mut self.content {
-            if let Content::Text { text } = block {
-                let read = for_model(text);
+            if let ContentBlock::Text { text } = block {
+                let read = strip_hidden_chars(text);
                 hidden += read.hidden;
                 if let Cow::Owned(clean) = read.text {
                     *text = clean;
@@ -288,14 +288,13 @@ impl ToolOutput {
             }
         }
         if hidden > 0 {
-            self.content
-                .push(Content::text(format!("[{hidden} characters that nobody can see were left out]")));
+            self.content.push(ContentBlock::text(format!("[{hidden} invisible characters were removed]")));
         }
         self
     }
 }
 
-/// The tools of an agent by name, in the order they are shown to the model.
+/// The tools of an agent by name, in the order in which the model sees them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -303,7 +302,7 @@ impl ToolOutput {
 /// use haft_core::Agent;
 /// use haft_core::tool::{Tool, ToolSet};
 ///
-/// /// Other tools from the next step on: see [`Agent::set_tools`].
+/// /// Replaces the tools from the next step on; see [`Agent::set_tools`].
 /// fn offer(agent: &Agent, tools: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut set = ToolSet::default();
 ///     for tool in tools {
@@ -322,7 +321,7 @@ impl ToolSet {
     /// Adds a tool.
     ///
     /// # Errors
-    /// [`NameTaken`] when there is one of that name; the earlier one stays.
+    /// [`NameTaken`] if a tool of the same name exists; the earlier tool stays.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), NameTaken> {
         let name = tool.spec().name.clone();
         if let Some(&index) = self.by_name.get(&name) {
@@ -334,17 +333,17 @@ impl ToolSet {
         Ok(())
     }
 
-    /// The tool of that name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.by_name.get(name).and_then(|&index| self.order.get(index))
     }
 
-    /// All specs, in order.
+    /// Returns all specifications, in order.
     pub fn specs(&self) -> Vec<Arc<ToolSpec>> {
         self.order.iter().map(|tool| tool.spec()).collect()
     }
 
-    /// All tools, in order.
+    /// Returns all tools, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.order.iter()
     }
@@ -356,12 +355,12 @@ impl fmt::Debug for ToolSet {
     }
 }
 
-/// Two tools of one name: the earlier one stays.
+/// The error for a second tool with the same name. The earlier tool stays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a tool named {name:?} exists already")]
+#[error("a tool named {name:?} already exists")]
 pub struct NameTaken {
     /// The name.
     pub name: String,
-    /// The owner of the tool that has it.
+    /// The owner of the existing tool.
     pub owner: ToolOwner,
 }

@@ -1,8 +1,8 @@
-//! The transcript: what stands in the session's log, and a copy of it for requests.
+//! The transcript: the messages in the session's log, and a copy of them for requests.
 //!
-//! A message is in the log before it is in the copy, and in the copy before anybody is told of it. What the log did not
-//! take is kept, in order, and offered again before anything new: an answer that was paid for is not lost because the
-//! disk was full for a moment.
+//! A message is written to the log before it is added to the copy, and added to the copy before any observer sees it.
+//! Entries that could not be written are kept in order and written before any new entry, so that a full disk does not
+//! lose an answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,37 +11,39 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Stop, Time, ToolMessage, Usage};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage};
 
-use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings, ToolStart};
-use crate::session::{Context, Durability, EntryId, Session, SessionError, closing};
-use crate::stats::Tally;
+use crate::session::entry::{
+    Compaction, Custom, EntryBody, ResponseMetadata, Said, SessionSettings, ToolStart,
+};
+use crate::session::{Durability, EntryId, Session, SessionContext, SessionError, missing_result};
+use crate::stats::UsageTally;
 
-/// The messages of an agent, and the session they are kept in.
+/// The messages of an agent, and the session that records them.
 pub(crate) struct Transcript {
     pub(crate) session: Session,
-    state: Mutex<State>,
+    state: Mutex<TranscriptState>,
 }
 
-struct State {
+struct TranscriptState {
     messages: Arc<Vec<Message>>,
-    /// The settings of the log: model, thinking and tools.
-    settings: Settings,
-    tally: Tally,
-    /// The messages that the log has not taken yet, oldest first.
+    /// The settings in the log: model, thinking level and tools.
+    settings: SessionSettings,
+    tally: UsageTally,
+    /// The messages that could not be written yet, oldest first.
     unsaved: VecDeque<Said>,
-    /// Results of the last answer's calls that the session's reader made up, since they had none.
+    /// Placeholder results for the calls of the last answer, which had none.
     unwritten: Vec<ToolMessage>,
     started: Vec<ToolCallId>,
 }
 
-/// A message on its way to the disk. Until this is done it survives the end of the program, but no loss of power.
-#[must_use = "what must be on the disk has to be waited for"]
-pub(crate) struct Saved(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
+/// A message on its way to disk. Until it is synced, it survives the end of the program, but not a power failure.
+#[must_use = "the message is durable only after `wait_synced`"]
+pub(crate) struct PendingSave(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
 
-impl Saved {
-    /// Waits until it is on the disk.
-    pub(crate) async fn on_disk(self) -> Result<(), SessionError> {
+impl PendingSave {
+    /// Waits until the message is on disk.
+    pub(crate) async fn wait_synced(self) -> Result<(), SessionError> {
         match self.0 {
             Some(saved) => saved.await.map(drop),
             None => Ok(()),
@@ -51,24 +53,24 @@ impl Saved {
 
 impl Transcript {
     pub(crate) fn new(session: Session) -> Self {
-        let state = Mutex::new(State::of(&session));
+        let state = Mutex::new(TranscriptState::from_session(&session));
         Self { session, state }
     }
 
-    /// Goes on with what the session says by now: somebody else may have added to it, or gone on from another entry.
+    /// Reloads the session after other code has appended to it or moved it.
     pub(crate) fn reload(&self) -> Result<(), SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
-        *state = State::of(&self.session);
+        state.write_unsaved(&self.session)?;
+        *state = TranscriptState::from_session(&self.session);
         Ok(())
     }
 
-    /// Leaves an answer that the provider did not end, if it is what the model would be sent last: it stays in the log, on
-    /// a branch of its own, and the next answer takes its place. What stands behind it is not left with it: a summary was
-    /// paid for, and what an extension told is meant for the model.
-    pub(crate) fn leave_failed(&self) -> Result<(), SessionError> {
+    /// Abandons the last answer if the provider did not complete it. The answer stays in the log on its own branch, and
+    /// the next answer replaces it. Entries after it are kept: a summary cost tokens, and extension messages are meant
+    /// for the model.
+    pub(crate) fn rewind_failed_response(&self) -> Result<(), SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
+        state.write_unsaved(&self.session)?;
         let branch = self.session.branch();
         let is_told = |body: &EntryBody| {
             use EntryBody::{BranchSummary, Compaction, CustomMessage, Said};
@@ -76,10 +78,10 @@ impl Transcript {
         };
         if let Some(last) = branch.iter().rfind(|entry| is_told(&entry.body))
             && let EntryBody::Said(Said { answer: Some(answer), .. }) = &last.body
-            && answer.stop == Stop::Error
+            && answer.stop == StopCause::Error
         {
             self.session.move_to(last.parent)?;
-            *state = State::of(&self.session);
+            *state = TranscriptState::from_session(&self.session);
         }
         Ok(())
     }
@@ -88,22 +90,26 @@ impl Transcript {
         self.lock().messages.clone()
     }
 
-    pub(crate) fn usage(&self) -> Usage {
+    pub(crate) fn usage(&self) -> TokenUsage {
         self.lock().tally.usage
     }
 
-    pub(crate) fn tally(&self) -> (Tally, Arc<Vec<Message>>) {
+    pub(crate) fn tally(&self) -> (UsageTally, Arc<Vec<Message>>) {
         let state = self.lock();
         (state.tally, state.messages.clone())
     }
 
-    /// Returns the settings of the log: model, thinking and tools.
-    pub(crate) fn settings(&self) -> Settings {
+    /// Returns the settings in the log: model, thinking level and tools.
+    pub(crate) fn settings(&self) -> SessionSettings {
         self.lock().settings.clone()
     }
 
-    /// Writes what changed of model, thinking and tools.
-    pub(crate) fn note(&self, changes: Vec<EntryBody>, settings: Settings) -> Result<(), SessionError> {
+    /// Records changes of model, thinking level and tools.
+    pub(crate) fn record_settings(
+        &self,
+        changes: Vec<EntryBody>,
+        settings: SessionSettings,
+    ) -> Result<(), SessionError> {
         let mut state = self.lock();
         for change in changes {
             drop(write(&self.session, change, Durability::Soon)?);
@@ -112,51 +118,56 @@ impl Transcript {
         Ok(())
     }
 
-    /// Adds a message that somebody else still has, should it not be written: what the user said.
-    pub(crate) fn add(&self, message: Message) -> Result<Saved, SessionError> {
+    /// Adds a user message. If it cannot be written, the caller keeps it.
+    pub(crate) fn add(&self, message: Message) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
+        state.write_unsaved(&self.session)?;
         state.save(&self.session, &Said { message, answer: None })
     }
 
-    /// Adds a message that nobody else has. When it cannot be written now it is later.
-    pub(crate) fn keep(&self, message: Message, answer: Option<Answer>) -> Result<Saved, SessionError> {
+    /// Adds a message that has no other copy. If it cannot be written now, it is written later.
+    pub(crate) fn add_or_defer(
+        &self,
+        message: Message,
+        answer: Option<ResponseMetadata>,
+    ) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         let said = Said { message, answer };
-        let saved = state.catch_up(&self.session).and_then(|()| state.save(&self.session, &said));
+        let saved = state.write_unsaved(&self.session).and_then(|()| state.save(&self.session, &said));
         if saved.is_err() {
             state.unsaved.push_back(said);
         }
         saved
     }
 
-    /// Writes that calls are about to run, in their order, and waits until that is on the disk: one sync for all of them.
-    /// Says of each whether it is.
-    pub(crate) async fn start(&self, starts: Vec<ToolStart>) -> Vec<Result<(), SessionError>> {
+    /// Records the starts of calls, in order, and waits until they are on disk, with one sync for all of them. Returns
+    /// the outcome for each call.
+    pub(crate) async fn record_starts(&self, starts: Vec<ToolStart>) -> Vec<Result<(), SessionError>> {
         let (written, synced) = {
             let mut state = self.lock();
-            let written: Vec<_> = starts.into_iter().map(|start| state.start(&self.session, start)).collect();
+            let written: Vec<_> =
+                starts.into_iter().map(|start| state.record_start(&self.session, start)).collect();
             (written, self.session.flush())
         };
         let synced = if written.iter().any(Result::is_ok) { synced.await } else { Ok(()) };
         written.into_iter().map(|one| one.and_then(|()| synced.clone())).collect()
     }
 
-    /// Writes what people who read the log want to know and the model is not told.
-    pub(crate) fn remark(&self, remark: Custom) -> Result<(), SessionError> {
+    /// Records a note for people who read the log; the model does not see it.
+    pub(crate) fn add_custom(&self, remark: Custom) -> Result<(), SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
+        state.write_unsaved(&self.session)?;
         drop(write(&self.session, remark.into(), Durability::Soon)?);
         Ok(())
     }
 
-    /// Goes on from an entry: what stands behind it stays in the log, on a branch of its own. The remark says why, and
-    /// that whoever opens the session goes on from there, too.
-    pub(crate) fn leave(&self, to: Option<EntryId>, remark: Option<Custom>) -> Result<(), SessionError> {
+    /// Moves back to an entry. The entries after it stay in the log, on their own branch. The remark records the
+    /// reason, and makes later readers of the file continue there too.
+    pub(crate) fn rewind_to(&self, to: Option<EntryId>, remark: Option<Custom>) -> Result<(), SessionError> {
         let mut state = self.lock();
-        let caught_up = state.catch_up(&self.session);
+        let caught_up = state.write_unsaved(&self.session);
         self.session.move_to(to)?;
-        *state = State::of(&self.session);
+        *state = TranscriptState::from_session(&self.session);
         caught_up?;
         if let Some(remark) = remark {
             drop(write(&self.session, remark.into(), Durability::Soon)?);
@@ -164,50 +175,50 @@ impl Transcript {
         Ok(())
     }
 
-    /// Writes what could not be written before, and gives every call a result that has none: servers refuse a
-    /// transcript in which one is missing.
-    pub(crate) fn settle(&self, now: impl Fn() -> Time) -> Result<(), SessionError> {
+    /// Writes pending entries and adds a result for every call without one, because servers reject a transcript with a
+    /// missing result.
+    pub(crate) fn complete_calls(&self, now: impl Fn() -> Rfc3339Time) -> Result<(), SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
+        state.write_unsaved(&self.session)?;
         while let Some(result) = state.unwritten.first().cloned() {
             let said = Said { message: Message::Tool(result), answer: None };
             drop(write(&self.session, said.into(), Durability::Soon)?);
             state.unwritten.remove(0);
         }
-        for message in state.closing(now) {
+        for message in state.missing_results(now) {
             drop(state.save(&self.session, &Said { message, answer: None })?);
         }
         Ok(())
     }
 
-    /// Puts a summary in place of what was said before its first kept entry. What it cost counts from here on.
-    pub(crate) fn compact(&self, compaction: Compaction) -> Result<Saved, SessionError> {
+    /// Replaces everything before the summary's first kept entry. The cost of the summary counts from here on.
+    pub(crate) fn compact(&self, compaction: Compaction) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
-        state.catch_up(&self.session)?;
+        state.write_unsaved(&self.session)?;
         let mut used = state.tally.usage;
         if let Some(answer) = &compaction.answer {
             used += answer.usage;
         }
         let body = Compaction { used: Some(used), ..compaction };
         let saved = write(&self.session, body.into(), Durability::Now)?;
-        let Context { messages, unwritten, .. } = self.session.context();
+        let SessionContext { messages, unwritten, .. } = self.session.context();
         state.unwritten = unwritten;
         state.messages = Arc::new(messages);
-        state.tally = Tally::compacted(used);
+        state.tally = UsageTally::after_compaction(used);
         Ok(saved)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TranscriptState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn of(session: &Session) -> Self {
+impl TranscriptState {
+    fn from_session(session: &Session) -> Self {
         let branch = session.branch();
-        let Context { messages, settings, unwritten, .. } = crate::session::context(&branch);
+        let SessionContext { messages, settings, unwritten, .. } = crate::session::build_context(&branch);
         Self {
-            tally: Tally::of(session, &branch, messages.len()),
+            tally: UsageTally::from_branch(session, &branch, messages.len()),
             messages: Arc::new(messages),
             settings,
             unsaved: VecDeque::new(),
@@ -216,16 +227,16 @@ impl State {
         }
     }
 
-    fn start(&mut self, session: &Session, start: ToolStart) -> Result<(), SessionError> {
-        self.catch_up(session)?;
+    fn record_start(&mut self, session: &Session, start: ToolStart) -> Result<(), SessionError> {
+        self.write_unsaved(session)?;
         let call_id = start.call_id.clone();
         drop(write(session, start.into(), Durability::Soon)?);
         self.started.push(call_id);
         Ok(())
     }
 
-    /// Writes what could not be written before.
-    fn catch_up(&mut self, session: &Session) -> Result<(), SessionError> {
+    /// Writes pending entries.
+    fn write_unsaved(&mut self, session: &Session) -> Result<(), SessionError> {
         while let Some(said) = self.unsaved.front().cloned() {
             drop(self.save(session, &said)?);
             self.unsaved.pop_front();
@@ -233,23 +244,23 @@ impl State {
         Ok(())
     }
 
-    fn save(&mut self, session: &Session, said: &Said) -> Result<Saved, SessionError> {
+    fn save(&mut self, session: &Session, said: &Said) -> Result<PendingSave, SessionError> {
         let body = EntryBody::from(said.clone());
-        let durability = Durability::of(&body);
+        let durability = Durability::for_body(&body);
         let saved = write(session, body, durability)?;
         if matches!(said.message, Message::Assistant(_)) {
             self.started.clear();
         }
         Arc::make_mut(&mut self.messages).push(said.message.clone());
         if let Some(answer) = &said.answer {
-            self.tally.answered(answer.usage, self.messages.len());
+            self.tally.add_response(answer.usage, self.messages.len());
         }
         Ok(saved)
     }
 
-    /// The results that the last answer's calls lack: as when the session is read, a call's result is the one of its
-    /// name, wherever it stands.
-    fn closing(&self, now: impl Fn() -> Time) -> Vec<Message> {
+    /// Returns results for the last answer's calls that have none. As in the session's reader, a result belongs to the
+    /// call with its id, at any position.
+    fn missing_results(&self, now: impl Fn() -> Rfc3339Time) -> Vec<Message> {
         let mut answered = Vec::new();
         for message in self.messages.iter().rev() {
             match message {
@@ -263,7 +274,7 @@ impl State {
                         }
                         None => {
                             let begun = self.started.contains(&call.id);
-                            Some(Message::Tool(closing(call.clone(), begun, now())))
+                            Some(Message::Tool(missing_result(call.clone(), begun, now())))
                         }
                     };
                     return last.tool_calls().filter_map(close).collect();
@@ -274,15 +285,15 @@ impl State {
     }
 }
 
-/// Writes one entry. That it is written is known at once; whether it is on the disk, later.
-fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<Saved, SessionError> {
+/// Writes one entry. The outcome of the write is known at once; the outcome of the sync later.
+fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<PendingSave, SessionError> {
     let mut appended = session.append(body, durability).boxed();
     match appended.as_mut().now_or_never() {
-        Some(Ok(_)) => Ok(Saved(None)),
-        // It is in the log; who waits for the disk is told.
-        Some(Err(error @ SessionError::NotSynced(_))) => Ok(Saved(Some(ready(Err(error)).boxed()))),
+        Some(Ok(_)) => Ok(PendingSave(None)),
+        // The entry is in the log; the caller that waits for the disk receives the error.
+        Some(Err(error @ SessionError::NotSynced(_))) => Ok(PendingSave(Some(ready(Err(error)).boxed()))),
         Some(Err(error)) => Err(error),
-        None => Ok(Saved(Some(appended))),
+        None => Ok(PendingSave(Some(appended))),
     }
 }
 
@@ -296,8 +307,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_belongs_to_the_call_of_its_name() {
-        let time = || Time("T".into());
+    fn matches_result_to_call_by_id() {
+        let time = || Rfc3339Time("T".into());
         let calls = ["c1", "c2", "c3"].map(|id| ToolCall {
             id: ToolCallId::new(id),
             name: "read".into(),
@@ -306,10 +317,10 @@ mod tests {
         let content = calls.iter().cloned().map(AssistantBlock::ToolCall).collect();
         let asks = AssistantMessage { content, time: time(), native: None };
         let transcript = Transcript::new(Session::in_memory(Path::new("/work")));
-        drop(transcript.keep(Message::Assistant(asks), None).unwrap());
+        drop(transcript.add_or_defer(Message::Assistant(asks), None).unwrap());
         let [_, second, _] = calls;
-        drop(transcript.keep(Message::Tool(closing(second, true, time())), None).unwrap());
-        transcript.settle(time).unwrap();
+        drop(transcript.add_or_defer(Message::Tool(missing_result(second, true, time())), None).unwrap());
+        transcript.complete_calls(time).unwrap();
         let messages = transcript.messages();
         let mut results: Vec<_> = messages
             .iter()

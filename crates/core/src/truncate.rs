@@ -8,14 +8,14 @@ pub const MAX_LINES: usize = 2_000;
 
 /// The limits of a text. Both limits hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TruncationLimits {
     /// In bytes, line ends included.
     pub bytes: usize,
     /// In lines; text after the last line end is a line too.
     pub lines: usize,
 }
 
-impl Default for Limits {
+impl Default for TruncationLimits {
     fn default() -> Self {
         Self { bytes: MAX_BYTES, lines: MAX_LINES }
     }
@@ -23,7 +23,7 @@ impl Default for Limits {
 
 /// The part of a text that was kept, and the size of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Truncated<'a> {
+pub struct TruncatedText<'a> {
     /// The text that was kept: whole lines, unless `cut_line`.
     pub text: &'a str,
     /// Lines that were kept, a cut one included.
@@ -36,7 +36,7 @@ pub struct Truncated<'a> {
     pub cut_line: bool,
 }
 
-impl Truncated<'_> {
+impl TruncatedText<'_> {
     /// True if nothing was left out.
     pub fn is_whole(&self) -> bool {
         self.omitted_bytes == 0
@@ -44,9 +44,9 @@ impl Truncated<'_> {
 }
 
 /// Keeps the beginning of a text.
-pub fn head(text: &str, limits: Limits) -> Truncated<'_> {
-    let fitting = fit(text.split_inclusive('\n'), limits);
-    let (end, cut_line) = match fitting.cut(text, limits) {
+pub fn head(text: &str, limits: TruncationLimits) -> TruncatedText<'_> {
+    let fitting = fitting_lines(text.split_inclusive('\n'), limits);
+    let (end, cut_line) = match fitting.must_cut_line(text, limits) {
         true => (text.floor_char_boundary(limits.bytes), true),
         false => (fitting.bytes, false),
     };
@@ -55,9 +55,9 @@ pub fn head(text: &str, limits: Limits) -> Truncated<'_> {
 }
 
 /// Keeps the end of a text.
-pub fn tail(text: &str, limits: Limits) -> Truncated<'_> {
-    let fitting = fit(text.split_inclusive('\n').rev(), limits);
-    let (start, cut_line) = match fitting.cut(text, limits) {
+pub fn tail(text: &str, limits: TruncationLimits) -> TruncatedText<'_> {
+    let fitting = fitting_lines(text.split_inclusive('\n').rev(), limits);
+    let (start, cut_line) = match fitting.must_cut_line(text, limits) {
         true => (text.ceil_char_boundary(text.len().saturating_sub(limits.bytes)), true),
         false => (text.len() - fitting.bytes, false),
     };
@@ -66,20 +66,20 @@ pub fn tail(text: &str, limits: Limits) -> Truncated<'_> {
 }
 
 /// The number of whole lines that fit.
-struct Fitting {
+struct FittingLines {
     bytes: usize,
     lines: usize,
 }
 
-impl Fitting {
-    /// Not even one line fits, although lines are wanted: the first one is cut.
-    fn cut(&self, text: &str, limits: Limits) -> bool {
+impl FittingLines {
+    /// True if not even one line fits and at least one line is wanted, so that the first line must be cut.
+    fn must_cut_line(&self, text: &str, limits: TruncationLimits) -> bool {
         self.lines == 0 && limits.lines > 0 && limits.bytes > 0 && !text.is_empty()
     }
 }
 
-fn fit<'a>(lines: impl Iterator<Item = &'a str>, limits: Limits) -> Fitting {
-    let mut fitting = Fitting { bytes: 0, lines: 0 };
+fn fitting_lines<'a>(lines: impl Iterator<Item = &'a str>, limits: TruncationLimits) -> FittingLines {
+    let mut fitting = FittingLines { bytes: 0, lines: 0 };
     for line in lines.take(limits.lines) {
         if fitting.bytes + line.len() > limits.bytes {
             break;
@@ -90,10 +90,10 @@ fn fit<'a>(lines: impl Iterator<Item = &'a str>, limits: Limits) -> Fitting {
     fitting
 }
 
-fn report<'a>(text: &str, kept: &'a str, kept_lines: usize, cut_line: bool) -> Truncated<'a> {
+fn report<'a>(text: &str, kept: &'a str, kept_lines: usize, cut_line: bool) -> TruncatedText<'a> {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let all_lines = ends + usize::from(!text.is_empty() && !text.ends_with('\n'));
-    Truncated {
+    TruncatedText {
         text: kept,
         kept_lines,
         omitted_lines: all_lines - kept_lines,
@@ -110,7 +110,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, bytes: usize, lines: usize, head_kept: &str, tail_kept: &str) {
-        let limits = Limits { bytes, lines };
+        let limits = TruncationLimits { bytes, lines };
         assert_eq!(head(text, limits).text, head_kept, "head");
         assert_eq!(tail(text, limits).text, tail_kept, "tail");
     }
@@ -131,27 +131,27 @@ mod tests {
     fn a_line_longer_than_the_limit_is_cut_between_characters() {
         check("aéé\nb", 4, 9, "aé", "b");
         check("ääää", 5, 9, "ää", "ää");
-        let cut = head("ääää\nb\n", Limits { bytes: 5, lines: 9 });
+        let cut = head("ääää\nb\n", TruncationLimits { bytes: 5, lines: 9 });
         assert!(cut.cut_line);
         assert_eq!((cut.kept_lines, cut.omitted_lines, cut.omitted_bytes), (1, 1, 7));
     }
 
     #[test]
-    fn the_limits_themselves_still_fit() {
+    fn accepts_text_at_the_exact_limits() {
         let lines = "x\n".repeat(MAX_LINES);
-        assert!(head(&lines, Limits::default()).is_whole());
+        assert!(head(&lines, TruncationLimits::default()).is_whole());
         let one_more = format!("{lines}x");
-        assert_eq!(head(&one_more, Limits::default()).omitted_lines, 1);
-        assert_eq!(tail(&one_more, Limits::default()).omitted_lines, 1);
+        assert_eq!(head(&one_more, TruncationLimits::default()).omitted_lines, 1);
+        assert_eq!(tail(&one_more, TruncationLimits::default()).omitted_lines, 1);
         let bytes = "x".repeat(MAX_BYTES);
-        assert!(head(&bytes, Limits::default()).is_whole());
-        assert!(head(&format!("{bytes}x"), Limits::default()).cut_line);
+        assert!(head(&bytes, TruncationLimits::default()).is_whole());
+        assert!(head(&format!("{bytes}x"), TruncationLimits::default()).cut_line);
     }
 
     proptest! {
         #[test]
-        fn kept_and_omitted_add_up(text in "[aä\n😀]{0,40}", bytes in 0usize..60, lines in 0usize..20) {
-            let limits = Limits { bytes, lines };
+        fn kept_and_omitted_parts_add_up(text in "[aä\n😀]{0,40}", bytes in 0usize..60, lines in 0usize..20) {
+            let limits = TruncationLimits { bytes, lines };
             let all = text.split_inclusive('\n').count();
             for part in [head(&text, limits), tail(&text, limits)] {
                 prop_assert!(part.text.len() <= bytes);

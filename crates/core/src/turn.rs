@@ -1,4 +1,4 @@
-//! One prompt from beginning to end: asks what the state machine says to ask, and feeds it the answers.
+//! Runs one prompt from beginning to end: performs the actions of the state machine and feeds it the results.
 
 mod ask;
 mod compact;
@@ -9,63 +9,63 @@ mod tools;
 
 use std::sync::Arc;
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, CompactReason};
-use haft_protocol::message::{Message, Stop};
+use haft_protocol::message::{Message, StopCause};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent_state::{AgentState, Setup};
-use crate::call::Cancelled;
-use crate::compact::{CompactError, Compacted};
-use crate::emitter::Emitter;
+use crate::agent_state::{AgentSetup, AgentState};
+use crate::call::CallCancelled;
+use crate::compact::{CompactError, CompactionOutcome};
+use crate::emitter::EventEmitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision};
 use crate::model::{ModelError, ModelErrorKind};
-use crate::queue::{Prompt, Taken};
+use crate::queue::{DequeuedPrompt, Prompt};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
-use crate::session::intervention::{Action, Intervention};
+use crate::session::intervention::{HookIntervention, InterventionAction};
 use crate::session::{EntryId, SessionError};
-use crate::transcript::Saved;
-use ask::PartialAnswer;
-use compact::Compactor;
-pub(crate) use compact::by_hand as compact;
-use show::ShownAnswer;
-use state::{Input, State, Then};
+use crate::transcript::PendingSave;
+use ask::IncompleteResponse;
+use compact::ContextCompactor;
+pub(crate) use compact::run_manual_compaction as compact;
+use show::ResponseDisplay;
+use state::{StepContinuation, TurnInput, TurnPhase};
 use tools::ToolCalls;
 
-/// One run: the driver of the state machine.
-pub(crate) struct Turn {
+/// The driver of the state machine for one run.
+pub(crate) struct TurnDriver {
     run: RunContext,
     /// The sections that hooks added to the system prompt, in order.
     sections: Vec<PromptSection>,
-    setup: Setup,
+    setup: AgentSetup,
     /// The part of an incomplete answer that the user has seen.
-    answer: PartialAnswer,
-    /// The user's messages on their way to the disk.
-    saving: Vec<Saved>,
-    /// Where the session stood before what the user said last.
+    answer: IncompleteResponse,
+    /// The user's messages on their way to disk.
+    saving: Vec<PendingSave>,
+    /// The position of the session before the last user message.
     origin: Option<EntryId>,
-    /// The reason why the context could not be summed up in this step.
+    /// The reason why the context could not be compacted in this step.
     not_compacted: Option<CompactError>,
-    /// The agent is free for the next run; this one must not touch it any more.
+    /// True if the agent is free for the next run, so that this run must not change it.
     over: bool,
 }
 
-/// Works on one prompt, or on what waits. Every path ends with `done`.
-pub(crate) async fn work(
+/// Works on a prompt, or on queued messages. Every path ends with `done`.
+pub(crate) async fn run_prompt(
     agent: Arc<AgentState>,
     prompt: Option<Prompt>,
-    emitter: Emitter,
+    emitter: EventEmitter,
     cancel: CancellationToken,
 ) -> Result<(), TurnError> {
     if !agent.queues.open(emitter.clone(), true) {
-        // The observers watch the run that goes on; this one never began.
+        // The observers watch the active run; this run never started.
         let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
     }
-    let mut turn = Turn::new(agent, emitter.clone(), cancel);
+    let mut turn = TurnDriver::new(agent, emitter.clone(), cancel);
     let outcome = match turn.begin(prompt).await {
-        Ok(()) => turn.steps().await,
+        Ok(()) => turn.run_steps().await,
         Err(kind) => Err(TurnError { step: 0, kind }),
     };
     let outcome = turn.close(outcome).await;
@@ -80,30 +80,30 @@ pub(crate) async fn work(
 }
 
 pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
-    // Nobody is told anything meanwhile.
-    let (sender, _) = crate::emitter::channel();
-    if !agent.queues.open(Emitter::new(Vec::new(), sender), false) {
+    // No one receives events of this run.
+    let (sender, _) = crate::emitter::event_channel();
+    if !agent.queues.open(EventEmitter::new(Vec::new(), sender), false) {
         return Err(TurnErrorKind::Busy);
     }
-    let reloaded = agent.transcript.reload().map_err(unsaved);
+    let reloaded = agent.transcript.reload().map_err(session_error);
     agent.queues.close();
     reloaded
 }
 
-/// However a run ends, also when it is dropped: what the user saw is kept, every call has a result, and then the next
-/// prompt may come.
-impl Drop for Turn {
+/// At the end of a run, even if it is dropped: content that the user saw is kept, every call has a result, and then the
+/// next prompt can start.
+impl Drop for TurnDriver {
     fn drop(&mut self) {
         if self.over {
             return;
         }
-        self.put_in_order();
+        self.save_interrupted();
         self.run.agent.queues.close();
     }
 }
 
-/// Tells the front end how it ended, unless the user did it.
-fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
+/// Reports the error to the front end, unless the user aborted the run.
+fn finish(emitter: &EventEmitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
         emitter.emit(AgentEvent::Error { message: error.to_string(), stage: error.stage() });
     }
@@ -111,12 +111,12 @@ fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
     error
 }
 
-impl Turn {
-    fn new(agent: Arc<AgentState>, emitter: Emitter, cancel: CancellationToken) -> Self {
+impl TurnDriver {
+    fn new(agent: Arc<AgentState>, emitter: EventEmitter, cancel: CancellationToken) -> Self {
         Self {
             sections: Vec::new(),
             setup: agent.setup(),
-            answer: PartialAnswer::default(),
+            answer: IncompleteResponse::default(),
             saving: Vec::new(),
             origin: agent.transcript.session.leaf(),
             not_compacted: None,
@@ -125,51 +125,52 @@ impl Turn {
         }
     }
 
-    /// Keeps what the user saw, and gives every call a result.
-    fn put_in_order(&mut self) {
-        // A session that cannot be written is the next run's first concern.
-        drop(self.keep_partial(Stop::Aborted));
+    /// Keeps the content that the user saw, and adds missing results of calls.
+    fn save_interrupted(&mut self) {
+        // The next run handles a session that cannot be written.
+        drop(self.keep_partial(StopCause::Aborted));
         drop(self.settle_calls());
     }
 
-    /// Before the end of the run is told, all of it is on the disk, and what had to be mended for that is known.
+    /// Syncs the session and reports its repairs before the end of the run is reported.
     async fn close(&mut self, outcome: Result<(), TurnError>) -> Result<(), TurnError> {
         if !self.over {
-            self.put_in_order();
+            self.save_interrupted();
         }
         let kept = self.run.agent.transcript.session.flush().await;
-        self.tell_repairs();
-        outcome.and(kept.map_err(|error| TurnError { step: 0, kind: unsaved(error) }))
+        self.emit_repairs();
+        outcome.and(kept.map_err(|error| TurnError { step: 0, kind: session_error(error) }))
     }
 
-    /// Tells what was wrong with the session's file and has been mended, once each.
-    fn tell_repairs(&self) {
+    /// Reports the repairs of the session's file, each once.
+    fn emit_repairs(&self) {
         let repaired = self.run.agent.transcript.session.take_repair_events();
         repaired.into_iter().for_each(|event| self.run.emitter.emit(event));
     }
 
-    /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
+    /// Adds the initial messages to the transcript and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
-        self.tell_repairs();
-        self.settle_calls().map_err(unsaved)?;
-        if prompt.is_none() && self.run.agent.queues.waiting().is_empty() {
-            // The last message of the user is to be answered, and not half an answer of the provider.
-            self.run.agent.transcript.leave_failed().map_err(unsaved)?;
+        self.emit_repairs();
+        self.settle_calls().map_err(session_error)?;
+        if prompt.is_none() && self.run.agent.queues.queued_messages().is_empty() {
+            // The request must end with the user's message, not with an incomplete answer.
+            self.run.agent.transcript.rewind_failed_response().map_err(session_error)?;
         }
-        // Before anything is taken: what waits when this fails waits on.
-        self.note_setup().map_err(unsaved)?;
-        self.begin_anew();
+        // Done before messages are taken, so that they stay in the queue if this fails.
+        self.note_setup().map_err(session_error)?;
+        self.mark_origin();
         let waited = self.run.agent.queues.take_first(prompt.is_some());
-        let mut said: Vec<Content> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
+        let mut said: Vec<ContentBlock> =
+            waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
         }
-        self.deliver(waited).map_err(unsaved)?;
+        self.deliver_queued(waited).map_err(session_error)?;
         if let Some(prompt) = prompt {
-            self.say(&prompt).map_err(unsaved)?;
+            self.add_user_message(&prompt).map_err(session_error)?;
             said.extend(prompt.content);
         }
-        self.sections = self.ask_for_sections(said).await;
+        self.sections = self.collect_sections(said).await;
         Ok(())
     }
 
@@ -181,108 +182,107 @@ impl Turn {
         }
     }
 
-    async fn ask_for_sections(&mut self, prompt: Vec<Content>) -> Vec<PromptSection> {
-        let tools = self.run.agent.tools().offered(&self.setup);
+    async fn collect_sections(&mut self, prompt: Vec<ContentBlock>) -> Vec<PromptSection> {
+        let tools = self.run.agent.tools().offered_specs(&self.setup);
         let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut sections = Vec::new();
-        for hook in self.run.agent.hooks().before_agent_start {
+        for hook in self.run.agent.current_hooks().before_agent_start {
             start.system_prompt = self.run.agent.config.system.render(&tools, &sections);
-            let added = self.run.ask(hook.before_agent_start(&self.run.cancel, &start)).await;
+            let added = self.run.await_decision(hook.before_agent_start(&self.run.cancel, &start)).await;
             sections.extend(added.unwrap_or_default());
         }
         sections
     }
 
-    async fn steps(&mut self) -> Result<(), TurnError> {
-        let mut state = State::first();
+    async fn run_steps(&mut self) -> Result<(), TurnError> {
+        let mut state = TurnPhase::initial();
         loop {
             let input = match &state {
-                State::Starting { step, .. } => self.start(*step).await,
-                State::Asking { step, last } => self.ask(*step, *last).await,
-                State::Showing { response, held, .. } => {
-                    ShownAnswer { run: &self.run, response, held: *held }.show().await
+                TurnPhase::Starting { step, .. } => self.start(*step).await,
+                TurnPhase::Asking { step, last } => self.request_response(*step, *last).await,
+                TurnPhase::Showing { response, held, .. } => {
+                    ResponseDisplay { run: &self.run, response, held: *held }.show().await
                 }
-                State::Executing { calls, cut, .. } => {
+                TurnPhase::Executing { calls, cut, .. } => {
                     ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
                 }
-                State::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
-                State::Between { stopping, .. } => self.take_queued(*stopping),
-                State::Done(outcome) => return outcome.clone(),
+                TurnPhase::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
+                TurnPhase::Between { stopping, .. } => self.take_queued(*stopping),
+                TurnPhase::Done(outcome) => return outcome.clone(),
             };
-            self.tell_repairs();
+            self.emit_repairs();
             state = state.next(input, self.run.agent.config.max_steps);
         }
     }
 
-    /// The seam before each call of the model: what was changed since the last one counts from here on, and the hooks
-    /// decide whether this step may begin.
-    async fn start(&mut self, step: u32) -> Input {
-        let hooks = self.run.agent.hooks();
-        self.run.emitter.watched_by(hooks.observers);
+    /// Starts a step: applies changes since the last step, and asks the hooks whether the step can start.
+    async fn start(&mut self, step: u32) -> TurnInput {
+        let hooks = self.run.agent.current_hooks();
+        self.run.emitter.set_observers(hooks.observers);
         if let Err(error) = self.note_setup() {
             return error.into();
         }
         self.run.emitter.emit(AgentEvent::TurnStart { step });
         for hook in hooks.before_turn {
-            let refusal = match self.run.ask(hook.before_turn(&self.run.cancel, step)).await {
+            let refusal = match self.run.await_decision(hook.before_turn(&self.run.cancel, step)).await {
                 Ok(TurnDecision::Allow) => continue,
-                Ok(TurnDecision::Block { by, reason }) => Refusal::of_turn(by, reason),
-                Err(NoDecision::Cancelled) => return Input::Cancelled,
-                Err(NoDecision::Panicked) => Refusal::of_turn(A_HOOK, PANICKED),
+                Ok(TurnDecision::Block { by, reason }) => Refusal::for_turn(by, reason),
+                Err(NoDecision::Cancelled) => return TurnInput::Cancelled,
+                Err(NoDecision::Panicked) => Refusal::for_turn(A_HOOK, PANICKED),
             };
-            return refused(&self.run, refusal);
+            return record_refusal(&self.run, refusal);
         }
         if self.run.cancel.is_cancelled() {
-            return Input::Cancelled;
+            return TurnInput::Cancelled;
         }
-        self.compact_if_full().await.err().unwrap_or(Input::Allowed)
+        self.compact_if_full().await.err().unwrap_or(TurnInput::Allowed)
     }
 
-    /// Reports the end of a step, when every call has a result.
-    async fn end(&mut self, stop: Stop, error: Option<String>, then: &Then) -> Input {
+    /// Reports the end of a step after every call has a result.
+    async fn end(&mut self, stop: StopCause, error: Option<String>, then: &StepContinuation) -> TurnInput {
         let settled = self.settle_calls();
         self.run.emitter.emit(AgentEvent::TurnEnd { stop, error });
         if let Err(error) = settled {
             return error.into();
         }
         match then {
-            // So that the next prompt need not wait for it. The work is done, so that an abort changes nothing.
-            Then::Finish(Ok(())) | Then::Stop => match self.compact_if_full().await {
-                Err(Input::Unsaved(error)) => Input::Unsaved(error),
-                Ok(()) | Err(_) => Input::Noted,
+            // Compacts now so that the next prompt does not wait. The work is done, so an abort changes nothing.
+            StepContinuation::Finish(Ok(())) | StepContinuation::Stop => match self.compact_if_full().await {
+                Err(TurnInput::Unsaved(error)) => TurnInput::Unsaved(error),
+                Ok(()) | Err(_) => TurnInput::EndReported,
             },
-            Then::Finish(Err(_)) | Then::Step => Input::Noted,
-            Then::Discard { by, reason } => self.discard(by.clone(), reason.clone()),
+            StepContinuation::Finish(Err(_)) | StepContinuation::Step => TurnInput::EndReported,
+            StepContinuation::Discard { by, reason } => self.discard_turn(by.clone(), reason.clone()),
         }
     }
 
-    /// From here on the step works with what the agent was last given; the log is told what is new.
+    /// Applies the agent's current settings to this step and records changes in the log.
     fn note_setup(&mut self) -> Result<(), SessionError> {
         let setup = self.run.agent.setup();
-        let (changes, settings) = setup.changes(&self.run.agent.transcript.settings());
+        let (changes, settings) = setup.changes_since(&self.run.agent.transcript.settings());
         self.setup = setup;
         match changes.is_empty() {
             true => Ok(()),
-            false => self.run.agent.transcript.note(changes, settings),
+            false => self.run.agent.transcript.record_settings(changes, settings),
         }
     }
 
     fn settle_calls(&self) -> Result<(), SessionError> {
-        self.run.agent.transcript.settle(|| self.run.agent.now())
+        self.run.agent.transcript.complete_calls(|| self.run.agent.current_time())
     }
 
-    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
-    fn take_queued(&mut self, stopping: bool) -> Input {
+    /// Takes queued user messages. If the user asked to stop, they stay in the queue.
+    fn take_queued(&mut self, stopping: bool) -> TurnInput {
         if self.run.cancel.is_cancelled() {
-            let over = stopping && self.run.agent.queues.close_if_none_wait();
+            let over = stopping && self.run.agent.queues.close_if_empty();
             self.over = over;
-            return if over { Input::Taken { any: false } } else { Input::Cancelled };
+            return if over { TurnInput::Taken { any: false } } else { TurnInput::Cancelled };
         }
         if let Some(hint) = self.run.agent.queues.take_interrupt() {
-            return self.come_to_an_end(hint, stopping);
+            return self.finish_interrupted(hint, stopping);
         }
         if stopping {
-            self.begin_anew();
+            self.mark_origin();
         }
         let taken = match stopping {
             true => self.run.agent.queues.take_or_close(),
@@ -290,44 +290,44 @@ impl Turn {
         };
         let any = !taken.is_empty();
         if !any && let Some(hint) = self.run.agent.queues.take_interrupt() {
-            return self.come_to_an_end(hint, stopping);
+            return self.finish_interrupted(hint, stopping);
         }
         self.over = stopping && !any;
         if !stopping && any {
             let bytes = taken.iter().map(|taken| taken.prompt.text_bytes()).sum();
             self.run.emitter.emit(AgentEvent::SteeringInjected { count: taken.len() as u64, bytes });
         }
-        self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
+        self.deliver_queued(taken).map_or_else(TurnInput::from, |()| TurnInput::Taken { any })
     }
 
-    /// The user wants an end: what the model is told for the last time.
-    fn come_to_an_end(&mut self, hint: Option<Prompt>, stopping: bool) -> Input {
+    /// Handles an interruption: adds the last message for the model.
+    fn finish_interrupted(&mut self, hint: Option<Prompt>, stopping: bool) -> TurnInput {
         if hint.is_none() && stopping {
-            return Input::Taken { any: false };
+            return TurnInput::Taken { any: false };
         }
         let hint = hint.unwrap_or_else(|| Prompt::from(FINISH));
-        self.say(&hint).map_or_else(Input::from, |()| Input::Interrupted)
+        self.add_user_message(&hint).map_or_else(TurnInput::from, |()| TurnInput::Interrupted)
     }
 
-    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
-    fn deliver(&mut self, waited: Vec<Taken>) -> Result<(), SessionError> {
+    /// Adds queued messages to the transcript. Messages that cannot be written return to their queue.
+    fn deliver_queued(&mut self, waited: Vec<DequeuedPrompt>) -> Result<(), SessionError> {
         if waited.is_empty() {
             return Ok(());
         }
         let mut waited = waited.into_iter();
         while let Some(taken) = waited.next() {
-            if let Err(error) = self.say(&taken.prompt) {
-                self.run.agent.queues.put_back(std::iter::once(taken).chain(waited).collect());
+            if let Err(error) = self.add_user_message(&taken.prompt) {
+                self.run.agent.queues.requeue(std::iter::once(taken).chain(waited).collect());
                 return Err(error);
             }
         }
-        self.run.agent.queues.announce();
+        self.run.agent.queues.emit_queue_update();
         Ok(())
     }
 
-    /// Puts a message of the user into the transcript. It is on the disk before anything of the answer is shown.
-    fn say(&mut self, prompt: &Prompt) -> Result<(), SessionError> {
-        let (content, time) = (prompt.content.clone(), self.run.agent.now());
+    /// Adds a user message to the transcript. It is on disk before any part of the answer is shown.
+    fn add_user_message(&mut self, prompt: &Prompt) -> Result<(), SessionError> {
+        let (content, time) = (prompt.content.clone(), self.run.agent.current_time());
         let saved =
             self.run.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
         self.saving.push(saved);
@@ -335,52 +335,61 @@ impl Turn {
         Ok(())
     }
 
-    /// Waits until all that the user said is on the disk.
-    async fn said_is_on_disk(&mut self) -> Result<(), SessionError> {
+    /// Waits until all user messages are on disk.
+    async fn wait_prompts_saved(&mut self) -> Result<(), SessionError> {
         let saving = std::mem::take(&mut self.saving);
         for saved in saving {
-            saved.on_disk().await?;
+            saved.wait_synced().await?;
         }
         Ok(())
     }
 
-    /// Marks the place that the session goes back to when the turn is discarded.
-    fn begin_anew(&mut self) {
+    /// Marks the position to which a discarded turn returns.
+    fn mark_origin(&mut self) {
         self.origin = self.run.agent.transcript.session.leaf();
     }
 
-    fn discard(&self, by: String, reason: String) -> Input {
-        if let Err(error) = self.leave(self.origin, Action::Discarded, &by) {
+    fn discard_turn(&self, by: String, reason: String) -> TurnInput {
+        if let Err(error) = self.rewind_to(self.origin, InterventionAction::Discarded, &by) {
             return error.into();
         }
         self.run.emitter.emit(AgentEvent::TurnDiscarded { by, reason });
-        Input::Noted
+        TurnInput::EndReported
     }
 
-    /// Continues from where the session stood before, and notes the hook that wanted that. What was left stays in the
-    /// session's log, on a branch of its own.
-    fn leave(&self, to: Option<EntryId>, action: Action, by: &str) -> Result<(), SessionError> {
-        let note = Intervention { call_id: None, action, by: vec![by.to_owned()] };
-        self.run.agent.transcript.leave(to, note.to_custom())
+    /// Moves the session back to its position before the turn, and records the hook that requested it. The abandoned
+    /// entries stay in the log, on their own branch.
+    fn rewind_to(
+        &self,
+        to: Option<EntryId>,
+        action: InterventionAction,
+        by: &str,
+    ) -> Result<(), SessionError> {
+        let note = HookIntervention { call_id: None, action, by: vec![by.to_owned()] };
+        self.run.agent.transcript.rewind_to(to, note.to_custom())
     }
 
-    fn compactor(&self) -> Compactor<'_> {
-        Compactor { run: &self.run, setup: &self.setup, sections: &self.sections }
+    fn compactor(&self) -> ContextCompactor<'_> {
+        ContextCompactor { run: &self.run, setup: &self.setup, sections: &self.sections }
     }
 
-    async fn compact_by_hand(&mut self, instructions: Option<String>) -> Result<Compacted, CompactError> {
-        self.settle_calls().map_err(compact::lost)?;
-        // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
+    async fn compact_manually(
+        &mut self,
+        instructions: Option<String>,
+    ) -> Result<CompactionOutcome, CompactError> {
+        self.settle_calls().map_err(compact::compact_session_error)?;
+        // The log records the summarizing model with the summary. It becomes the session's model only when it receives
+        // a request.
         let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
         outcome.unwrap_or(Err(CompactError::Nothing))
     }
 
-    /// Sums up if the context has come near the window. A failure is reported, and the turn continues: the provider
-    /// decides whether the request is too long.
+    /// Compacts the context if it is close to the window's limit. A failure is reported and the turn continues: the
+    /// provider decides whether the request is too long.
     ///
     /// # Errors
     /// The input that ends the turn.
-    async fn compact_if_full(&mut self) -> Result<(), Input> {
+    async fn compact_if_full(&mut self) -> Result<(), TurnInput> {
         self.not_compacted = None;
         if !self.run.agent.config.compact.auto {
             return Ok(());
@@ -391,14 +400,14 @@ impl Turn {
         }
     }
 
-    /// Sums up because the provider refused the request.
+    /// Compacts the context after the provider rejected the request as too long.
     ///
     /// # Errors
-    /// The input that ends the turn: the refusal itself, if nothing could be done about it.
-    async fn compact_after(&mut self, overflow: ModelError) -> Result<(), Input> {
+    /// The input that ends the turn: the rejection, if compaction did not help.
+    async fn compact_after_overflow(&mut self, overflow: ModelError) -> Result<(), TurnInput> {
         let fails = |why: &CompactError| {
             let message = format!("{overflow}; {why}");
-            Input::Failed(ModelError::new(ModelErrorKind::Overflow, message))
+            TurnInput::Failed(ModelError::new(ModelErrorKind::Overflow, message))
         };
         if let Some(why) = &self.not_compacted {
             return Err(fails(why));
@@ -407,60 +416,60 @@ impl Turn {
             true => self.compactor().compact(CompactReason::Overflow, None).await,
             false => None,
         };
-        let Some(outcome) = outcome else { return Err(Input::Failed(overflow)) };
+        let Some(outcome) = outcome else { return Err(TurnInput::Failed(overflow)) };
         self.note_compaction(outcome)?;
         self.not_compacted.as_ref().map_or(Ok(()), |why| Err(fails(why)))
     }
 
-    /// Takes the outcome of summing up.
+    /// Handles the outcome of a compaction.
     ///
     /// # Errors
     /// The input that ends the turn.
-    fn note_compaction(&mut self, outcome: Result<Compacted, CompactError>) -> Result<(), Input> {
+    fn note_compaction(&mut self, outcome: Result<CompactionOutcome, CompactError>) -> Result<(), TurnInput> {
         let Err(error) = outcome else { return Ok(()) };
         if self.run.cancel.is_cancelled() {
-            return Err(Input::Cancelled);
+            return Err(TurnInput::Cancelled);
         }
         if let CompactError::Session { reason } = error {
-            return Err(Input::Unsaved(TurnErrorKind::Session { reason }));
+            return Err(TurnInput::Unsaved(TurnErrorKind::Session { reason }));
         }
         self.not_compacted = Some(error);
         Ok(())
     }
 }
 
-/// Notes a refusal of the turn in the session. A discarded turn is noted when the session goes back.
-fn refused(run: &RunContext, refusal: Refusal) -> Input {
+/// Records a refusal of the turn in the session. A discarded turn is recorded when the session moves back.
+fn record_refusal(run: &RunContext, refusal: Refusal) -> TurnInput {
     if refusal.scope == RefusalScope::Turn {
-        run.note(None, Action::TurnEnded, vec![refusal.by.clone()]);
+        run.record_intervention(None, InterventionAction::TurnEnded, vec![refusal.by.clone()]);
     }
-    Input::Refused(refusal)
+    TurnInput::Refused(refusal)
 }
 
-/// The message for the model when the user wants an end and says nothing else.
+/// The message for the model after an interruption without a hint.
 const FINISH: &str =
     "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
 
-/// The name of a hook that panicked and so cannot name itself.
+/// The name for a hook that panicked and cannot provide its name.
 const A_HOOK: &str = "a hook";
 
-impl From<Cancelled> for Input {
-    fn from(_: Cancelled) -> Self {
+impl From<CallCancelled> for TurnInput {
+    fn from(_: CallCancelled) -> Self {
         Self::Cancelled
     }
 }
 
-impl From<SessionError> for Input {
+impl From<SessionError> for TurnInput {
     fn from(error: SessionError) -> Self {
-        Self::Unsaved(unsaved(error))
+        Self::Unsaved(session_error(error))
     }
 }
 
-fn unsaved(error: SessionError) -> TurnErrorKind {
+fn session_error(error: SessionError) -> TurnErrorKind {
     TurnErrorKind::Session { reason: with_causes(error) }
 }
 
-/// The error with its causes, since what the system said is one of them.
+/// Returns the error with its causes, which include the system's error.
 fn with_causes(error: SessionError) -> String {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(&error);

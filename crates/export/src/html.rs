@@ -1,7 +1,7 @@
-//! A session as a page for people: one file, no script, nothing fetched.
+//! A session as a readable page: one file without scripts or external resources.
 //!
-//! Everything that a session says came from outside. It is escaped, images are only those whose bytes say so, links
-//! lead to the web and to mail, and a policy in the page's head forbids what should slip through all the same.
+//! All content of a session is untrusted. Text is escaped, images are embedded only if their bytes are an image, and
+//! links lead only to the web and to mail. In addition, a policy in the page's head forbids scripts and requests.
 
 mod blocks;
 mod entries;
@@ -13,36 +13,36 @@ mod tool;
 
 use std::fmt::Write as _;
 
-use haft_core::session::Recovered;
-use haft_protocol::message::Usage;
+use haft_core::session::RecoveredSession;
+use haft_protocol::message::TokenUsage;
 
-use crate::select::{NoEntry, Selection};
-use entries::Writer;
-use facts::Facts;
-use thread::Tree;
+use crate::select::{EntrySelection, NoSuchEntry};
+use entries::ThreadWriter;
+use facts::SessionFacts;
+use thread::BranchTree;
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// Nothing is loaded and nothing runs; images are in the page itself.
+/// Forbids scripts and requests; images are embedded in the page.
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Fewer prompts than this are found without a table of contents.
+/// The minimum number of prompts for a table of contents.
 const CONTENTS_FROM: usize = 3;
 
-/// The page of a session. Paths of the sender are in it as they are in the session: take them out with
-/// [`portable()`](crate::portable()) first.
+/// Renders the page of a session. Paths of the sender are included; remove them with
+/// [`export_portable()`](crate::export_portable()) first.
 ///
 /// # Errors
-/// [`NoEntry`].
-pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntry> {
-    let branch = selection.branch(&session.entries)?;
-    let thread = Tree::new(&session.entries).along(&branch, selection.all);
-    let turns: Vec<Usage> =
+/// [`NoSuchEntry`] when the selected entry does not exist.
+pub fn render_page(session: &RecoveredSession, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
+    let branch = selection.branch_indices(&session.entries)?;
+    let thread = BranchTree::new(&session.entries).thread_along(&branch, selection.all);
+    let turns: Vec<TokenUsage> =
         thread.steps().filter_map(|step| step.answer).map(|answer| answer.usage).collect();
-    let facts = Facts::of(session);
-    let mut body = Writer::new(&session.entries);
-    body.thread(&thread);
+    let facts = SessionFacts::from_session(session);
+    let mut body = ThreadWriter::new(&session.entries);
+    body.write_thread(&thread);
     let mut out = String::with_capacity(body.out.len() + STYLE.len() + 4096);
     let title = facts.title();
     let _ = write!(
@@ -53,20 +53,20 @@ pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntr
          <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    contents(&mut out, &body.prompts);
+    write_contents(&mut out, &body.prompts);
     out.push_str("<main>\n");
-    facts.head(&mut out, session);
-    plot::plot(&mut out, &turns);
+    facts.write_header(&mut out, session);
+    plot::write_charts(&mut out, &turns);
     out.push_str("<article>\n");
     out.push_str(&body.out);
     if thread.items.is_empty() {
-        out.push_str("<p class=\"row\">Nothing was said in this session.</p>");
+        out.push_str("<p class=\"row\">This session has no messages.</p>");
     }
-    out.push_str("</article>\n<footer>Written by haft, which keeps this session as a file of lines. Reasoning and tool calls unfold.</footer>\n</main>\n</body>\n</html>\n");
+    out.push_str("</article>\n<footer>Exported by haft. Click reasoning and tool calls to expand them.</footer>\n</main>\n</body>\n</html>\n");
     Ok(out)
 }
 
-fn contents(out: &mut String, prompts: &[(usize, String)]) {
+fn write_contents(out: &mut String, prompts: &[(usize, String)]) {
     if prompts.len() < CONTENTS_FROM {
         return;
     }

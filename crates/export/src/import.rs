@@ -1,48 +1,48 @@
-//! Sessions of haft, zot and pi as entries of haft. Nothing of them is run, and what cannot be read is told.
+//! Import of sessions of haft, zot and pi. Nothing in them is executed; unreadable parts are reported.
 
+mod builder;
 mod haft;
-mod maker;
 mod pi;
 mod zot;
 
 use std::fmt;
 
-use haft_core::session::entry::{Entry, FORMAT_VERSION, Header, Name, Origin};
+use haft_core::session::entry::{FORMAT_VERSION, ForkOrigin, Name, SessionEntry, SessionHeader};
 use haft_core::session::{EntryId, SessionId};
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
-use maker::Maker;
+use builder::EntryBuilder;
 
 /// The limits of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of a file.
+pub struct ImportLimits {
+    /// The maximum size of a file, in bytes.
     pub bytes: usize,
-    /// Bytes of a line.
+    /// The maximum length of a line, in bytes.
     pub line: usize,
-    /// Lines.
+    /// The maximum number of lines.
     pub lines: usize,
 }
 
-impl Default for Limits {
+impl Default for ImportLimits {
     fn default() -> Self {
         Self { bytes: 512 << 20, line: 64 << 20, lines: 1_000_000 }
     }
 }
 
-/// The program that a session file belongs to.
+/// The program that wrote a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// A session of haft, or one that it exported.
+pub enum SessionFormat {
+    /// A session of haft, or an exported one.
     Haft,
     /// A session of pi.
     Pi,
-    /// A session of zot, or a `.zotsession`.
+    /// A session of zot, or a `.zotsession` file.
     Zot,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for SessionFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Haft => "haft",
@@ -52,39 +52,39 @@ impl fmt::Display for Format {
     }
 }
 
-/// The session made of a file.
+/// An imported session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
-    /// The program it belonged to.
-    pub format: Format,
-    /// Of a new session in the directory that was given.
-    pub header: Header,
-    /// Each behind its parent.
-    pub entries: Vec<Entry>,
-    /// Parts that could not be read as they were meant.
-    pub problems: Vec<Problem>,
+pub struct ImportedSession {
+    /// The program that wrote the file.
+    pub format: SessionFormat,
+    /// The header of a new session in the given directory.
+    pub header: SessionHeader,
+    /// The entries, each after its parent.
+    pub entries: Vec<SessionEntry>,
+    /// Parts that could not be imported completely.
+    pub problems: Vec<ImportProblem>,
 }
 
-impl Imported {
-    /// Gives the session a name.
-    pub fn name(&mut self, name: &str) {
-        let Some(Entry { id, time, .. }) = self.entries.last() else { return };
+impl ImportedSession {
+    /// Sets the name of the session.
+    pub fn set_name(&mut self, name: &str) {
+        let Some(SessionEntry { id, time, .. }) = self.entries.last() else { return };
         let body = Name { name: name.to_owned() }.into();
-        let named = Entry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
+        let named = SessionEntry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
         self.entries.push(named);
     }
 }
 
-/// Something that could not be read as it was meant.
+/// A part that could not be imported completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, counted from 1; none where it is about the file.
+pub struct ImportProblem {
+    /// The line, counted from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
-    /// The problem, and its effect.
+    /// The problem and its effect.
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ImportProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.what),
@@ -93,75 +93,79 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a file is not read at all.
+/// The reason why a file cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadError {
-    /// It is larger than [`Limits`] allow.
-    #[error("the file has more than {most} {what}; split it, or take what you need of it")]
+pub enum ImportError {
+    /// The file exceeds the [`ImportLimits`].
+    #[error("the file has more than {most} {what}; split the file, or remove the parts you do not need")]
     TooLarge {
-        /// Bytes, lines, …
+        /// The exceeded quantity: bytes, lines, …
         what: &'static str,
         /// The limit.
         most: usize,
     },
-    /// Nothing in it is of a known format.
-    #[error("the file is no session of haft, pi or zot")]
+    /// The file does not have a known format.
+    #[error("the file is not a session of haft, pi or zot")]
     UnknownFormat,
-    /// A later version of haft wrote it.
-    #[error("the session is of format {version}, newer than {FORMAT_VERSION}; import it with a newer haft")]
+    /// A newer version of haft wrote the file.
+    #[error("the session has format {version}, newer than {FORMAT_VERSION}; upgrade haft to import it")]
     Newer {
-        /// Its version.
+        /// The format version of the file.
         version: u32,
     },
-    /// There is nothing to go on with.
-    #[error("the session holds no entry that can be read")]
+    /// The session has no readable entries.
+    #[error("the session has no readable entries")]
     Empty,
 }
 
-/// Reads a session as a new one of the directory `cwd`.
+/// Imports a session as a new session of the directory `cwd`.
 ///
 /// # Errors
-/// [`ReadError`] when there is nothing to import. What is wrong with single lines is among the problems.
-pub fn read(bytes: &[u8], cwd: &str, limits: &Limits) -> Result<Imported, ReadError> {
-    check(bytes, limits)?;
-    let format = format(bytes).ok_or(ReadError::UnknownFormat)?;
+/// [`ImportError`] when the file cannot be imported. Mistakes in single lines are reported as problems.
+pub fn import_session(
+    bytes: &[u8],
+    cwd: &str,
+    limits: &ImportLimits,
+) -> Result<ImportedSession, ImportError> {
+    check_limits(bytes, limits)?;
+    let format = detect_format(bytes).ok_or(ImportError::UnknownFormat)?;
     let source = match format {
-        Format::Haft => haft::read(bytes)?,
-        Format::Pi => pi::read(bytes),
-        Format::Zot => zot::read(bytes),
+        SessionFormat::Haft => haft::read(bytes)?,
+        SessionFormat::Pi => pi::read(bytes),
+        SessionFormat::Zot => zot::read(bytes),
     };
-    let Source { entries, problems, created, origin } = source;
-    let first = entries.first().ok_or(ReadError::Empty)?;
+    let ParsedSession { entries, problems, created, origin } = source;
+    let first = entries.first().ok_or(ImportError::Empty)?;
     let created = created.unwrap_or_else(|| first.time.clone());
-    let header = Header {
+    let header = SessionHeader {
         id: SessionId::new(),
         format_version: FORMAT_VERSION,
         cwd: cwd.to_owned(),
         created,
         forked_from: origin,
     };
-    Ok(Imported { format, header, entries, problems })
+    Ok(ImportedSession { format, header, entries, problems })
 }
 
-/// The session that the reader of one format found.
-struct Source {
-    entries: Vec<Entry>,
-    problems: Vec<Problem>,
-    created: Option<Time>,
-    origin: Option<Origin>,
+/// The content of a session file, read by the parser of one format.
+struct ParsedSession {
+    entries: Vec<SessionEntry>,
+    problems: Vec<ImportProblem>,
+    created: Option<Rfc3339Time>,
+    origin: Option<ForkOrigin>,
 }
 
-impl Source {
-    fn made(maker: Maker, created: Option<Time>) -> Self {
-        let (entries, problems) = maker.finish();
+impl ParsedSession {
+    fn from_builder(builder: EntryBuilder, created: Option<Rfc3339Time>) -> Self {
+        let (entries, problems) = builder.finish();
         Self { entries, problems, created, origin: None }
     }
 }
 
-fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
+fn check_limits(bytes: &[u8], limits: &ImportLimits) -> Result<(), ImportError> {
     let most = |found: usize, most: usize, what| match found > most {
-        true => Err(ReadError::TooLarge { what, most }),
+        true => Err(ImportError::TooLarge { what, most }),
         false => Ok(()),
     };
     most(bytes.len(), limits.bytes, "bytes")?;
@@ -174,13 +178,13 @@ fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
     most(longest, limits.line, "bytes in one line")
 }
 
-/// Lines that are looked at for the format.
+/// The number of lines to examine for the format.
 const LOOKED_AT: usize = 20;
 
-/// Returns the format of a file, by the first line that tells. The first line of all may be damaged.
-fn format(bytes: &[u8]) -> Option<Format> {
+/// Returns the format of a file, from the first conclusive line. The very first line may be damaged.
+fn detect_format(bytes: &[u8]) -> Option<SessionFormat> {
     #[derive(Deserialize)]
-    struct Shape {
+    struct FormatProbe {
         #[serde(rename = "type")]
         kind: String,
         format_version: Option<serde_json::Value>,
@@ -191,28 +195,29 @@ fn format(bytes: &[u8]) -> Option<Format> {
         timestamp: Option<serde_json::Value>,
         meta: Option<serde_json::Value>,
     }
-    let shapes =
-        lines(bytes).take(LOOKED_AT).filter_map(|(_, line)| serde_json::from_str::<Shape>(line.ok()?).ok());
-    let format = |shape: Shape| match shape.kind.as_str() {
-        "meta" if shape.meta.is_some() => Some(Format::Zot),
-        "session" if shape.format_version.is_some() => Some(Format::Haft),
-        "session" if shape.timestamp.is_some() => Some(Format::Pi),
-        _ if shape.parent_id.is_some() || shape.timestamp.is_some() => Some(Format::Pi),
-        _ if shape.id.is_some() && shape.parent.is_some() => Some(Format::Haft),
+    let shapes = lines(bytes)
+        .take(LOOKED_AT)
+        .filter_map(|(_, line)| serde_json::from_str::<FormatProbe>(line.ok()?).ok());
+    let format = |shape: FormatProbe| match shape.kind.as_str() {
+        "meta" if shape.meta.is_some() => Some(SessionFormat::Zot),
+        "session" if shape.format_version.is_some() => Some(SessionFormat::Haft),
+        "session" if shape.timestamp.is_some() => Some(SessionFormat::Pi),
+        _ if shape.parent_id.is_some() || shape.timestamp.is_some() => Some(SessionFormat::Pi),
+        _ if shape.id.is_some() && shape.parent.is_some() => Some(SessionFormat::Haft),
         _ => None,
     };
     shapes.into_iter().find_map(format)
 }
 
-/// The lines that are not empty, with their numbers.
+/// Returns the lines that are not empty, with their numbers.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, std::str::Utf8Error>)> {
     let numbered = (1..).zip(bytes.split(|byte| *byte == b'\n'));
     let full = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     full.map(|(number, line)| (number, std::str::from_utf8(line)))
 }
 
-/// The same with what each line says, or why it says nothing.
-fn rows<'b, T: Deserialize<'b>>(
+/// Same as [`lines`], with each line parsed as JSON, or the reason why it cannot be parsed.
+fn parse_rows<'b, T: Deserialize<'b>>(
     bytes: &'b [u8],
 ) -> impl Iterator<Item = (u64, Result<(&'b str, T), String>)> {
     lines(bytes).map(|(number, line)| {

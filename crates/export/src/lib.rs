@@ -1,19 +1,22 @@
-//! Sessions for others: as a portable file, as a page, and back again.
+//! Export of sessions as portable files and HTML pages, and import.
 //!
-//! For whom: `haft session export` and `import`, and programs that do the same. The promise: nothing here runs anything,
-//! reaches the network or writes a file; whatever a session says, a page obeys none of it. Never in here: where sessions
-//! lie, the terminal.
+//! Used by `haft session export` and `import`, and by programs that do the same.
 //!
-//! * [`portable()`]: a session without its sender's paths, in the same format;
-//! * [`page`]: a session as one HTML file that needs nothing else;
-//! * [`read`]: the sessions of haft, zot and pi as entries of haft.
+//! Guarantees: the functions run no code, open no connection and write no file; an exported page never executes content
+//! of the session.
+//!
+//! Out of scope: the location of sessions, and the terminal.
+//!
+//! * [`export_portable`]: exports a session without its sender's paths, in the same format;
+//! * [`render_page`]: renders a session as one self-contained HTML file;
+//! * [`import_session`]: converts sessions of haft, zot and pi to entries of haft.
 
 mod html;
 mod import;
 mod portable;
 mod select;
 
-pub use html::page;
-pub use import::{Format, Imported, Limits, Problem, ReadError, read};
-pub use portable::{Places, PortableError, portable};
-pub use select::{NoEntry, Selection};
+pub use html::render_page;
+pub use import::{ImportError, ImportLimits, ImportProblem, ImportedSession, SessionFormat, import_session};
+pub use portable::{PortableError, SenderDirectories, export_portable};
+pub use select::{EntrySelection, NoSuchEntry};

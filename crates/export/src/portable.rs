@@ -1,68 +1,68 @@
-//! A session as a file for others: the format of session files, without the sender's paths.
+//! Portable session files: the usual format, without the sender's paths.
 
 mod paths;
 
-use haft_core::session::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Said};
-use haft_core::session::{Recovered, SessionError, SessionId};
-use haft_protocol::message::{AssistantMessage, Message, Time};
+use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Said, SessionEntry, SessionHeader};
+use haft_core::session::{RecoveredSession, SessionError, SessionId};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 
-use crate::select::{NoEntry, Selection};
-use paths::Paths;
+use crate::select::{EntrySelection, NoSuchEntry};
+use paths::PathStripper;
 
-/// The directories of the sender, whose paths are taken out.
+/// The directories whose paths are removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
-    /// The sender's home directory, which becomes `~`. The directory that the session is about becomes `.`.
+pub struct SenderDirectories {
+    /// The sender's home directory, replaced by `~`. The session's working directory is replaced by `.`.
     pub home: Option<String>,
 }
 
-/// Why a session is not exported.
+/// An error of exporting a session.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortableError {
-    /// The chosen entry is not there.
+    /// The selected entry does not exist.
     #[error(transparent)]
-    NoEntry(#[from] NoEntry),
-    /// An entry has no form on disk.
+    NoEntry(#[from] NoSuchEntry),
+    /// An entry cannot be written as a line.
     #[error(transparent)]
     Unwritable(#[from] SessionError),
 }
 
-/// The file. What only the provider could read again is left out with the paths: nobody can say what is in it.
+/// Returns the content of the file. Provider-specific data is removed too, because its content cannot be checked.
 ///
 /// # Errors
-/// [`PortableError`].
-pub fn portable(
-    session: &Recovered,
-    selection: &Selection,
-    places: &Places,
+/// [`PortableError`] when the selected entry does not exist or an entry cannot be written.
+pub fn export_portable(
+    session: &RecoveredSession,
+    selection: &EntrySelection,
+    places: &SenderDirectories,
 ) -> Result<Vec<u8>, PortableError> {
     let cwd = session.header.as_ref().map(|header| header.cwd.as_str()).unwrap_or_default();
-    let paths = Paths::new(cwd, places.home.as_deref());
+    let paths = PathStripper::new(cwd, places.home.as_deref());
     let entries = selection.entries(&session.entries)?;
-    let mut file = header(session).to_line()?;
+    let mut file = portable_header(session).to_line()?;
     for entry in entries {
         let line = without_native(entry).to_line()?;
-        // What an entry writes is JSON, which is UTF-8.
+        // Entries are written as JSON, which is UTF-8.
         let line = String::from_utf8_lossy(&line);
         file.extend(paths.strip_json(&line).as_bytes());
     }
     Ok(file)
 }
 
-fn header(session: &Recovered) -> Header {
-    let Recovered { header, entries, .. } = session;
-    let made = || Header {
+fn portable_header(session: &RecoveredSession) -> SessionHeader {
+    let RecoveredSession { header, entries, .. } = session;
+    let made = || SessionHeader {
         id: SessionId::new(),
         format_version: FORMAT_VERSION,
         cwd: String::new(),
-        created: entries.first().map_or_else(|| Time(String::new()), |entry| entry.time.clone()),
+        created: entries.first().map_or_else(|| Rfc3339Time(String::new()), |entry| entry.time.clone()),
         forked_from: None,
     };
-    Header { cwd: ".".to_owned(), ..header.clone().unwrap_or_else(made) }
+    SessionHeader { cwd: ".".to_owned(), ..header.clone().unwrap_or_else(made) }
 }
 
-fn without_native(entry: &Entry) -> Entry {
+fn without_native(entry: &SessionEntry) -> SessionEntry {
     let mut entry = entry.clone();
     if let EntryBody::Said(Said { message: Message::Assistant(AssistantMessage { native, .. }), .. }) =
         &mut entry.body

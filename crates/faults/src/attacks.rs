@@ -1,6 +1,7 @@
-//! Attempts of an extension to do more than lie there when it is installed.
+//! Attacks by an extension during its installation.
 //!
-//! Each is tried in a scene of its own: a home, an environment, and a program that leaves a mark when it is run.
+//! Each attack runs in a separate scene: a home directory, an environment, and a payload that leaves a mark when it
+//! runs.
 
 mod archives;
 mod repositories;
@@ -14,7 +15,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::installer::Came;
+use crate::installer::InstallOutcome;
 pub(crate) use scene::Scene;
 
 pub(crate) use archives::ATTACKS as ARCHIVES;
@@ -25,85 +26,88 @@ pub(crate) use trees::ATTACKS as TREES;
 #[cfg(not(unix))]
 pub(crate) const TREES: &[Attack] = &[];
 
-/// One thing that is tried.
+/// One attack.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// Prepares it, and says what is to be installed.
+    /// Prepares the attack and returns the source to install.
     pub(crate) make: fn(&mut Scene) -> Result<String>,
-    pub(crate) expect: Expect,
+    pub(crate) expect: ExpectedOutcome,
 }
 
-/// The expected outcome. That nothing is run goes without saying.
+/// The expected outcome. In every case, no code of the extension may run.
 #[derive(Clone, Copy)]
-pub(crate) enum Expect {
-    /// `install_rejected`, and the reason holds this.
+pub(crate) enum ExpectedOutcome {
+    /// `install_rejected`, with this text in the reason.
     Rejected(&'static str),
-    /// Git does not clone it.
+    /// Git does not clone the source.
     NotCloned,
-    /// It is installed, and what is there passes.
+    /// The extension is installed, and its files pass this check.
     Harmless(fn(&Path) -> Result<()>),
-    /// As [`Rejected`](Self::Rejected), where it can be prepared at all: there is something to install.
+    /// Like [`Rejected`](Self::Rejected), if the attack can be prepared on this machine.
     IfMade(&'static str),
 }
 
 /// The outcome of an attack.
-pub(crate) enum Tried {
+pub(crate) enum AttackOutcome {
     Refused,
     Harmless,
-    /// It could not be prepared here.
+    /// The attack cannot be prepared on this machine.
     NotMade,
 }
 
 impl Attack {
-    /// Tries it in a scene below `dir`. An error says what got through.
-    pub(crate) fn try_in(&self, dir: &Path) -> Result<Tried> {
+    /// Runs the attack in a scene below `dir`. An error describes a successful attack.
+    pub(crate) fn try_in(&self, dir: &Path) -> Result<AttackOutcome> {
         let mut scene = Scene::new(&dir.join(self.file_name()))?;
-        let tried = self.play(&mut scene).context(self.name)?;
-        scene.strike()?;
+        let tried = self.run_in_scene(&mut scene).context(self.name)?;
+        scene.remove()?;
         Ok(tried)
     }
 
-    /// Returns its name without characters that a shell reads: scripts name the scene between quotes.
+    /// Returns the name without characters that are special in a shell, because scripts quote the scene's path.
     fn file_name(&self) -> String {
         self.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
     }
 
-    fn play(&self, scene: &mut Scene) -> Result<Tried> {
+    fn run_in_scene(&self, scene: &mut Scene) -> Result<AttackOutcome> {
         let source = (self.make)(scene)?;
-        if matches!(self.expect, Expect::IfMade(_)) && source.is_empty() {
-            return Ok(Tried::NotMade);
+        if matches!(self.expect, ExpectedOutcome::IfMade(_)) && source.is_empty() {
+            return Ok(AttackOutcome::NotMade);
         }
         let came = scene.installer().install(&source)?;
-        ensure!(!scene.fired(), "code was run; {came:?}");
+        ensure!(!scene.payload_ran(), "code of the extension ran; {came:?}");
         match (self.expect, &came) {
-            (Expect::Rejected(part) | Expect::IfMade(part), Came::Refused(code, why)) => {
+            (
+                ExpectedOutcome::Rejected(part) | ExpectedOutcome::IfMade(part),
+                InstallOutcome::Refused(code, why),
+            ) => {
                 ensure!(code == "install_rejected" && why.contains(part), "{code}: {why}");
             }
-            (Expect::NotCloned, Came::Refused(_, why)) => {
+            (ExpectedOutcome::NotCloned, InstallOutcome::Refused(_, why)) => {
                 ensure!(why.contains("git could not clone"), "{why}")
             }
-            (Expect::Harmless(look), Came::Installed(dir)) => {
+            (ExpectedOutcome::Harmless(look), InstallOutcome::Installed(dir)) => {
                 look(dir)?;
-                return Ok(Tried::Harmless);
+                return Ok(AttackOutcome::Harmless);
             }
-            _ => anyhow::bail!("it came to {came:?}"),
+            _ => anyhow::bail!("unexpected outcome {came:?}"),
         }
-        scene.is_empty()?;
-        Ok(Tried::Refused)
+        scene.check_empty()?;
+        Ok(AttackOutcome::Refused)
     }
 
-    /// True if code is run by a program that gives the source to git without checks.
+    /// True if code runs when a program passes the source to git without checks.
     pub(crate) fn fires_naively(&self, dir: &Path) -> Result<bool> {
         let mut scene = Scene::new(&dir.join(format!("naive-{}", self.file_name())))?;
         let source = (self.make)(&mut scene).context(self.name)?;
-        let git = scene.git_in_path().context("git")?;
+        let git = scene.git_in_path().context("find git")?;
         let into = scene.dir().join("naive").display().to_string();
         let words = ["clone", "--depth", "1", &source, &into].map(str::to_owned);
-        // Whether it came to an end does not matter.
+        // The result of the clone does not matter.
         let mut command = scene.installer().command(&git, &words);
         let _ = command.stdout(Stdio::null()).status().context("start git")?;
-        let fired = scene.fired();
-        scene.strike()?;
+        let fired = scene.payload_ran();
+        scene.remove()?;
         Ok(fired)
     }
 }

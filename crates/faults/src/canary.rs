@@ -1,5 +1,5 @@
-//! The canary: a healthy extension that is called every 5 ms and told an event each time, and the same without any
-//! fault beside it, as what to compare with.
+//! The canary: a healthy extension that gets a call and an event every 5 ms, and the same extension without faults, for
+//! comparison.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,83 +18,87 @@ use tokio_util::sync::CancellationToken;
 
 use crate::timeouts::PATIENCE;
 
-/// Between two calls.
+/// The interval between two calls.
 pub(crate) const PACE: Duration = Duration::from_millis(5);
 
-/// The events for a canary are steps of this number, which no run has.
+/// The step number of events for a canary, which no run uses.
 pub(crate) const STEPS: u32 = 1_000_000;
 
-/// Between two looks for a canary that is not there yet.
+/// The interval between two checks for a canary that is not ready.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Part of the error of a call whose deadline has passed.
 const TIMED_OUT: &str = "did not answer within";
 
-/// One round trip: when it began, in microseconds since 1970, and how long it took.
+/// One round trip: its start, in microseconds since 1970, and its duration.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trip {
+pub(crate) struct RoundTrip {
     pub(crate) at: u64,
     pub(crate) micros: u64,
 }
 
-/// The round trips of a world.
-pub(crate) struct Canary {
+/// The canary's calls and round trips.
+pub(crate) struct CanaryMonitor {
     host: Host,
     stop: CancellationToken,
-    trips: Arc<Mutex<Vec<Trip>>>,
+    trips: Arc<Mutex<Vec<RoundTrip>>>,
     task: JoinHandle<Result<u64>>,
 }
 
 /// The health of a canary.
-pub(crate) struct Health {
-    /// Events it was told.
+pub(crate) struct CanaryHealth {
+    /// The number of events sent to the canary.
     pub(crate) told: u64,
-    /// Events it has seen.
+    /// The number of events received by the canary.
     pub(crate) seen: u64,
-    /// Its round trips.
-    pub(crate) trips: Vec<Trip>,
+    /// The round trips.
+    pub(crate) trips: Vec<RoundTrip>,
 }
 
-impl Canary {
-    /// Begins to call the canary of this host.
+impl CanaryMonitor {
+    /// Starts calling the canary of this host.
     pub(crate) fn watch(host: Host) -> Self {
         let (stop, trips) = (CancellationToken::new(), Arc::default());
-        let task = tokio::spawn(fly(host.clone(), stop.clone(), Arc::clone(&trips)));
+        let task = tokio::spawn(call_repeatedly(host.clone(), stop.clone(), Arc::clone(&trips)));
         Self { host, stop, trips, task }
     }
 
-    /// The host is alive, as seen from outside; ends the calls and asks the canary what it has seen.
-    pub(crate) async fn land(self) -> Result<Health> {
+    /// Stops the calls and asks the canary for its event count. An error means that the host does not respond.
+    pub(crate) async fn finish(self) -> Result<CanaryHealth> {
         self.stop.cancel();
-        let told = timeout(PATIENCE, self.task).await.context("the canary was not answered")?;
-        let told = told.context("the canary's task")??;
+        let told = timeout(PATIENCE, self.task).await.context("the canary's call did not end")?;
+        let told = told.context("the canary's task panicked")??;
         let last = timeout(PATIENCE, call(&self.host)).await;
         let seen = last.context("the host does not answer")??;
         let trips = std::mem::take(&mut *self.trips.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Health { told, seen, trips })
+        Ok(CanaryHealth { told, seen, trips })
     }
 
-    /// The round trips so far.
-    pub(crate) fn trips(&self) -> Vec<Trip> {
+    /// Returns the round trips so far.
+    pub(crate) fn round_trips(&self) -> Vec<RoundTrip> {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Number of round trips so far.
+    /// Returns the number of round trips so far.
     pub(crate) fn count(&self) -> usize {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// Calls and tells until it is stopped; returns how many events were told.
-async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) -> Result<u64> {
+/// Calls the canary and sends events until stopped; returns the number of sent events.
+async fn call_repeatedly(
+    host: Host,
+    stop: CancellationToken,
+    trips: Arc<Mutex<Vec<RoundTrip>>>,
+) -> Result<u64> {
     let mut told = 0;
-    there(&host).await?;
+    wait_for_tool(&host).await?;
     while !stop.is_cancelled() {
         for observer in host.hook_source().hooks().observers {
             observer.observe(&AgentEvent::TurnStart { step: STEPS });
         }
         told += 1;
-        let trip = timed(&host).await?;
+        let trip = call_timed(&host).await?;
         trips.lock().unwrap_or_else(PoisonError::into_inner).push(trip);
         // sleep: the pace of the calls
         tokio::time::sleep(PACE).await;
@@ -103,38 +107,38 @@ async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) 
 }
 
 /// Calls the canary once.
-pub(crate) async fn timed(host: &Host) -> Result<Trip> {
-    let at = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock")?.as_micros();
+pub(crate) async fn call_timed(host: &Host) -> Result<RoundTrip> {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?.as_micros();
     let start = Instant::now();
     call(host).await?;
-    Ok(Trip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
+    Ok(RoundTrip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
 }
 
-/// The canary's tool, as soon as it is there.
-pub(crate) async fn there(host: &Host) -> Result<Arc<dyn Tool>> {
+/// Returns the canary's tool when it is ready.
+pub(crate) async fn wait_for_tool(host: &Host) -> Result<Arc<dyn Tool>> {
     let start = Instant::now();
     loop {
         if let Some(tool) = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool") {
             return Ok(tool);
         }
-        ensure!(start.elapsed() < PATIENCE, "the canary is not there");
-        // sleep: between two looks
+        ensure!(start.elapsed() < PATIENCE, "the canary is not ready");
+        // sleep: between two checks
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Calls the canary until it answers; it says how many events it has seen. A call that waits too long for the row's
-/// short deadline is repeated: the whole is one slow trip.
+/// Calls the canary until it answers, and returns its event count. A call that exceeds a short deadline of the row is
+/// repeated and counts as one slow round trip.
 pub(crate) async fn call(host: &Host) -> Result<u64> {
     let start = Instant::now();
     loop {
-        let tool = there(host).await?;
+        let tool = wait_for_tool(host).await?;
         let context = ToolContext::new(CancellationToken::new(), |_| {});
         let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
         let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
         let text = joined_text(&output.content);
         if !output.is_error {
-            return text.parse().with_context(|| format!("the canary says {text:?}"));
+            return text.parse().with_context(|| format!("the canary answered {text:?}"));
         }
         if !text.contains(TIMED_OUT) || start.elapsed() > PATIENCE {
             bail!("the canary failed: {text}");
@@ -142,46 +146,46 @@ pub(crate) async fn call(host: &Host) -> Result<u64> {
     }
 }
 
-/// The measurements of a canary at the same time in a process without faults.
-pub(crate) struct Control {
+/// A canary in a process without faults, measured at the same time.
+pub(crate) struct CanaryControl {
     file: PathBuf,
 }
 
-impl Control {
+impl CanaryControl {
     pub(crate) const fn new(file: PathBuf) -> Self {
         Self { file }
     }
 
-    /// Its round trips within the time of these.
-    pub(crate) fn beside(&self, trips: &[Trip]) -> Result<Vec<Trip>> {
+    /// Returns the control's round trips in the period of `trips`.
+    pub(crate) fn concurrent_trips(&self, trips: &[RoundTrip]) -> Result<Vec<RoundTrip>> {
         let (Some(first), Some(last)) = (trips.first(), trips.last()) else { return Ok(Vec::new()) };
-        let text = std::fs::read_to_string(&self.file).context("read what the control wrote")?;
+        let text = std::fs::read_to_string(&self.file).context("read the control's round trips")?;
         let mut all = text.lines().filter_map(|line| {
             let (at, micros) = line.split_once(' ')?;
-            Some(Trip { at: at.parse().ok()?, micros: micros.parse().ok()? })
+            Some(RoundTrip { at: at.parse().ok()?, micros: micros.parse().ok()? })
         });
         let (from, to) = (first.at, last.at + last.micros);
         Ok(all.by_ref().filter(|trip| trip.at + trip.micros >= from && trip.at <= to).collect())
     }
 }
 
-/// The trip that 99 of 100 are not longer than. Of fewer than a hundred the longest one is left out: a single stall is
-/// no percentile.
-pub(crate) fn p99(trips: &[Trip]) -> Duration {
+/// Returns the 99th percentile. With fewer than a hundred round trips, the longest is excluded, because a single stall
+/// is not a percentile.
+pub(crate) fn p99(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, (trips.len() / 100).max(1))
 }
 
-/// The trip that half are not longer than.
-pub(crate) fn p50(trips: &[Trip]) -> Duration {
+/// Returns the median.
+pub(crate) fn p50(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, trips.len() / 2)
 }
 
-/// The longest.
-pub(crate) fn longest(trips: &[Trip]) -> Duration {
+/// Returns the longest round trip.
+pub(crate) fn longest(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, 0)
 }
 
-fn nth_longest(trips: &[Trip], nth: usize) -> Duration {
+fn nth_longest(trips: &[RoundTrip], nth: usize) -> Duration {
     let mut micros: Vec<u64> = trips.iter().map(|trip| trip.micros).collect();
     micros.sort_unstable();
     Duration::from_micros(micros.into_iter().rev().nth(nth).unwrap_or_default())

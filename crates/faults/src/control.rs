@@ -1,4 +1,4 @@
-//! The control: the process of a canary without any fault beside it.
+//! The control: a canary in a process without faults.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
-use crate::canary::{PACE, call, timed};
-use crate::world::{Mode, Setup};
+use crate::canary::{PACE, call, call_timed};
+use crate::world::{RunMode, WorldSetup};
 
-/// Runs a canary alone until it is killed, and writes down its round trips.
+/// Runs a canary alone until the process is killed, and records its round trips.
 pub(crate) fn run(file: &Path) -> ExitCode {
     match try_run(file) {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,11 +28,11 @@ fn try_run(file: &Path) -> Result<()> {
         OpenOptions::new().create(true).append(true).open(file).context("open the control's file")?;
     runtime.block_on(async {
         let dir = file.with_extension("home");
-        let setup = Setup::new(Mode::default(), "control", dir)?;
+        let setup = WorldSetup::new(RunMode::default(), "control", dir)?;
         let host = Host::builder(setup.config).specs(setup.specs).start().await;
-        ensure!(call(&host).await? == 0, "the control's canary has seen an event");
+        ensure!(call(&host).await? == 0, "the control's canary received an event");
         loop {
-            let trip = timed(&host).await?;
+            let trip = call_timed(&host).await?;
             writeln!(out, "{} {}", trip.at, trip.micros).context("write a round trip")?;
             // sleep: the pace of the calls
             tokio::time::sleep(PACE).await;

@@ -1,15 +1,14 @@
-//! The measured goals: `haft-faults goal [--full] [--report FILE] [ID…]` prints each figure beside its
-//! target.
+//! The measured goals: `haft-faults goal [--full] [--report FILE] [ID…]` prints each figure with its target.
 //!
-//! A row of the matrix asks whether something holds; a goal says how well. Everything runs as in the program: one
+//! A row of the matrix checks that something holds; a goal measures how well. Everything runs as in the program: one
 //! thread for agent and extensions, the launcher in between, the deadlines of the product. Latencies are compared with
-//! those of the same minute without the disturbance, in pairs that take turns, because machines differ and so do
-//! minutes. Each goal is measured in a process of its own.
+//! those without the disturbance in alternating pairs, because machines differ and their load changes. Each goal is
+//! measured in a separate process.
 //!
-//! No goal is missed because the machine is busy: a latency has a target, which is printed, and beside it a limit with
-//! room for a busy neighbour, beyond which it is missed. What is between the two is `slow`.
+//! A busy machine does not fail a goal. A latency has a target, which is printed, and a higher limit, which fails the
+//! goal. A latency between the two is reported as `slow`.
 //!
-//! A goal that is independent of how busy the machine is also runs in `ci`, with reduced counts.
+//! `ci` also runs the goals that do not depend on the load of the machine, with reduced counts.
 
 mod chains;
 mod client;
@@ -17,7 +16,7 @@ mod figure;
 mod hostile;
 mod install;
 mod kill;
-mod neighbours;
+mod neighbors;
 mod observers;
 mod refusals;
 #[cfg(target_os = "linux")]
@@ -35,132 +34,135 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use haft_host::Timeouts;
 
-use crate::report::{Entry, Outcome, Report};
+use crate::report::{ReportEntry, ReportOutcome, RunReport};
 use crate::runner::kill_tagged;
-use crate::world::{Mode, Setup};
-pub(crate) use figure::Figure;
+use crate::world::{RunMode, WorldSetup};
+pub(crate) use figure::GoalFigure;
 pub(crate) use kill::{HOST, play_host};
 #[cfg(target_os = "linux")]
-pub(crate) use sandbox::{PROBE, probe};
+pub(crate) use sandbox::{PROBE, run_probes};
 
 /// The first argument of a process that measures goals.
 pub(crate) const GOAL: &str = "goal";
 
-/// The variable by which a process knows that it measures one goal for another process.
+/// The environment variable of a process that measures one goal for another process.
 const ALONE: &str = "HAFT_GOAL_ALONE";
 
 /// The beginning of a line that reports an error.
 const ERROR: &str = "error:";
 
-/// A promise with a number.
-struct Goal {
+/// A goal with a number.
+struct MeasuredGoal {
     id: &'static str,
     title: &'static str,
-    /// True if it says how quick something is, which a busy machine spoils.
+    /// True if the goal measures latency, which depends on the load of the machine.
     is_latency: bool,
-    measure: fn(&Place) -> Result<Vec<Figure>>,
+    measure: fn(&GoalContext) -> Result<Vec<GoalFigure>>,
 }
 
-const GOALS: &[Goal] = &[
-    Goal {
+const GOALS: &[MeasuredGoal] = &[
+    MeasuredGoal {
         id: "G5",
-        title: "neighbours of extensions that crash, flood and fill logs",
+        title: "latency next to extensions that crash, flood and fill logs",
         is_latency: true,
-        measure: neighbours::measure,
+        measure: neighbors::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G6",
         title: "24 hours of reloads, events and calls",
         is_latency: false,
         measure: soak::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G7",
-        title: "what outlives a host, and how long an end takes",
+        title: "processes that outlive a host, and the duration of a shutdown",
         is_latency: false,
         measure: kill::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G8",
-        title: "what silent extensions cost: at the start, as observers, as gates",
+        title: "the cost of silent extensions: at the start, as observers, as gates",
         is_latency: true,
         measure: |place| Ok([starts::measure(place)?, observers::measure(place)?].concat()),
     },
     #[cfg(target_os = "linux")]
-    Goal {
+    MeasuredGoal {
         id: "G9",
-        title: "what a program in a sandbox can do",
+        title: "actions of a program in a sandbox",
         is_latency: false,
         measure: sandbox::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G10",
-        title: "what a project that nobody trusts has executed, with a terminal and without",
+        title: "programs that an untrusted project executes, with and without a terminal",
         is_latency: false,
         measure: hostile::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G11",
-        title: "gates: what is executed was seen, and a failed gate blocks",
+        title: "gates: every executed call was checked, and a failed gate blocks",
         is_latency: false,
         measure: |place| Ok([chains::measure(place)?, refusals::measure(place)?].concat()),
     },
-    Goal {
+    MeasuredGoal {
         id: "G12",
-        title: "what a terminal obeys of hostile text",
+        title: "terminal commands in hostile text",
         is_latency: false,
         measure: terminal::measure,
     },
-    Goal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
-    Goal {
+    MeasuredGoal {
+        id: "G13",
+        title: "attacks on an installation",
+        is_latency: false,
+        measure: install::measure,
+    },
+    MeasuredGoal {
         id: "G14",
-        title: "what ten thousand prompts of a client leave in the program that it drives",
+        title: "resources that `haft rpc` keeps after ten thousand prompts",
         is_latency: false,
         measure: client::measure,
     },
 ];
 
-/// Where a goal is measured, and how thoroughly.
-pub(crate) struct Place {
-    mode: Mode,
+/// The directory of a measurement, and its depth.
+pub(crate) struct GoalContext {
+    mode: RunMode,
     tag: String,
     dir: PathBuf,
 }
 
-impl Place {
-    /// Returns an amount for the depth of the run.
+impl GoalContext {
+    /// Returns the reduced or the full amount.
     fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
     }
 
-    /// A world that is not started yet: a canary, the deadlines of the product, and nothing written that the product
-    /// would not write.
-    fn setup(&self, name: &str) -> Result<Setup> {
-        let mut setup = Setup::new(self.mode, &self.tag, self.dir.join(name))?;
+    /// Creates the setup of a world with a canary, the deadlines of the product, and no transcripts.
+    fn setup(&self, name: &str) -> Result<WorldSetup> {
+        let mut setup = WorldSetup::new(self.mode, &self.tag, self.dir.join(name))?;
         setup.config.timeouts = Timeouts::default();
         setup.config.env.set.retain(|(variable, _)| variable != "HAFT_TRANSCRIPT");
         Ok(setup)
     }
 
-    /// Like the program's.
+    /// Creates a runtime like the program's.
     fn runtime() -> Result<tokio::runtime::Runtime> {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("create a runtime")
     }
 }
 
-/// Measures these goals, or all of them; of all, only those that a busy machine does not spoil if the run is a reduced
-/// one.
-pub(crate) fn run(mode: Mode, ids: &[&str], report: Option<&Path>) -> ExitCode {
-    let named = |goal: &&Goal| match ids {
+/// Measures these goals, or all of them. A reduced run of all goals skips those that depend on the load of the machine.
+pub(crate) fn run(mode: RunMode, ids: &[&str], report: Option<&Path>) -> ExitCode {
+    let named = |goal: &&MeasuredGoal| match ids {
         [] => mode.full || !goal.is_latency,
         ids => ids.contains(&goal.id),
     };
-    let goals: Vec<&Goal> = GOALS.iter().filter(named).collect();
+    let goals: Vec<&MeasuredGoal> = GOALS.iter().filter(named).collect();
     let unknown = ids.iter().find(|id| !GOALS.iter().any(|goal| goal.id == **id));
     let outcome = match (unknown, ids, goals.as_slice()) {
-        (Some(id), _, _) => Err(anyhow::anyhow!("there is no goal {id}")),
-        (None, [_], [goal]) if std::env::var_os(ALONE).is_some() => one(goal, mode),
-        (None, _, goals) => each(goals, mode, report),
+        (Some(id), _, _) => Err(anyhow::anyhow!("unknown goal {id}")),
+        (None, [_], [goal]) if std::env::var_os(ALONE).is_some() => measure_one(goal, mode),
+        (None, _, goals) => measure_each(goals, mode, report),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -172,28 +174,28 @@ pub(crate) fn run(mode: Mode, ids: &[&str], report: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Each in a process of its own: what one leaves in memory is not the next one's.
-fn each(goals: &[&Goal], mode: Mode, report: Option<&Path>) -> Result<bool> {
-    let mut report = Report::new(report)?;
+/// Measures each goal in a separate process, so that memory use does not carry over.
+fn measure_each(goals: &[&MeasuredGoal], mode: RunMode, report: Option<&Path>) -> Result<bool> {
+    let mut report = RunReport::new(report)?;
     for goal in goals {
-        report.add(alone(goal, mode)?)?;
+        report.add(measure_in_process(goal, mode)?)?;
     }
-    print!("{}", report.lists());
+    print!("{}", report.render_lists());
     Ok(report.is_good())
 }
 
-/// Measures a goal in a process of its own, and prints what it prints. The reason of its entry is made of the lines that
-/// say what was missed, or not measured.
-fn alone(goal: &Goal, mode: Mode) -> Result<Entry> {
-    let (binary, start) = (std::env::current_exe().context("find this binary")?, Instant::now());
-    #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
+/// Measures a goal in a separate process and prints its output. The entry's reason consists of the lines about missed
+/// and skipped figures.
+fn measure_in_process(goal: &MeasuredGoal, mode: RunMode) -> Result<ReportEntry> {
+    let (binary, start) = (std::env::current_exe().context("find the path of this binary")?, Instant::now());
+    #[expect(clippy::disallowed_methods, reason = "starts this program, not an extension")]
     let mut command = Command::new(binary);
     command.args([GOAL, goal.id]).args(mode.flags()).env(ALONE, "1").stdout(Stdio::piped());
-    let mut child = command.spawn().context("start this program again")?;
-    let said = BufReader::new(child.stdout.take().context("its output")?);
+    let mut child = command.spawn().context("start this program")?;
+    let said = BufReader::new(child.stdout.take().context("the process has no output pipe")?);
     let (mut missed, mut skipped, mut figures) = (Vec::new(), Vec::new(), 0);
     for line in said.lines() {
-        let line = line.context("read what a goal says")?;
+        let line = line.context("read the output of a goal")?;
         println!("{line}");
         let said = line.trim();
         figures += usize::from(said.starts_with(figure::MET));
@@ -205,24 +207,24 @@ fn alone(goal: &Goal, mode: Mode) -> Result<Entry> {
     }
     let met = child.wait().context("wait for this program")?.success();
     let (outcome, reasons) = match (met, figures) {
-        (false, _) => (Outcome::Failed, missed),
-        (true, 0) => (Outcome::Skipped, skipped),
-        (true, _) => (Outcome::Ok, skipped),
+        (false, _) => (ReportOutcome::Failed, missed),
+        (true, 0) => (ReportOutcome::Skipped, skipped),
+        (true, _) => (ReportOutcome::Ok, skipped),
     };
     let flags: String = mode.flags().iter().map(|flag| format!("{flag} ")).collect();
     let repeat = format!("cargo xtask faults --goals {flags}{}", goal.id);
-    Ok(Entry::new(goal.id, outcome, start.elapsed(), reasons.join("; "), repeat))
+    Ok(ReportEntry::new(goal.id, outcome, start.elapsed(), reasons.join("; "), repeat))
 }
 
-fn one(goal: &Goal, mode: Mode) -> Result<bool> {
+fn measure_one(goal: &MeasuredGoal, mode: RunMode) -> Result<bool> {
     let counts = if mode.full { "full" } else { "reduced" };
     println!("{:<4} {} ({counts} counts)", goal.id, goal.title);
-    let binary = std::env::current_exe().context("find this binary")?;
+    let binary = std::env::current_exe().context("find the path of this binary")?;
     let dir = binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("faults").join(goal.id);
-    // What an earlier run left, if anything.
+    // Remove the results of an earlier run.
     _ = std::fs::remove_dir_all(&dir);
     let tag = format!("{}-{}", goal.id, std::process::id());
-    let place = Place { mode, tag, dir };
+    let place = GoalContext { mode, tag, dir };
     let start = Instant::now();
     let measured = (goal.measure)(&place);
     kill_tagged(&place.tag);
@@ -234,7 +236,7 @@ fn one(goal: &Goal, mode: Mode) -> Result<bool> {
     println!("     in {:.0} s", start.elapsed().as_secs_f64());
     let met = figures.iter().all(|figure| !figure.is_missed());
     if met {
-        // Only of use where something went wrong.
+        // The files are only useful after a failure.
         _ = std::fs::remove_dir_all(&place.dir);
     }
     Ok(met)

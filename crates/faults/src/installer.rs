@@ -1,54 +1,57 @@
-//! A process that installs one extension, and what it came to: with an environment and a home of its own.
+//! Installs one extension in a separate process, with its own environment and home directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use haft_packages::install::lock::How;
-use haft_packages::install::{InstallError, Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{ExtensionStore, InstallError, InstallSource};
 
-use crate::defence;
-use crate::world::beside;
+use crate::defense;
+use crate::world::sibling_binary;
 
 /// The first argument of such a process.
 pub(crate) const INSTALLER: &str = "installer";
 
 /// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Came {
-    /// It is there, in this directory.
+pub(crate) enum InstallOutcome {
+    /// The extension is installed in this directory.
     Installed(PathBuf),
-    /// It is not, and this is why, after its stable name.
+    /// The installation failed, with this error code and message.
     Refused(String, String),
 }
 
-/// Somebody who installs.
+/// The environment of an installation.
 pub(crate) struct Installer {
-    /// `$HAFT_HOME`.
+    /// The value of `$HAFT_HOME`.
     pub(crate) home: PathBuf,
-    /// Where it is done.
+    /// The working directory.
     pub(crate) cwd: PathBuf,
-    /// All of the environment, but for `PATH` unless it is among them.
+    /// The complete environment; `PATH` is inherited if it is not included.
     pub(crate) env: Vec<(String, String)>,
 }
 
 impl Installer {
-    /// Installs, or replaces what is there, in a process of its own.
-    pub(crate) fn install(&self, source: &str) -> Result<Came> {
+    /// Installs or updates an extension in a separate process.
+    pub(crate) fn install(&self, source: &str) -> Result<InstallOutcome> {
         let words = [INSTALLER, &self.home.display().to_string(), source].map(str::to_owned);
-        let output = self.command(&beside("haft-faults"), &words).output().context("start an installer")?;
+        let output =
+            self.command(&sibling_binary("haft-faults"), &words).output().context("start an installer")?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut words = said.trim_end().splitn(3, ' ');
         match (words.next(), words.next(), words.next()) {
-            (Some("installed"), Some(dir), None) => Ok(Came::Installed(dir.into())),
-            (Some("refused"), Some(code), Some(why)) => Ok(Came::Refused(code.to_owned(), why.to_owned())),
+            (Some("installed"), Some(dir), None) => Ok(InstallOutcome::Installed(dir.into())),
+            (Some("refused"), Some(code), Some(why)) => {
+                Ok(InstallOutcome::Refused(code.to_owned(), why.to_owned()))
+            }
             _ => bail!("an installer ended with {} and {said:?}", output.status),
         }
     }
 
-    /// Any program as it would be started by somebody who installs.
-    #[expect(clippy::disallowed_methods, reason = "this program again, and git")]
+    /// Returns a command for any program in this environment.
+    #[expect(clippy::disallowed_methods, reason = "starts this program and git")]
     pub(crate) fn command(&self, program: &Path, args: &[String]) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var("PATH").unwrap_or_default();
@@ -58,13 +61,13 @@ impl Installer {
             .env_clear()
             .env("PATH", path)
             .envs(self.env.iter().cloned())
-            .envs(defence::inherited());
+            .envs(defense::inherited());
         command.stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
 
-/// Such a process.
+/// Runs the installation in the separate process.
 pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
     match install(home, source) {
         Ok(dir) => println!("installed {}", dir.display()),
@@ -76,18 +79,20 @@ pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Removes a directory in which something was installed: nobody may write to what a store holds.
+/// Removes a directory with an installation, whose files are write-protected.
 pub(crate) fn clear(dir: &Path) -> Result<()> {
-    writable(dir).and_then(|()| fs::remove_dir_all(dir)).with_context(|| format!("remove {}", dir.display()))
+    make_writable(dir)
+        .and_then(|()| fs::remove_dir_all(dir))
+        .with_context(|| format!("remove {}", dir.display()))
 }
 
-fn writable(dir: &Path) -> std::io::Result<()> {
+fn make_writable(dir: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            writable(&entry.path())?;
+            make_writable(&entry.path())?;
         }
     }
     Ok(())
@@ -95,8 +100,8 @@ fn writable(dir: &Path) -> std::io::Result<()> {
 
 fn install(home: &Path, source: &str) -> Result<PathBuf, InstallError> {
     let cwd = std::env::current_dir().unwrap_or_default();
-    let store = Store::of_home(home, std::env::var_os("PATH"));
-    let source = Source::parse(source, &cwd)?;
-    let accepted = store.propose(&source)?.accept(How::Yes, "test")?;
-    Ok(store.approved.trees().place(&accepted.entry.tree))
+    let store = ExtensionStore::for_home(home, std::env::var_os("PATH"));
+    let source = InstallSource::parse(source, &cwd)?;
+    let accepted = store.propose(&source)?.accept(ApprovalMethod::Yes, "test")?;
+    Ok(store.approved.tree_store().tree_path(&accepted.entry.tree))
 }

@@ -1,12 +1,12 @@
-//! Checks that must hold after every case, whatever the fault was.
+//! Checks after every case, whatever the fault was.
 //!
 //! | | |
 //! |---|---|
-//! | U1 | the host answers, and ends |
-//! | U2 | the canary lost no event, every call of it was answered, half within 1 s, 99 of 100 within 10 s, all within 30 s, or within 10 × the control's longest |
+//! | U1 | the host answers and shuts down |
+//! | U2 | the canary lost no event and every call was answered: the median within 1 s, the 99th percentile within 10 s, all within 30 s, or within 10 × the control's longest |
 //! | U3 | exactly the expected `extension_error` events |
-//! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
-//! | U5 | in the end no process is left, the files are closed, the heap has not run away; rows about memory compare rounds |
+//! | U4 | the event stream is complete: every tool call has one result, every prompt one end |
+//! | U5 | in the end no process is left, the files are closed, and the heap has not grown without limit; rows about memory compare rounds |
 //! | U6 | every question ended |
 //! | U7 | the fault happened |
 
@@ -21,37 +21,42 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use haft_protocol::event::ExtensionFault;
 
-use crate::canary::{Control, Health, Trip, longest, p50, p99};
-use crate::row::Case;
+use crate::canary::{CanaryControl, CanaryHealth, RoundTrip, longest, p50, p99};
+use crate::row::FaultCase;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
-pub(crate) use heap::{Growth, live_bytes, peak_bytes};
-pub(crate) use machine::{Baseline, bytes_read, open_files, tagged};
-pub(crate) use stream::whole;
+pub(crate) use heap::{HeapGrowth, live_bytes, peak_bytes};
+pub(crate) use machine::{ResourceBaseline, bytes_read, open_files, tagged_processes};
+pub(crate) use stream::check_stream;
 
-/// A figure of the canary's trips: its name, how it is taken, and the most that it may be.
-type Limit = (&'static str, fn(&[Trip]) -> Duration, Duration);
+/// A limit for the canary's round trips: its name, its statistic, and the maximum.
+type TripLimit = (&'static str, fn(&[RoundTrip]) -> Duration, Duration);
 
-/// The canary's trips: the middle one, those of 99 in 100, and the longest. Beside two busy loops on two cores the slowest
-/// row takes 20, 540 and 640 ms, so that only a host that stands still for its extensions comes near.
-const LIMITS: [Limit; 3] = [
+/// The limits for the median, the 99th percentile and the longest round trip. With two busy loops on two cores, the
+/// slowest row takes 20, 540 and 640 ms. Only a host that stops for its extensions comes near the limits.
+const LIMITS: [TripLimit; 3] = [
     ("median", p50, Duration::from_secs(1)),
     ("p99", p99, Duration::from_secs(10)),
     ("longest trip", longest, Duration::from_secs(30)),
 ];
 
-/// A canary may be this much slower than the longest trip of one without a fault beside it.
+/// The allowed factor between the canary's longest round trip and that of the control.
 pub(crate) const SLOWER: u32 = 10;
 
-/// The longest wait for an end, and for its processes to be gone, without the defences.
+/// The longest wait for a shutdown and for its processes to end, without the defenses.
 const UNDEFENDED: Duration = Duration::from_secs(8);
 
-/// Judges a case that was played, and ends its host.
-pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
+/// Checks a case after its script, and ends its host.
+pub(crate) async fn judge_case(
+    world: World,
+    case: &FaultCase,
+    before: ResourceBaseline,
+    control: &Arc<CanaryControl>,
+) -> Result<()> {
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
-    let health = canary.land().await;
+    let health = canary.finish().await;
     let ended = tokio::time::timeout(patience, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
@@ -63,39 +68,39 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
         broken.extend(outcome.err().map(|error| format!("{rule}: {error:#}")));
     };
     match health {
-        Ok(health) => check("U2", healthy(&health, control)),
+        Ok(health) => check("U2", check_canary(&health, control)),
         Err(error) => check("U1", Err(error)),
     }
     check("U1", answered.context("the host does not answer"));
     check("U1", ended.with_context(|| format!("the host has not ended after {} s", patience.as_secs())));
-    check("U3", faults(&events.faults(), &expected));
-    check("U4", whole(&events.all()));
+    check("U3", check_faults(&events.faults(), &expected));
+    check("U4", check_stream(&events.all()));
     check("U5", before.compare(&tag, patience).await);
     let (asked, ended) = tally.counts();
     check(
         "U6",
         if asked == ended { Ok(()) } else { Err(anyhow::anyhow!("{ended} of {asked} questions ended")) },
     );
-    check("U7", fired(case.evil.marker(), &marks));
+    check("U7", check_fault_happened(case.evil.marker(), &marks));
     if broken.is_empty() { Ok(()) } else { bail!("{}", broken.join("; ")) }
 }
 
-fn healthy(health: &Health, control: &Control) -> Result<()> {
-    let Health { told, seen, trips } = health;
-    ensure!(told == seen, "the canary has seen {seen} of {told} events");
-    // The machine is shared: one stall of the control is what it does to anybody.
-    let beside = longest(&control.beside(trips)?);
+fn check_canary(health: &CanaryHealth, control: &CanaryControl) -> Result<()> {
+    let CanaryHealth { told, seen, trips } = health;
+    ensure!(told == seen, "the canary received {seen} of {told} events");
+    // The machine is shared: a stall of the control shows that the machine caused it.
+    let beside = longest(&control.concurrent_trips(trips)?);
     for (what, of, limit) in LIMITS {
         let (own, limit) = (of(trips), limit.max(beside * SLOWER));
         ensure!(
             own <= limit,
-            "the canary's {what} is {own:?}; the longest trip without a fault is {beside:?}"
+            "the canary's {what} is {own:?}; the longest round trip without a fault is {beside:?}"
         );
     }
     Ok(())
 }
 
-fn faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
+fn check_faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     let mut surplus: BTreeMap<(String, String), i64> = BTreeMap::new();
     // The canary repeats a call for which a short deadline of the row was too short.
     let repeated =
@@ -120,10 +125,10 @@ fn faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     Ok(())
 }
 
-fn fired(marker: Option<&str>, marks: &str) -> Result<()> {
+fn check_fault_happened(marker: Option<&str>, marks: &str) -> Result<()> {
     let happened = match marker {
         Some(fault) => marks.lines().any(|mark| mark == fault),
-        // Whoever the case made itself marks anything.
+        // A case without an extension may use any mark.
         None => !marks.is_empty(),
     };
     ensure!(happened, "the fault did not happen");

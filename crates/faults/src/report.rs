@@ -8,51 +8,57 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-/// Result of one row or goal.
+/// The outcome of a row or goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
+pub(crate) enum ReportOutcome {
     Ok,
     Failed,
     Skipped,
 }
 
-/// One row or goal of a report.
+/// The result of a row or goal in a report.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Entry {
+pub(crate) struct ReportEntry {
     /// The id, such as `P-07`.
     pub(crate) name: String,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ReportOutcome,
     pub(crate) seconds: f64,
     /// The reason for a failure or a skip, or what was skipped in part; may be empty.
     pub(crate) reason: String,
-    /// The command that repeats it alone.
+    /// The command that repeats this row or goal.
     pub(crate) repeat: String,
 }
 
-impl Entry {
-    pub(crate) fn new(name: &str, outcome: Outcome, took: Duration, reason: String, repeat: String) -> Self {
+impl ReportEntry {
+    pub(crate) fn new(
+        name: &str,
+        outcome: ReportOutcome,
+        took: Duration,
+        reason: String,
+        repeat: String,
+    ) -> Self {
         let seconds = (took.as_secs_f64() * 10.0).round() / 10.0;
         Self { name: name.to_owned(), outcome, seconds, reason, repeat }
     }
 }
 
-/// The entries of a run, written to a file as they come if one is named.
-pub(crate) struct Report {
+/// The entries of a run, optionally written to a file as they arrive.
+pub(crate) struct RunReport {
     file: Option<File>,
-    entries: Vec<Entry>,
+    entries: Vec<ReportEntry>,
 }
 
-impl Report {
-    /// An empty report. The file is made anew.
+impl RunReport {
+    /// Creates an empty report and overwrites the file.
     pub(crate) fn new(path: Option<&Path>) -> Result<Self> {
         let create =
-            |path: &Path| File::create(path).with_context(|| format!("make the report {}", path.display()));
+            |path: &Path| File::create(path).with_context(|| format!("create the report {}", path.display()));
         Ok(Self { file: path.map(create).transpose()?, entries: Vec::new() })
     }
 
     /// Adds an entry.
-    pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
+    pub(crate) fn add(&mut self, entry: ReportEntry) -> Result<()> {
         if let Some(file) = &mut self.file {
             let line = serde_json::to_string(&entry).context("write an entry as JSON")?;
             writeln!(file, "{line}").context("write the report")?;
@@ -61,16 +67,16 @@ impl Report {
         Ok(())
     }
 
-    /// True if nothing failed.
+    /// True if no entry failed.
     pub(crate) fn is_good(&self) -> bool {
-        self.entries.iter().all(|entry| entry.outcome != Outcome::Failed)
+        self.entries.iter().all(|entry| entry.outcome != ReportOutcome::Failed)
     }
 
-    /// Lists what failed, with the command that repeats it, and what was skipped, with the reason. Empty if neither
-    /// happened.
-    pub(crate) fn lists(&self) -> String {
+    /// Lists the failed entries with the command that repeats each, and the skipped entries with the reason. Empty if
+    /// there are none.
+    pub(crate) fn render_lists(&self) -> String {
         let mut text = String::new();
-        let mut list = |title: &str, chosen: &dyn Fn(&Entry) -> bool, shows_command: bool| {
+        let mut list = |title: &str, chosen: &dyn Fn(&ReportEntry) -> bool, shows_command: bool| {
             let mut chosen = self.entries.iter().filter(|entry| chosen(entry)).peekable();
             if chosen.peek().is_some() {
                 text.push_str(&format!("\n{title}:\n"));
@@ -83,9 +89,13 @@ impl Report {
                 }
             }
         };
-        list("failed", &|entry| entry.outcome == Outcome::Failed, true);
-        list("skipped", &|entry| entry.outcome == Outcome::Skipped, false);
-        list("skipped in part", &|entry| entry.outcome == Outcome::Ok && !entry.reason.is_empty(), false);
+        list("failed", &|entry| entry.outcome == ReportOutcome::Failed, true);
+        list("skipped", &|entry| entry.outcome == ReportOutcome::Skipped, false);
+        list(
+            "skipped in part",
+            &|entry| entry.outcome == ReportOutcome::Ok && !entry.reason.is_empty(),
+            false,
+        );
         text
     }
 }
@@ -95,23 +105,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_a_line_of_json_an_entry_and_lists_what_was_not_run_or_failed() {
+    fn writes_json_lines_and_lists_failures_and_skips() {
         let entry = |name: &str, outcome, reason: &str| {
             let repeat = format!("cargo xtask faults {name}");
-            Entry::new(name, outcome, Duration::from_millis(1_234), reason.to_owned(), repeat)
+            ReportEntry::new(name, outcome, Duration::from_millis(1_234), reason.to_owned(), repeat)
         };
         let dir = std::env::temp_dir().join(format!("haft-faults-report-{}", std::process::id()));
-        let mut report = Report::new(Some(&dir)).unwrap();
-        report.add(entry("P-01", Outcome::Ok, "")).unwrap();
-        assert!(report.is_good() && report.lists().is_empty());
-        report.add(entry("P-07", Outcome::Failed, "U1: gone")).unwrap();
-        report.add(entry("S-11", Outcome::Skipped, "strace")).unwrap();
-        report.add(entry("T-20", Outcome::Ok, "SKIP Strict")).unwrap();
+        let mut report = RunReport::new(Some(&dir)).unwrap();
+        report.add(entry("P-01", ReportOutcome::Ok, "")).unwrap();
+        assert!(report.is_good() && report.render_lists().is_empty());
+        report.add(entry("P-07", ReportOutcome::Failed, "U1: gone")).unwrap();
+        report.add(entry("S-11", ReportOutcome::Skipped, "strace")).unwrap();
+        report.add(entry("T-20", ReportOutcome::Ok, "SKIP Strict")).unwrap();
         let written = std::fs::read_to_string(&dir).unwrap();
         std::fs::remove_file(&dir).unwrap();
         assert!(!report.is_good());
         assert_eq!(
-            report.lists(),
+            report.render_lists(),
             "\nfailed:\n  P-07   U1: gone\n         repeat: cargo xtask faults P-07\n\
              \nskipped:\n  S-11   strace\n\nskipped in part:\n  T-20   SKIP Strict\n"
         );

@@ -1,4 +1,4 @@
-//! The rows, by group: one file each, and one line here.
+//! The rows by group: one file for each group, and one line in this list.
 
 mod content;
 mod files;
@@ -15,17 +15,17 @@ mod services;
 mod sessions;
 mod trust;
 
-use crate::row::Row;
+use crate::row::FaultRow;
 use content::{registration, results, terminal};
-pub(crate) use files::{RACER, WRITER, race, write_once};
+pub(crate) use files::{RACER, WRITER, run_racer, write_once};
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
-pub(crate) use services::{ASKER, ask};
+pub(crate) use services::{ASKER, run_asker};
 pub(crate) use trust::hostile_runs;
 
-const GROUPS: &[&[Row]] = &[
+const GROUPS: &[&[FaultRow]] = &[
     hello::ROWS,
     lines::ROWS,
     frames::ROWS,
@@ -57,6 +57,6 @@ const GROUPS: &[&[Row]] = &[
 ];
 
 /// Every row, in the order of the matrix.
-pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+pub(crate) fn all() -> impl Iterator<Item = &'static FaultRow> {
     GROUPS.iter().copied().flatten()
 }

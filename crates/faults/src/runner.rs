@@ -1,4 +1,4 @@
-//! Runs rows, each in a process of its own, several at a time, and says what became of them.
+//! Runs rows in separate processes, several at a time, and prints the results.
 
 mod children;
 
@@ -10,28 +10,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::alone::Part;
-use crate::report::{Entry, Outcome, Report};
-use crate::row::Row;
+use crate::alone::CaseSubset;
+use crate::report::{ReportEntry, ReportOutcome, RunReport};
+use crate::row::FaultRow;
 use crate::rows;
-use crate::world::Mode;
+use crate::world::RunMode;
 pub(crate) use children::kill_tagged;
-use children::{Child, Exit};
+use children::{RowExit, RowProcess};
 
 /// The first argument of a process that runs one row.
 pub(crate) const ROW: &str = "row";
 
-/// The first argument of the process that runs no fault at all.
+/// The first argument of the control process, which has no faults.
 pub(crate) const CONTROL: &str = "control";
 
-/// The beginning of a row's last line when it is shown although the row passed.
+/// The beginning of the last line of a row's output if that line is shown although the row passed.
 pub(crate) const FOUND: &str = "found: ";
 
-/// Rows that run at the same time. Most of them sleep.
+/// The number of rows that run at the same time. Most of them sleep.
 const AT_ONCE: usize = 6;
 
-/// The rows that take longest, and in how many processes their cases are run. They are started first, so that none of
-/// them runs alone in the end.
+/// The slowest rows, with the number of processes for their cases. They start first, so that none of them runs alone at
+/// the end.
 const LONGEST: &[(&str, usize)] = &[
     ("T-26", 6),
     ("S-12", 2),
@@ -46,44 +46,44 @@ const LONGEST: &[(&str, usize)] = &[
     ("L-06", 1),
 ];
 
-/// Longest time for one row; then it counts as hanging. Nobody waits that long while all is well.
+/// The time after which a row counts as hanging. Successful rows take far less.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(900);
 
-/// The same where the defences are down: a hang is what they may be for.
+/// The same time without the defenses, which may be needed to prevent a hang.
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(30);
 
-/// The same for full counts.
+/// The same time for full counts.
 const PATIENCE_IN_FULL: Duration = Duration::from_secs(3600);
 
-/// The size of a reason that is printed; all of it is in the row's output.
+/// The length of a printed reason; the row's output has the complete reason.
 const REASON: usize = 400;
 
-/// Which rows are run, and how.
-pub(crate) struct Plan {
-    mode: Mode,
-    rows: Vec<&'static Row>,
+/// The selection of rows, and the mode.
+pub(crate) struct RunPlan {
+    mode: RunMode,
+    rows: Vec<&'static FaultRow>,
     target: PathBuf,
 }
 
 /// The outcome of one row.
-struct Ended {
-    verdict: Verdict,
+struct RowResult {
+    verdict: RowVerdict,
     reason: String,
     took: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum RowVerdict {
     Ok,
     Failed,
     Skipped,
-    /// Undefended, and the row failed, as it should.
+    /// Without its defense, the row failed, as it should.
     Noticed,
-    /// Undefended, and the row passed all the same.
+    /// Without its defense, the row passed.
     Missed,
 }
 
-impl Verdict {
+impl RowVerdict {
     const fn text(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -94,12 +94,12 @@ impl Verdict {
         }
     }
 
-    /// The result for the report.
-    const fn outcome(self) -> Outcome {
+    /// Returns the outcome for the report.
+    const fn outcome(self) -> ReportOutcome {
         match self {
-            Self::Ok | Self::Noticed => Outcome::Ok,
-            Self::Failed | Self::Missed => Outcome::Failed,
-            Self::Skipped => Outcome::Skipped,
+            Self::Ok | Self::Noticed => ReportOutcome::Ok,
+            Self::Failed | Self::Missed => ReportOutcome::Failed,
+            Self::Skipped => ReportOutcome::Skipped,
         }
     }
 
@@ -108,47 +108,47 @@ impl Verdict {
     }
 }
 
-impl Plan {
-    /// These rows, or all; a group's letter names all of its rows.
-    pub(crate) fn new(mode: Mode, names: &[&str]) -> Result<Self> {
-        let named = |row: &&Row| {
+impl RunPlan {
+    /// Selects these rows, or all; a group's letter selects all of its rows.
+    pub(crate) fn new(mode: RunMode, names: &[&str]) -> Result<Self> {
+        let named = |row: &&FaultRow| {
             names.is_empty()
                 || names.iter().any(|name| row.id == *name || row.id.split('-').next() == Some(name))
         };
         let mut rows: Vec<_> = rows::all().filter(named).collect();
         rows.sort_by_key(|row| LONGEST.iter().position(|(id, _)| *id == row.id).unwrap_or(LONGEST.len()));
         if rows.is_empty() {
-            bail!("there is no row {}; see --list", names.join(" "));
+            bail!("unknown row {}; run with --list to see all rows", names.join(" "));
         }
-        // Beside the build, wherever that is.
-        let binary = std::env::current_exe().context("find this binary")?;
+        // The results are in the target directory of the build.
+        let binary = std::env::current_exe().context("find the path of this binary")?;
         let target = binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("faults");
         Ok(Self { mode, rows, target })
     }
 
-    /// Runs the rows, and writes a report to a file if one is named; says whether all is well.
+    /// Runs the rows, and writes a report if a file is named. Returns true if every row is as expected.
     pub(crate) fn run(self, report: Option<&Path>) -> Result<bool> {
-        let report = Mutex::new(Report::new(report)?);
-        fs::create_dir_all(&self.target).context("make target/faults")?;
+        let report = Mutex::new(RunReport::new(report)?);
+        fs::create_dir_all(&self.target).context("create target/faults")?;
         let (start, control) = (Instant::now(), self.target.join("control.bin"));
         let _ = fs::remove_file(&control);
-        let fault_free = Child::start(
+        let fault_free = RowProcess::start(
             &[CONTROL.to_owned(), control.display().to_string()],
             &self.target.join("control.txt"),
         )?;
-        let queue: Mutex<VecDeque<(&'static Row, Part)>> = Mutex::new(self.parts().collect());
+        let queue: Mutex<VecDeque<(&'static FaultRow, CaseSubset)>> = Mutex::new(self.parts().collect());
         let (verdicts, begun) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
-        // In a `while let` the queue would be locked until the row is over.
+        // A `while let` would keep the queue locked until the row has ended.
         let next = || lock(&queue).pop_front();
         std::thread::scope(|scope| {
             let work = || -> Result<()> {
                 while let Some((row, part)) = next() {
                     let ended = self.run_one(row, part, &control);
-                    let Some(ended) = whole(&begun, row, part, ended) else { continue };
+                    let Some(ended) = merge_parts(&begun, row, part, ended) else { continue };
                     let mut report = lock(&report);
                     println!("{}", line(row, &ended));
                     lock(&verdicts).push(ended.verdict);
-                    report.add(self.entry(row, ended))?;
+                    report.add(self.report_entry(row, ended))?;
                 }
                 Ok(())
             };
@@ -158,72 +158,74 @@ impl Plan {
         })?;
         drop(fault_free);
         let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-        println!("{}{}", summary(&lock(&verdicts), start.elapsed()), report.lists());
+        println!("{}{}", summary(&lock(&verdicts), start.elapsed()), report.render_lists());
         Ok(report.is_good())
     }
 
-    /// The parts of all rows, one process each. Without the defences a row is one part, because its cases depend on one
-    /// another.
-    fn parts(&self) -> impl Iterator<Item = (&'static Row, Part)> {
-        let parts = |row: &Row| {
+    /// Returns the subsets of all rows, one process each. Without the defenses each row is one subset, because its
+    /// cases depend on each other.
+    fn parts(&self) -> impl Iterator<Item = (&'static FaultRow, CaseSubset)> {
+        let parts = |row: &FaultRow| {
             let longest = LONGEST.iter().find(|(id, _)| *id == row.id && !self.mode.undefended);
             longest.map_or(1, |(_, parts)| *parts)
         };
         self.rows.iter().flat_map(move |row| {
             let of = parts(row);
-            (0..of).map(move |first| (*row, Part { first, of }))
+            (0..of).map(move |first| (*row, CaseSubset { first, of }))
         })
     }
 
-    fn entry(&self, row: &Row, ended: Ended) -> Entry {
-        let Ended { verdict, reason, took } = ended;
+    fn report_entry(&self, row: &FaultRow, ended: RowResult) -> ReportEntry {
+        let RowResult { verdict, reason, took } = ended;
         let flags: String = self.mode.flags().iter().map(|flag| format!("{flag} ")).collect();
         let repeat = format!("cargo xtask faults {flags}{}", row.id);
         let kept = match verdict {
-            // What it found is news for people; what it did not try is news for everybody.
-            Verdict::Ok | Verdict::Noticed if !reason.starts_with("SKIP") => String::new(),
-            Verdict::Ok | Verdict::Noticed | Verdict::Failed | Verdict::Missed | Verdict::Skipped => {
-                reason.chars().take(REASON).collect()
-            }
+            // Findings are for people; skipped parts are for the report as well.
+            RowVerdict::Ok | RowVerdict::Noticed if !reason.starts_with("SKIP") => String::new(),
+            RowVerdict::Ok
+            | RowVerdict::Noticed
+            | RowVerdict::Failed
+            | RowVerdict::Missed
+            | RowVerdict::Skipped => reason.chars().take(REASON).collect(),
         };
-        Entry::new(row.id, verdict.outcome(), took, kept, repeat)
+        ReportEntry::new(row.id, verdict.outcome(), took, kept, repeat)
     }
 
-    fn run_one(&self, row: &Row, part: Part, control: &Path) -> Ended {
+    fn run_one(&self, row: &FaultRow, part: CaseSubset, control: &Path) -> RowResult {
         let start = Instant::now();
         let (verdict, reason) = match self.try_one(row, part, control) {
             Ok(outcome) => outcome,
-            Err(error) => (Verdict::Failed, format!("{error:#}")),
+            Err(error) => (RowVerdict::Failed, format!("{error:#}")),
         };
-        Ended { verdict, reason, took: start.elapsed() }
+        RowResult { verdict, reason, took: start.elapsed() }
     }
 
-    fn try_one(&self, row: &Row, part: Part, control: &Path) -> Result<(Verdict, String)> {
+    fn try_one(&self, row: &FaultRow, part: CaseSubset, control: &Path) -> Result<(RowVerdict, String)> {
         if self.mode.undefended && row.undefend.is_none() {
-            return Ok((Verdict::Missed, "there is no way to take its defence down".to_owned()));
+            return Ok((RowVerdict::Missed, "the row cannot be run without its defense".to_owned()));
         }
         let dir = match part {
-            Part { of: 1, .. } => self.target.join(row.id),
-            Part { first, .. } => self.target.join(format!("{}.{}", row.id, first + 1)),
+            CaseSubset { of: 1, .. } => self.target.join(row.id),
+            CaseSubset { first, .. } => self.target.join(format!("{}.{}", row.id, first + 1)),
         };
         if dir.exists() {
             fs::remove_dir_all(&dir).with_context(|| format!("remove {}", dir.display()))?;
         }
-        fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
-        let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random());
+        fs::create_dir_all(&dir).with_context(|| format!("create {}", dir.display()))?;
+        let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random_number());
         let mut args = vec![ROW.to_owned(), row.id.to_owned(), part.to_string(), tag.clone()];
         args.extend([dir.display().to_string(), control.display().to_string()]);
         args.extend(self.mode.flags());
         let output = dir.join("output.txt");
-        let mut child = Child::start(&args, &output)?;
+        let mut child = RowProcess::start(&args, &output)?;
         let patience = match self.mode {
-            Mode { undefended: true, .. } => PATIENCE_UNDEFENDED,
-            Mode { full: true, .. } => PATIENCE_IN_FULL,
-            Mode { .. } => PATIENCE,
+            RunMode { undefended: true, .. } => PATIENCE_UNDEFENDED,
+            RunMode { full: true, .. } => PATIENCE_IN_FULL,
+            RunMode { .. } => PATIENCE,
         };
         let ended = child.wait(patience)?;
         drop(child);
-        // A row that died or hung may have left something behind; the next rows shall not feel it.
+        // A row that crashed or hung may have left processes behind, which must not disturb later rows.
         kill_tagged(&tag);
         let reason = fs::read_to_string(&output).unwrap_or_default();
         let reason = reason.lines().rev().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
@@ -234,28 +236,28 @@ impl Plan {
         Ok((verdict, reason))
     }
 
-    fn verdict(&self, ended: Exit, reason: String) -> (Verdict, String) {
-        let failed = if self.mode.undefended { Verdict::Noticed } else { Verdict::Failed };
+    fn verdict(&self, ended: RowExit, reason: String) -> (RowVerdict, String) {
+        let failed = if self.mode.undefended { RowVerdict::Noticed } else { RowVerdict::Failed };
         match ended {
-            Exit::Passed if self.mode.undefended => {
-                (Verdict::Missed, "passes without its defence, so it shows nothing".to_owned())
+            RowExit::Passed if self.mode.undefended => {
+                (RowVerdict::Missed, "the row passes without its defense, so it proves nothing".to_owned())
             }
-            Exit::Passed => (Verdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
-            Exit::Skipped => (Verdict::Skipped, reason),
-            Exit::Failed => (failed, reason),
-            Exit::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
-            Exit::Hung(after) => (failed, format!("was not over after {} s", after.as_secs())),
+            RowExit::Passed => (RowVerdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
+            RowExit::Skipped => (RowVerdict::Skipped, reason),
+            RowExit::Failed => (failed, reason),
+            RowExit::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
+            RowExit::Hung(after) => (failed, format!("the row did not end within {} s", after.as_secs())),
         }
     }
 }
 
-/// Returns the result of the row as soon as the last of its parts has ended: the worst result, and the longest time.
-fn whole(
-    begun: &Mutex<BTreeMap<&'static str, Vec<Ended>>>,
-    row: &'static Row,
-    part: Part,
-    ended: Ended,
-) -> Option<Ended> {
+/// Returns the result of the row when the last of its subsets has ended: the worst verdict, and the longest time.
+fn merge_parts(
+    begun: &Mutex<BTreeMap<&'static str, Vec<RowResult>>>,
+    row: &'static FaultRow,
+    part: CaseSubset,
+    ended: RowResult,
+) -> Option<RowResult> {
     let mut begun = lock(begun);
     let parts = begun.entry(row.id).or_default();
     parts.push(ended);
@@ -264,26 +266,28 @@ fn whole(
     }
     let parts = begun.remove(row.id).unwrap_or_default();
     let took = parts.iter().map(|part| part.took).max().unwrap_or_default();
-    let rank =
-        |part: &Ended| (part.verdict.is_bad(), part.verdict == Verdict::Skipped, !part.reason.is_empty());
-    parts.into_iter().max_by_key(rank).map(|worst| Ended { took, ..worst })
+    let rank = |part: &RowResult| {
+        (part.verdict.is_bad(), part.verdict == RowVerdict::Skipped, !part.reason.is_empty())
+    };
+    parts.into_iter().max_by_key(rank).map(|worst| RowResult { took, ..worst })
 }
 
-fn line(row: &Row, Ended { verdict, reason, took }: &Ended) -> String {
+fn line(row: &FaultRow, RowResult { verdict, reason, took }: &RowResult) -> String {
     let line = format!("{:<6} {:<8} {:>5.1} s  {}", row.id, verdict.text(), took.as_secs_f64(), row.title);
     let reason: String = reason.chars().take(REASON).collect();
     if reason.is_empty() { line } else { format!("{line}\n       {reason}") }
 }
 
-fn summary(verdicts: &[Verdict], took: Duration) -> String {
+fn summary(verdicts: &[RowVerdict], took: Duration) -> String {
     let count = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
-    let kinds = [Verdict::Ok, Verdict::Noticed, Verdict::Skipped, Verdict::Failed, Verdict::Missed];
+    let kinds =
+        [RowVerdict::Ok, RowVerdict::Noticed, RowVerdict::Skipped, RowVerdict::Failed, RowVerdict::Missed];
     let counts = kinds.into_iter().filter(|&kind| count(kind) > 0);
     let counts: Vec<_> = counts.map(|kind| format!("{} {}", count(kind), kind.text())).collect();
     format!("\n{} rows in {:.1} s: {}", verdicts.len(), took.as_secs_f64(), counts.join(", "))
 }
 
-fn random() -> u32 {
+fn random_number() -> u32 {
     use std::hash::BuildHasher;
     let hash = std::collections::hash_map::RandomState::new().hash_one(Instant::now());
     u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()
@@ -298,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rows_that_are_started_first_exist() {
+    fn slowest_rows_exist() {
         let unknown: Vec<_> =
             LONGEST.iter().filter(|(id, _)| !rows::all().any(|row| row.id == *id)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");

@@ -1,4 +1,5 @@
-//! The world of one case: a fresh home, a host, a canary, whoever misbehaves, and what is asked of them.
+//! The world of one case: a fresh home directory, a host, a canary and the extensions that misbehave, with methods to
+//! ask and check them.
 
 mod ask;
 mod events;
@@ -14,68 +15,74 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::AgentBuilder;
 use haft_core::tool::ToolContext;
-use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
+use haft_host::{DiscoveredExtensions, ExtensionState, Frontend, HeadlessFrontend, Host, HostConfig};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::canary::{Canary, Control, Trip};
-use crate::oracle::Growth;
+use crate::canary::{CanaryControl, CanaryMonitor, RoundTrip};
+use crate::oracle::HeapGrowth;
 use crate::timeouts::{LITTLE_PATIENCE, LOOK, PATIENCE};
-use ask::{Asked, Gated, Played};
-pub(crate) use ask::{Tally, last_word};
-pub(crate) use events::Events;
-pub(crate) use home::{Home, Shown};
-pub(crate) use program::Program;
-pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup, extension, misbehaving};
+use ask::{GatedCall, PromptOutcome, ToolAnswer};
+pub(crate) use ask::{QuestionTally, last_word};
+pub(crate) use events::EventLog;
+pub(crate) use home::{HaftHome, TerminalOutput};
+pub(crate) use program::HaftProgram;
+pub(crate) use setup::{
+    FATAL_TITLE, RecordingFrontend, RunMode, WorldSetup, extension_spec, misbehaving_spec,
+};
 
 /// The name of the extension that misbehaves.
 pub(crate) const EVIL: &str = "evil";
 
 /// Extensions and codes of `extension_error` events.
-pub(crate) type Faults = &'static [(&'static str, &'static str)];
+pub(crate) type ExpectedFaults = &'static [(&'static str, &'static str)];
 
-/// Round trips of the canary in which something that must not happen would have happened.
+/// The number of the canary's round trips in which a forbidden event would have happened.
 const SURPLUS: usize = 12;
 
-/// See the module.
+/// The world of one case.
 pub(crate) struct World {
     pub(crate) host: Host,
-    pub(crate) mode: Mode,
-    /// Frames, events and logs of the case lie here.
+    pub(crate) mode: RunMode,
+    /// The directory of the case's frames, events and logs.
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
-    pub(crate) events: Events,
+    pub(crate) events: EventLog,
     /// The extensions that the next reload finds.
-    found: Arc<Mutex<Found>>,
-    pub(crate) screen: Arc<Screen>,
-    pub(crate) canary: Canary,
-    pub(crate) tally: Tally,
-    /// Faults that are expected beside those of the case, because their number is known only now.
+    found: Arc<Mutex<DiscoveredExtensions>>,
+    pub(crate) screen: Arc<RecordingFrontend>,
+    pub(crate) canary: CanaryMonitor,
+    pub(crate) tally: QuestionTally,
+    /// Expected faults in addition to those of the case, whose number is known only at run time.
     pub(crate) also: Vec<(String, &'static str)>,
-    /// The time that the host took to start.
+    /// The duration of the host's start.
     pub(crate) started_in: Duration,
-    control: Arc<Control>,
+    control: Arc<CanaryControl>,
     /// The configuration of the host.
     config: HostConfig,
-    expect: Faults,
+    expect: ExpectedFaults,
 }
 
 impl World {
-    /// Starts the host and everybody in it.
-    pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
-        let (events, start) = (Events::default(), Instant::now());
-        let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
-        let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
+    /// Starts the host and all extensions.
+    pub(crate) async fn start(
+        setup: WorldSetup,
+        expect: ExpectedFaults,
+        control: Arc<CanaryControl>,
+    ) -> Self {
+        let (events, start) = (EventLog::default(), Instant::now());
+        let WorldSetup { config, specs, mode, dir, tag, screen, headless } = setup;
+        let frontend: Arc<dyn Frontend> = if headless { Arc::new(HeadlessFrontend) } else { screen.clone() };
         let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
-        let found = Arc::new(Mutex::new(Found::from(specs)));
+        let found = Arc::new(Mutex::new(DiscoveredExtensions::from(specs)));
         let source = Arc::clone(&found);
         let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let host = host.start().await;
         let started_in = start.elapsed();
-        let canary = Canary::watch(host.clone());
+        let canary = CanaryMonitor::watch(host.clone());
         Self {
             host,
             mode,
@@ -85,7 +92,7 @@ impl World {
             found,
             screen,
             canary,
-            tally: Tally::default(),
+            tally: QuestionTally::default(),
             started_in,
             control,
             config,
@@ -94,8 +101,8 @@ impl World {
         }
     }
 
-    /// Starts a second host with the same home, the same extensions and this change, ends it again, and returns the time of
-    /// the start.
+    /// Starts a second host with the same home, the same extensions and this change, ends it, and returns the duration
+    /// of the start.
     pub(crate) async fn start_again(&self, change: impl FnOnce(&mut HostConfig)) -> Duration {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut config = self.config.clone();
@@ -107,96 +114,96 @@ impl World {
         took
     }
 
-    /// Changes what the next reload finds.
-    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+    /// Changes the extensions that the next reload finds.
+    pub(crate) fn find(&self, change: impl FnOnce(&mut DiscoveredExtensions)) {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Returns an amount for the depth of the run.
+    /// Returns the reduced or the full amount.
     pub(crate) fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
     }
 
-    /// Waits until all expected faults are reported or, when none is expected, until the fault has happened. Then
-    /// waits a little longer for faults too many.
-    pub(crate) async fn until_expected(&self) -> Result<()> {
+    /// Waits until all expected faults are reported or, if none is expected, until the fault has happened. Then waits a
+    /// little longer for unexpected faults.
+    pub(crate) async fn wait_for_expected(&self) -> Result<()> {
         if self.expect.is_empty() {
-            self.until("the fault happens", || !self.marks().is_empty()).await?;
+            self.wait_until("the fault happens", || !self.marks().is_empty()).await?;
         } else {
             let all = self.expect.len();
-            self.until("every expected fault is reported", || self.events.faults().len() >= all).await?;
+            self.wait_until("every expected fault is reported", || self.events.faults().len() >= all).await?;
         }
-        self.trips(SURPLUS).await
+        self.wait_for_trips(SURPLUS).await
     }
 
-    /// Waits until the canary was called so many times more.
-    pub(crate) async fn trips(&self, more: usize) -> Result<()> {
+    /// Waits until the canary has been called `more` more times.
+    pub(crate) async fn wait_for_trips(&self, more: usize) -> Result<()> {
         let enough = self.canary.count() + more;
-        self.until("the canary is called again", || self.canary.count() >= enough).await
+        self.wait_until("the canary is called again", || self.canary.count() >= enough).await
     }
 
-    /// Waits until a fault of this code is reported, and returns its message.
-    pub(crate) async fn until_fault(&self, code: &str) -> Result<String> {
+    /// Waits until a fault with this code is reported, and returns its message.
+    pub(crate) async fn wait_for_fault(&self, code: &str) -> Result<String> {
         let find = || self.events.faults().into_iter().find(|fault| fault.code == code);
-        self.until(&format!("{code} is reported"), || find().is_some()).await?;
+        self.wait_until(&format!("{code} is reported"), || find().is_some()).await?;
         Ok(find().map(|fault| fault.message).unwrap_or_default())
     }
 
-    /// Waits until something holds.
-    pub(crate) async fn until(&self, what: &str, holds: impl Fn() -> bool) -> Result<()> {
+    /// Waits until a condition holds.
+    pub(crate) async fn wait_until(&self, what: &str, holds: impl Fn() -> bool) -> Result<()> {
         let start = Instant::now();
         let patience = self.patience();
         while !holds() {
             if start.elapsed() > patience {
-                bail!("waited {} s in vain until {what}", patience.as_secs());
+                bail!("waited {} s, but not until {what}", patience.as_secs());
             }
-            // sleep: between two looks
+            // sleep: between two checks
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }
 
-    /// The longest wait for anything that must happen.
+    /// Returns the longest wait for an event that must happen.
     pub(crate) fn patience(&self) -> Duration {
         if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE }
     }
 
-    /// Waits for something that must end.
+    /// Waits for work that must end.
     pub(crate) async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T> {
         let patience = self.patience();
         let done = tokio::time::timeout(patience, work).await;
         done.with_context(|| format!("{what} takes longer than {} s", patience.as_secs()))
     }
 
-    /// Fails if something took so long that it has waited for a deadline.
+    /// Fails if something took as long as a deadline.
     pub(crate) fn at_once(&self, what: &str, took: Duration) -> Result<()> {
         ensure!(took < self.patience(), "{what} took {took:?}");
         Ok(())
     }
 
-    /// Waits until `rounds` further ones have added less than `each` bytes per round to the heap: other threads may still
-    /// hold what they are about to free.
-    pub(crate) async fn until_freed(&self, growth: &Growth, rounds: u64, each: u64) -> Result<()> {
+    /// Waits until `rounds` more rounds have added less than `each` bytes per round to the heap. Other threads may need
+    /// time to free memory.
+    pub(crate) async fn wait_until_freed(&self, growth: &HeapGrowth, rounds: u64, each: u64) -> Result<()> {
         let is_freed = || growth.check(rounds, each).is_ok();
-        match self.until("the heap is small again", is_freed).await {
+        match self.wait_until("the memory is freed", is_freed).await {
             Ok(()) => Ok(()),
             Err(_) => growth.check(rounds, each),
         }
     }
 
-    /// Lets extensions go on that wait for it (`Peer::until_released`).
+    /// Releases extensions that wait for it (`ExtensionPeer::wait_until_released`).
     pub(crate) fn release(&self) -> Result<()> {
         fs::write(self.dir.join("release"), "").context("release the extensions that wait")
     }
 
-    /// Returns the marks of extensions, in order. Those of the canary are not among them.
+    /// Returns the marks of extensions in order, without those of the canary.
     pub(crate) fn marks(&self) -> Vec<String> {
         let text = fs::read_to_string(self.dir.join("marker")).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with("event "));
         lines.map(str::to_owned).collect()
     }
 
-    /// Marks that a fault happened, for faults that the case itself makes.
+    /// Marks that a fault happened, for faults that the case itself causes.
     pub(crate) fn mark(&self, what: &str) -> Result<()> {
         use std::io::Write;
         let path = self.dir.join("marker");
@@ -205,149 +212,153 @@ impl World {
         writeln!(file, "{what}").context("write the marker")
     }
 
-    /// Says what a row found when it passes.
-    pub(crate) fn found(&self, what: &str) {
+    /// Prints a finding, which is shown if the row passes.
+    pub(crate) fn report_finding(&self, what: &str) {
         println!("{}{what}", crate::runner::FOUND);
     }
 
-    /// The log of an extension.
+    /// Returns the log of an extension.
     pub(crate) fn log_of(&self, name: &str) -> String {
         let path = haft_host::log_path(&self.dir.join("logs"), &haft_protocol::ids::ExtensionName::new(name));
         fs::read_to_string(path).unwrap_or_default()
     }
 
-    /// Something of the canary's round trips so far, and of those without a fault in the same time.
-    pub(crate) fn medians(&self, of: fn(&[Trip]) -> Duration) -> Result<(Duration, Duration)> {
-        let trips = self.canary.trips();
-        Ok((of(&trips), of(&self.control.beside(&trips)?)))
+    /// Returns a statistic of the canary's round trips so far, and of the control's in the same period.
+    pub(crate) fn medians(&self, of: fn(&[RoundTrip]) -> Duration) -> Result<(Duration, Duration)> {
+        let trips = self.canary.round_trips();
+        Ok((of(&trips), of(&self.control.concurrent_trips(&trips)?)))
     }
 
     /// Returns the state of an extension.
     pub(crate) fn state(&self, name: &str) -> Result<ExtensionState> {
-        let mut states = self.host.states().into_iter();
+        let mut states = self.host.statuses().into_iter();
         let found = states.find(|status| status.name.as_str() == name);
-        Ok(found.with_context(|| format!("the host knows no extension {name}"))?.state)
+        Ok(found.with_context(|| format!("the host has no extension {name}"))?.state)
     }
 
     /// Calls the tool of the extension that misbehaves.
-    pub(crate) async fn call(&self, args: Value) -> Result<Asked> {
+    pub(crate) async fn call(&self, args: Value) -> Result<ToolAnswer> {
         self.call_tool("evil_tool", args).await
     }
 
     /// Calls a tool of an extension, without the gates.
-    pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<Asked> {
+    pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<ToolAnswer> {
         let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
-        let tool = found.with_context(|| format!("no extension has a tool {name}"))?;
+        let tool = found.with_context(|| format!("unknown tool {name}"))?;
         let context = ToolContext::new(CancellationToken::new(), |_| {});
-        let args = RawJson::from_value(&args).context("arguments")?;
+        let args = RawJson::from_value(&args).context("encode the arguments")?;
         let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
         let start = Instant::now();
-        self.tally.asked();
+        self.tally.count_asked();
         let output = tool.execute(context, call).await;
-        self.tally.ended();
-        Ok(Asked { text: joined_text(&output.content), is_error: output.is_error, took: start.elapsed() })
+        self.tally.count_ended();
+        Ok(ToolAnswer {
+            text: joined_text(&output.content),
+            is_error: output.is_error,
+            took: start.elapsed(),
+        })
     }
 
     /// Runs a command.
     pub(crate) async fn command(&self, name: &str, args: &str) -> Result<String, String> {
-        self.tally.asked();
+        self.tally.count_asked();
         let outcome = self.host.run_command(&CancellationToken::new(), name, args).await;
-        self.tally.ended();
+        self.tally.count_ended();
         outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
     }
 
-    /// The model calls the agent's own tool `probe`, which every gate is asked about.
-    pub(crate) async fn gate(&self, args: Value) -> Result<Gated> {
+    /// Makes the model call the agent's own tool `probe`, which every gate is asked about.
+    pub(crate) async fn call_gated_tool(&self, args: Value) -> Result<GatedCall> {
         let start = Instant::now();
         let run =
             self.prompt(&json!([{"say": [{"call": {"name": "probe", "args": args}}]}, last_word()])).await?;
         let result = run.results.first().cloned().unwrap_or_default();
         let blocked = run.blocked.into_iter().next();
-        Ok(Gated { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
+        Ok(GatedCall { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
     }
 
-    /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
-    pub(crate) async fn prompt(&self, steps: &Value) -> Result<Played> {
-        Played::play(self, steps, |agent| agent, || false).await
+    /// Runs a prompt with a model that plays these steps and has the tools of the host and of the agent.
+    pub(crate) async fn prompt(&self, steps: &Value) -> Result<PromptOutcome> {
+        PromptOutcome::run_prompt(self, steps, |agent| agent, || false).await
     }
 
-    /// As [`prompt`](Self::prompt); the person stops it as soon as this holds.
-    pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<Played> {
-        Played::play(self, steps, |agent| agent, stop).await
+    /// Like [`prompt`](Self::prompt), but cancelled as soon as `stop` holds.
+    pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<PromptOutcome> {
+        PromptOutcome::run_prompt(self, steps, |agent| agent, stop).await
     }
 
-    /// As [`prompt`](Self::prompt), with more in the agent.
+    /// Like [`prompt`](Self::prompt), with changes to the agent.
     pub(crate) async fn prompt_with(
         &self,
         steps: &Value,
         with: impl FnOnce(AgentBuilder) -> AgentBuilder,
-    ) -> Result<Played> {
-        Played::play(self, steps, with, || false).await
+    ) -> Result<PromptOutcome> {
+        PromptOutcome::run_prompt(self, steps, with, || false).await
     }
 
-    /// The guard that misbehaves blocks a call, and the reason contains this.
-    pub(crate) async fn blocks(&self, reason: &str) -> Result<()> {
-        let gated = self.gate(json!({})).await?;
-        ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
-        let Some((by, why)) = gated.blocked else { bail!("nobody blocked it: {}", gated.result) };
-        ensure!(by == EVIL, "{by} blocked it: {why}");
+    /// Checks that the misbehaving gate blocks a call with this text in its reason.
+    pub(crate) async fn expect_block(&self, reason: &str) -> Result<()> {
+        let gated = self.call_gated_tool(json!({})).await?;
+        ensure!(gated.ran_with.is_none(), "the tool ran with {:?}", gated.ran_with);
+        let Some((by, why)) = gated.blocked else { bail!("no gate blocked the call: {}", gated.result) };
+        ensure!(by == EVIL, "{by} blocked the call: {why}");
         ensure!(why.contains(reason), "blocked for another reason than {reason:?}: {why}");
         self.settle().await
     }
 
-    /// As [`blocks`](Self::blocks), without waiting for any deadline.
-    pub(crate) async fn blocks_at_once(&self, reason: &str) -> Result<()> {
+    /// Like [`expect_block`](Self::expect_block), without waiting for any deadline.
+    pub(crate) async fn expect_block_at_once(&self, reason: &str) -> Result<()> {
         let start = Instant::now();
-        self.blocks(reason).await?;
-        self.at_once("it", start.elapsed())
+        self.expect_block(reason).await?;
+        self.at_once("the decision", start.elapsed())
     }
 
-    /// The guard that misbehaves lets a call pass.
-    pub(crate) async fn allows(&self) -> Result<()> {
-        let gated = self.gate(json!({})).await?;
+    /// Checks that the misbehaving gate allows a call.
+    pub(crate) async fn expect_allow(&self) -> Result<()> {
+        let gated = self.call_gated_tool(json!({})).await?;
         ensure!(gated.ran_with.is_some(), "the tool did not run: {:?} {}", gated.blocked, gated.result);
         self.settle().await
     }
 
-    /// The tool of the extension that misbehaves answers with this.
-    pub(crate) async fn answers(&self, text: &str) -> Result<()> {
+    /// Checks that the misbehaving extension's tool answers with this text.
+    pub(crate) async fn expect_answer(&self, text: &str) -> Result<()> {
         let asked = self.call(json!({})).await?;
         ensure!(!asked.is_error, "the tool failed: {}", asked.text);
-        ensure!(asked.text.contains(text), "the tool says {:?}", asked.text);
+        ensure!(asked.text.contains(text), "the tool answered {:?}", asked.text);
         self.settle().await
     }
 
-    /// The tool of the extension that misbehaves fails at once, and says this.
-    pub(crate) async fn fails(&self, text: &str) -> Result<()> {
+    /// Checks that the misbehaving extension's tool fails at once with this text.
+    pub(crate) async fn expect_failure(&self, text: &str) -> Result<()> {
         let asked = self.call(json!({})).await?;
         ensure!(asked.is_error, "the tool did not fail: {}", asked.text);
-        ensure!(asked.text.contains(text), "the tool fails with {:?}", asked.text);
-        self.at_once("it", asked.took)?;
+        ensure!(asked.text.contains(text), "the tool failed with {:?}", asked.text);
+        self.at_once("the failure", asked.took)?;
         self.settle().await
     }
 
-    /// After whatever was reported it works as if nothing had been.
-    pub(crate) async fn goes_on(&self) -> Result<()> {
-        self.until_expected().await?;
-        self.answers("ok").await?;
-        self.allows().await
+    /// Checks that the extension works normally after all reports.
+    pub(crate) async fn expect_working(&self) -> Result<()> {
+        self.wait_for_expected().await?;
+        self.expect_answer("ok").await?;
+        self.expect_allow().await
     }
 
-    /// A fault of this code is reported, and its message contains this.
-    pub(crate) async fn reports(&self, code: &str, text: &str) -> Result<()> {
-        let message = self.until_fault(code).await?;
-        ensure!(message.contains(text), "{code} says {message:?}");
+    /// Checks that a fault with this code is reported with this text in its message.
+    pub(crate) async fn expect_report(&self, code: &str, text: &str) -> Result<()> {
+        let message = self.wait_for_fault(code).await?;
+        ensure!(message.contains(text), "{code} was reported with {message:?}");
         self.settle().await
     }
 
-    /// Gives whatever must not happen the time to happen.
+    /// Waits long enough for a forbidden event to happen.
     pub(crate) async fn settle(&self) -> Result<()> {
-        self.until_expected().await
+        self.wait_for_expected().await
     }
 }
 
-/// A program that was built beside this one; `cargo xtask faults` builds them all.
-pub(crate) fn beside(name: &str) -> PathBuf {
+/// Returns the path of a program next to this one; `cargo xtask faults` builds them all.
+pub(crate) fn sibling_binary(name: &str) -> PathBuf {
     let binary = std::env::current_exe().unwrap_or_default();
     binary.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }

@@ -1,4 +1,4 @@
-//! A process that writes a session until it is killed, and says which entries were acknowledged.
+//! A process that writes a session until it is killed, and prints the acknowledged entries.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,12 +13,12 @@ use haft_protocol::ids::ToolCallId;
 /// The first argument of such a process.
 pub(crate) const WRITER: &str = "writer";
 
-/// One entry of so many is on the disk before it is acknowledged. Rare, because whoever waits for a disk is not killed in
-/// the middle of a line. Which one it is differs, because few are written before the end.
+/// One of this many entries is on the disk before it is acknowledged. Such entries are rare, because a writer that
+/// waits for the disk is not killed in the middle of a line. Their positions vary, because a round writes few entries.
 const DURABLE: usize = 64;
 
-/// Writes entries of `size` bytes to a session: a file, or a new one in a directory. The first line that it prints is
-/// the file; then one for each entry, its id.
+/// Writes entries of `size` bytes to a session: an existing file, or a new one in a directory. The first line of the
+/// output is the file, and each further line is the id of an entry.
 pub(crate) fn run(place: &Path, size: &str) -> ExitCode {
     match write(place, size) {
         Ok(()) => ExitCode::SUCCESS,
@@ -30,14 +30,14 @@ pub(crate) fn run(place: &Path, size: &str) -> ExitCode {
 }
 
 fn write(place: &Path, size: &str) -> Result<()> {
-    // Arguments are written as they stand, so that most of the time goes into writing.
-    let args = RawJson::from_value(&["x".repeat(size.parse().context("read the size")?)])?;
+    // Arguments are written without conversion, so that most of the time is spent writing.
+    let args = RawJson::from_value(&["x".repeat(size.parse().context("parse the size")?)])?;
     let session = match place.is_file() {
         true => Session::open(place).context("open the session")?,
         false => Session::create(place, place),
     };
     let mut out = std::io::stdout();
-    writeln!(out, "{}", session.path().context("a session without a file")?.display())?;
+    writeln!(out, "{}", session.path().context("the session has no file")?.display())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     for number in std::process::id() as usize.. {
         let durability = if number % DURABLE == 0 { Durability::Now } else { Durability::Soon };

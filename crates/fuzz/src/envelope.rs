@@ -1,7 +1,7 @@
 //! Bytes to lines to frames: the first code that meets what a stranger sends.
 
-use haft_host::{Framer, Item};
-use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
+use haft_host::{FramedLine, LineFramer};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE};
@@ -24,11 +24,11 @@ pub fn check(stream: &[u8]) {
     assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "byte by byte");
     for limit in [SHORT, MAX_LINE] {
         let whole = lines([stream], limit);
-        assert_eq!(lines(pieces::uneven(stream), limit), whole, "in uneven pieces, {limit} at most");
+        assert_eq!(lines(pieces::uneven_pieces(stream), limit), whole, "in uneven pieces, {limit} at most");
         assert_eq!(whole, split(stream, limit), "as split by hand, {limit} at most");
     }
     for item in lines([stream], MAX_LINE) {
-        if let Item::Line(line) = item {
+        if let FramedLine::Line(line) = item {
             check_line::<HostFrame>(&line);
             check_line::<ExtensionFrame>(&line);
         }
@@ -36,8 +36,8 @@ pub fn check(stream: &[u8]) {
 }
 
 /// All items of a stream that comes in these pieces.
-fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<Item> {
-    let mut framer = Framer::default();
+fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<FramedLine> {
+    let mut framer = LineFramer::default();
     let mut found = Vec::new();
     for piece in pieces {
         framer.space().extend_from_slice(piece);
@@ -48,23 +48,27 @@ fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<It
 }
 
 /// Returns the items that [`lines`] should find, computed without buffers.
-fn split(stream: &[u8], limit: usize) -> Vec<Item> {
+fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
     let lines = stream.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let lines = lines.filter(|line| line.len() > limit || !line.trim_ascii().is_empty());
     lines
-        .map(|line| if line.len() > limit { Item::TooLong } else { Item::Line(line.to_vec().into()) })
+        .map(
+            |line| {
+                if line.len() > limit { FramedLine::TooLong } else { FramedLine::Line(line.to_vec().into()) }
+            },
+        )
         .collect()
 }
 
 fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
-    let decoded = memory::within(limit, || decode::<F>(line));
+    let decoded = memory::run_limited(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
     // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {
-        agree(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
+        assert_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
     }
-    let Ok(Decoded::Known(frame)) = decoded else { return };
+    let Ok(DecodedFrame::Known(frame)) = decoded else { return };
     let Ok(again) = encode(&frame) else {
         let kind = frame.kind();
         let has_blocks = ["tool_result", "host_result"].contains(&kind);
@@ -73,21 +77,21 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let body = again.strip_suffix('\n').expect("a line ends with a newline");
     assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
     match decode::<F>(body.as_bytes()) {
-        Ok(Decoded::Known(same)) => assert_eq!(same, frame, "through {again}"),
+        Ok(DecodedFrame::Known(same)) => assert_eq!(same, frame, "through {again}"),
         other => panic!("{again} was read as {other:?}"),
     }
 }
 
 /// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
-fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
+fn assert_agreement<F: FrameSet>(decoded: &Result<DecodedFrame<F>, DecodeError>, plain: Option<Value>) {
     match (decoded, plain) {
-        (Ok(Decoded::Known(frame)), Some(value)) => {
+        (Ok(DecodedFrame::Known(frame)), Some(value)) => {
             assert_eq!(value["type"], frame.kind(), "type");
             if let Ok(own) = serde_json::to_value(frame) {
-                contained(&own, &value, frame.kind());
+                assert_contained(&own, &value, frame.kind());
             }
         }
-        (Ok(Decoded::Unknown { kind, id }), Some(value)) => {
+        (Ok(DecodedFrame::Unknown { kind, id }), Some(value)) => {
             assert_eq!(value["type"].as_str().unwrap_or_default(), kind, "type");
             assert!(value.is_object() && !F::KINDS.contains(&kind.as_str()), "{kind} is known");
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
@@ -98,7 +102,7 @@ fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<V
         }
         (Err(DecodeError::NotObject), Some(value)) => assert!(!value.is_object(), "it is an object"),
         (Err(DecodeError::TooDeep { limit }), Some(value)) => {
-            assert!(*limit == MAX_DEPTH && strict::depth(&value) > MAX_DEPTH, "not too deep");
+            assert!(*limit == MAX_DEPTH && strict::nesting_depth(&value) > MAX_DEPTH, "not too deep");
         }
         (Err(DecodeError::TooManyNodes { .. }), Some(_)) => {}
         (Err(error), Some(value)) => panic!("refused ({error}), and everybody reads {value}"),
@@ -108,22 +112,22 @@ fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<V
 }
 
 /// Everything a frame says was in the line; what it leaves out was unknown, or the same as being absent.
-fn contained(own: &Value, sent: &Value, at: &str) {
+fn assert_contained(own: &Value, sent: &Value, at: &str) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
-                contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
+                assert_contained(value, sent.get(name).unwrap_or(&Value::Null), &format!("{at}.{name}"));
             }
         }
         (Value::Array(own), Value::Array(sent)) => {
             assert_eq!(own.len(), sent.len(), "{at}");
             for (index, (own, sent)) in own.iter().zip(sent).enumerate() {
-                contained(own, sent, &format!("{at}[{index}]"));
+                assert_contained(own, sent, &format!("{at}[{index}]"));
             }
         }
         // An entry of `subscribe` that narrows nothing is written as the name alone.
         (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
-            contained(own, &sent["event"], at);
+            assert_contained(own, &sent["event"], at);
             let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
             assert!(!narrowed("tools") && !narrowed("role"), "{at}: narrower than {own}");
         }

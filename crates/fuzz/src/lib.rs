@@ -9,7 +9,7 @@ pub mod envelope;
 pub mod hooks;
 pub mod manifest;
 pub mod rpc;
-pub mod sanitiser;
+pub mod sanitizer;
 
 mod memory;
 mod pieces;

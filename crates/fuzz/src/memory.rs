@@ -4,7 +4,7 @@
 ///
 /// Counts the current thread only, so that tests of the same process do not disturb each other.
 #[track_caller]
-pub(crate) fn within<T>(limit: usize, work: impl FnOnce() -> T) -> T {
+pub(crate) fn run_limited<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let mut value = None;
     let used = allocation_counter::measure(|| value = Some(work())).bytes_total;
     assert!(used <= limit as u64, "{used} bytes were allocated, more than the limit of {limit}");
@@ -19,13 +19,13 @@ mod tests {
 
     #[test]
     fn work_within_the_limit_returns_its_value() {
-        assert_eq!(within(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
+        assert_eq!(run_limited(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
     }
 
     #[test]
     #[should_panic(expected = "1010 bytes were allocated, more than the limit of 1009")]
     fn freed_bytes_count() {
-        within(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+        run_limited(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
     }
 
     #[test]
@@ -38,7 +38,7 @@ mod tests {
             }
         });
         // Blocking on a channel allocates a little on this thread, far less than the other thread.
-        let size = within(64 * 1024, || {
+        let size = run_limited(64 * 1024, || {
             allocate.send(1 << 20).unwrap();
             results.recv().unwrap()
         });

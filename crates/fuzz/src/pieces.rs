@@ -4,8 +4,8 @@
 const LONGEST: u64 = 23;
 
 /// The bytes in pieces of uneven length. The cuts follow from the bytes alone, so that a finding can be repeated.
-pub(crate) fn uneven(mut bytes: &[u8]) -> Vec<&[u8]> {
-    let mut state = hash(bytes) | 1;
+pub(crate) fn uneven_pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut state = fnv1a_hash(bytes) | 1;
     let mut pieces = Vec::new();
     while !bytes.is_empty() {
         // Xorshift, 64 bits.
@@ -21,7 +21,7 @@ pub(crate) fn uneven(mut bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// FNV-1a, 64 bits.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a_hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))

@@ -1,6 +1,8 @@
 //! Lines of programs that drive haft, and what those are answered that cannot be read.
 
-use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, Request, Response, Unread, read_request};
+use haft_protocol::rpc::{
+    BOUNDS, CommandKind, ErrorCode, RpcRequest, RpcResponse, UnreadableRequest, read_request,
+};
 use serde_json::Value;
 
 use crate::{memory, strict};
@@ -18,7 +20,7 @@ const LONGEST_TEXT: usize = 4 * 1024;
 /// A line is a request or refused by name, as a plain parser sees it; what is read says the same when it is written; what is
 /// not read has an answer that is one line; memory is bounded by what was sent.
 pub fn check(line: &[u8]) {
-    let read = memory::within(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
+    let read = memory::run_limited(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
     let text = std::str::from_utf8(line).ok();
     // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
@@ -28,7 +30,7 @@ pub fn check(line: &[u8]) {
     }
 }
 
-fn check_request(request: &Request, plain: Option<Result<Value, serde_json::Error>>) {
+fn check_request(request: &RpcRequest, plain: Option<Result<Value, serde_json::Error>>) {
     let again = request.encode().expect("a request has a form in JSON");
     let body = one_line(&again);
     assert_eq!(read_request(body.as_bytes(), BOUNDS).as_ref(), Ok(request), "through {again}");
@@ -38,15 +40,15 @@ fn check_request(request: &Request, plain: Option<Result<Value, serde_json::Erro
             assert_eq!(text(&value, "id"), request.id.as_deref(), "id");
             assert_eq!(text(&value, "session"), request.session.as_deref(), "session");
             let own: Value = serde_json::from_str(body).expect("it is JSON");
-            contained(&own, &value);
+            assert_contained(&own, &value);
         }
         Some(Err(error)) => panic!("a request, and a strict parser refuses it: {error}"),
         None => {}
     }
 }
 
-fn check_unread(unread: Unread, plain: Option<Result<Value, serde_json::Error>>) {
-    let Unread { id, command, failure } = unread.clone();
+fn check_unread(unread: UnreadableRequest, plain: Option<Result<Value, serde_json::Error>>) {
+    let UnreadableRequest { id, command, failure } = unread.clone();
     let known = CommandKind::from_name(&command).is_some();
     assert_eq!(known, failure.code == ErrorCode::BadRequest, "{command:?} {failure}");
     assert!(failure.error.len() < LONGEST_TEXT && command.chars().count() <= 128, "{failure}");
@@ -54,12 +56,12 @@ fn check_unread(unread: Unread, plain: Option<Result<Value, serde_json::Error>>)
         assert!(id.is_none() || text(&value, "id") == id.as_deref(), "id");
         let malformed = matches!(failure.code, ErrorCode::Malformed);
         let named = value.is_object() && value["id"].as_str().is_some() && value["type"].as_str().is_some();
-        let deep = strict::depth(&value) > BOUNDS.depth;
+        let deep = strict::nesting_depth(&value) > BOUNDS.depth;
         assert!(!(malformed && named) || deep, "refused ({failure}), and everybody reads {value}");
     }
     let reply = unread.into_response();
     let line = reply.encode().expect("a reply has a form in JSON");
-    let same: Response = serde_json::from_str(one_line(&line)).expect("a reply is read again");
+    let same: RpcResponse = serde_json::from_str(one_line(&line)).expect("a reply is read again");
     assert_eq!(same, reply);
 }
 
@@ -77,16 +79,16 @@ fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
 }
 
 /// Everything that was read was in the line.
-fn contained(own: &Value, sent: &Value) {
+fn assert_contained(own: &Value, sent: &Value) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
             for (name, value) in own {
-                contained(value, sent.get(name).unwrap_or(&Value::Null));
+                assert_contained(value, sent.get(name).unwrap_or(&Value::Null));
             }
         }
         (Value::Array(own), Value::Array(sent)) => {
             assert_eq!(own.len(), sent.len());
-            own.iter().zip(sent).for_each(|(own, sent)| contained(own, sent));
+            own.iter().zip(sent).for_each(|(own, sent)| assert_contained(own, sent));
         }
         (own, sent) => assert_eq!(own, sent),
     }

@@ -7,23 +7,23 @@ use serde_json::{Map, Number, Value};
 
 /// Reads one JSON text; an object that names a key twice is an error.
 pub(crate) fn read(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str::<Strict>(text).map(|Strict(value)| value)
+    serde_json::from_str::<StrictValue>(text).map(|StrictValue(value)| value)
 }
 
 /// Nested arrays and objects, the outermost counted as 1.
-pub(crate) fn depth(value: &Value) -> usize {
+pub(crate) fn nesting_depth(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(nesting_depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(nesting_depth).max().unwrap_or(0),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
-struct Strict(Value);
+struct StrictValue(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Strict)
+        deserializer.deserialize_any(StrictVisitor).map(StrictValue)
     }
 }
 
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictValue(item)) = items.next_element()? {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
             if object.contains_key(&key) {
                 return Err(A::Error::custom(format_args!("key {key:?} twice")));
             }
-            let Strict(value) = entries.next_value()?;
+            let StrictValue(value) = entries.next_value()?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))

@@ -1,5 +1,5 @@
-//! Core's hooks and tools over running extensions: what they are asked, what a failure means, and what follows when a gate
-//! keeps failing.
+//! Core's hooks and tools for running extensions: the queries, the effect of a failure, and the handling of
+//! gates that keep failing.
 
 pub(crate) mod entry;
 pub(crate) mod gates;

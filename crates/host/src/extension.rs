@@ -1,4 +1,4 @@
-//! One extension: a handle that queries and tells, and the task behind it.
+//! One extension: a handle that sends queries and events, and the task behind it.
 
 mod actor;
 mod alarm;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{Hook, HostResult, InterceptKind, Request};
+use haft_protocol::ext::{HostQuery, HostResult, InterceptHook, InterceptKind};
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -23,45 +23,44 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::extension::frontend::Reporter;
+use crate::extension::frontend::FaultReporter;
 use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
-use crate::session::dialect::{Answer, Words};
-use crate::session::ids::Ids;
-use crate::session::offers::Offers;
-use crate::session::{ExtensionState, Question, Session};
+use crate::session::dialect::{OutboundMessage, QueryAnswer};
+use crate::session::ids::RequestIdGenerator;
+use crate::session::offers::ExtensionOffers;
+use crate::session::{ExtensionSession, ExtensionState, OutgoingQuestion};
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use actor::{EndHandler, Start, start};
+pub(crate) use actor::{ActorConfig, EndHandler, start};
 
-/// Events that may wait for one extension's task; further ones are dropped and counted.
+/// The maximum number of events that wait for one extension's task; further events are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
 
-/// The text about an extension whose task ended without a report.
-pub(crate) const PANICKED: &str = "is gone: its task panicked";
+/// The text about an extension whose task panicked.
+pub(crate) const PANICKED: &str = "stopped because of an internal error: its task panicked";
 
-/// The text about an answer that does not fit the question.
-const OTHER_DIALECT: &str = "it answers in another dialect";
+/// The text about an answer in the wrong protocol.
+const OTHER_DIALECT: &str = "the answer belongs to another protocol";
 
-type Ticket = oneshot::Sender<Result<Answer, CallError>>;
+type AnswerSender = oneshot::Sender<Result<QueryAnswer, CallError>>;
 
-/// A command of a handle for its task. The channel has room for none of them before it comes, and its bounds are
-/// elsewhere: the task takes all that comes and never waits for the extension, whose own queue is short
-/// (`queue_frames`). Events count against [`WAITING_EVENTS`]; questions, and that they are over, are as many as there
-/// are callers who wait; results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is
-/// a word for a read.
+/// A command of a handle for its task. The channel is unbounded, because other limits bound the commands. The
+/// task takes every command and never waits for the extension, whose own queue is short (`queue_frames`).
+/// Events count against [`WAITING_EVENTS`], and queries are bounded by the waiting callers. Results of
+/// `host_call`s are bounded by `max_host_calls`, and the queue sends one command for each read.
 #[derive(Debug)]
-pub(crate) enum Command {
-    Send(Question<Ticket>),
+pub(crate) enum ActorCommand {
+    Send(OutgoingQuestion<AnswerSender>),
     Cancel(RequestId),
-    Tell(Words),
+    SendMessage(OutboundMessage),
     Events(EventRun),
-    Recall(&'static str),
+    AnswerAll(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
-    Called(HostResult),
-    /// An event was sent to it, the first since it was heard.
-    Told,
-    Lost,
+    HostCallDone(HostResult),
+    /// An event was sent to the extension, the first since its last sign of life.
+    EventSent,
+    EventsLost,
     WriterEnd(WriterEnd),
 }
 
@@ -81,17 +80,17 @@ impl Deadline {
     }
 }
 
-/// An extension as others see it at one moment.
+/// The state of an extension at one moment, as other parts see it.
 #[derive(Debug, Clone)]
-pub(crate) struct Snapshot {
+pub(crate) struct ExtensionSnapshot {
     pub(crate) state: ExtensionState,
     pub(crate) greeted: bool,
     pub(crate) was_ready: bool,
-    pub(crate) offers: Arc<Offers>,
+    pub(crate) offers: Arc<ExtensionOffers>,
 }
 
-impl Snapshot {
-    fn of(session: &Session<Ticket>) -> Self {
+impl ExtensionSnapshot {
+    fn from_session(session: &ExtensionSession<AnswerSender>) -> Self {
         Self {
             state: session.state(),
             greeted: session.has_said_hello(),
@@ -105,104 +104,108 @@ impl Snapshot {
     }
 }
 
-/// A handle on one process, or pair of streams, from its start to its end. Dropping the last one stops it.
+/// A handle to one process or pair of streams, from its start to its end. Dropping the last handle stops the
+/// process.
 #[derive(Debug, Clone)]
-pub(crate) struct Extension {
-    inner: Arc<Inner>,
+pub(crate) struct ExtensionHandle {
+    inner: Arc<HandleInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    reporter: Reporter,
-    ids: Ids,
-    mailbox: Arc<mpsc::UnboundedSender<Command>>,
+struct HandleInner {
+    reporter: FaultReporter,
+    ids: RequestIdGenerator,
+    mailbox: Arc<mpsc::UnboundedSender<ActorCommand>>,
     queue: Arc<SendQueue>,
     open: TaskTracker,
-    snapshots: watch::Receiver<Snapshot>,
+    snapshots: watch::Receiver<ExtensionSnapshot>,
 }
 
-impl Inner {
-    /// Puts a command into the mailbox: later events wait behind it. False if the task is gone.
-    fn post(&self, command: Command) -> bool {
-        self.queue.distribute();
+impl HandleInner {
+    /// Puts a command into the mailbox; later events wait for it. Returns false if the task has ended.
+    fn post_command(&self, command: ActorCommand) -> bool {
+        self.queue.distribute_events();
         self.queue.expect_command();
         self.mailbox.unbounded_send(command).is_ok()
     }
 }
 
-impl Extension {
-    pub(crate) fn reporter(&self) -> &Reporter {
+impl ExtensionHandle {
+    pub(crate) fn reporter(&self) -> &FaultReporter {
         &self.inner.reporter
     }
 
     pub(crate) fn events_dropped(&self) -> usize {
-        self.inner.queue.lost()
+        self.inner.queue.lost_events()
     }
 
-    /// Returns its present state. It does not change until the guard is dropped, and must not be waited for.
-    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+    /// Returns the current state. The state cannot change until the guard is dropped; do not await while
+    /// holding it.
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, ExtensionSnapshot> {
         self.inner.snapshots.borrow()
     }
 
-    pub(crate) async fn greeted(&self) {
-        self.until(|now| now.greeted || now.state != ExtensionState::Starting).await;
+    pub(crate) async fn wait_until_greeted(&self) {
+        self.wait_until(|now| now.greeted || now.state != ExtensionState::Starting).await;
     }
 
-    pub(crate) async fn settled(&self) {
-        self.until(|now| now.state != ExtensionState::Starting).await;
+    pub(crate) async fn wait_until_settled(&self) {
+        self.wait_until(|now| now.state != ExtensionState::Starting).await;
     }
 
-    /// Waits until it is over: it left, or failed. Its process may be there for a moment more.
-    pub(crate) async fn ended(&self) {
-        self.until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. })).await;
+    /// Waits until the extension left or failed. Its process may exist for a moment longer.
+    pub(crate) async fn wait_until_ended(&self) {
+        self.wait_until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. }))
+            .await;
     }
 
-    async fn until(&self, come: impl Fn(&Snapshot) -> bool) {
-        // An error means that the task is gone, and nothing more will come.
+    async fn wait_until(&self, come: impl Fn(&ExtensionSnapshot) -> bool) {
+        // An error means that the task ended, so no further change follows.
         _ = self.inner.snapshots.clone().wait_for(come).await;
     }
 
-    /// Gives the open questions so long to be answered, then ends them: another one is in its place.
+    /// Lets open queries finish within this time, then ends them, because another process takes over.
     pub(crate) async fn drain(&self, within: Duration) {
         self.inner.open.close();
         if timeout(within, self.inner.open.wait()).await.is_err() {
-            // A task that is gone has ended them.
-            self.inner.post(Command::Recall("was cancelled by reload"));
+            // A task that ended has ended all queries.
+            self.inner.post_command(ActorCommand::AnswerAll("was cancelled by reload"));
         }
     }
 
-    /// Answered when its task has taken all that was sent to it before; dropped when the task is gone.
+    /// Returns a receiver that resolves when the task has processed all earlier commands, or fails when the
+    /// task has ended.
     pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
         let (ping, pong) = oneshot::channel();
-        // A task that is gone drops it.
-        self.inner.post(Command::Ping(ping));
+        // A task that ended drops the sender.
+        self.inner.post_command(ActorCommand::Ping(ping));
         pong
     }
 
-    /// Waits until its task, and with it its process, is gone.
-    pub(crate) async fn gone(&self) {
+    /// Waits until the task and its process have ended.
+    pub(crate) async fn wait_until_gone(&self) {
         let mut snapshots = self.inner.snapshots.clone();
         while snapshots.changed().await.is_ok() {}
     }
 
-    /// Asks it to leave. [`gone`](Self::gone) tells when it has.
+    /// Asks the extension to leave. [`wait_until_gone`](Self::wait_until_gone) waits for the end.
     pub(crate) fn shutdown(&self) {
-        // A task that is gone already needs no request.
-        self.inner.post(Command::Shutdown);
+        // A task that ended needs no request.
+        self.inner.post_command(ActorCommand::Shutdown);
     }
 
-    pub(crate) async fn query_hook<H: Hook>(
+    pub(crate) async fn query_hook<H: InterceptHook>(
         &self,
         cancel: &CancellationToken,
         question: H,
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND).into();
-        self.query_well(cancel, question, what, deadline, FaultCode::HookError).await
+        self.query_or_report(cancel, question, what, deadline, FaultCode::HookError).await
     }
 
-    /// Queries the extension, and reports an answer that does not fit the question with this code.
-    pub(crate) async fn query_well<R: Request>(
+    /// Queries the extension, and reports an invalid answer with this code.
+    pub(crate) async fn query_or_report<R: HostQuery>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -212,14 +215,14 @@ impl Extension {
     ) -> Result<R::Answer, CallError> {
         let outcome = self.query(cancel, request, what.clone(), deadline).await?;
         outcome.map_err(|detail| {
-            self.inner.reporter.fault(code, format!("{what}: {detail}"));
+            self.inner.reporter.report_fault(code, format!("{what}: {detail}"));
             CallError::BadResponse { detail }
         })
     }
 
-    /// Queries the extension. The inner error is an answer that does not fit the question; it is not reported yet.
-    /// Dropping the future, or cancelling, releases the question at once.
-    pub(crate) async fn query<R: Request>(
+    /// Queries the extension. The inner error is an invalid answer, which is not reported yet. Dropping the
+    /// future, or cancelling, releases the query immediately.
+    pub(crate) async fn query<R: HostQuery>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -227,85 +230,85 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let words = |_, id| Ok(request.into_frame(id).into());
-        match self.exchange(cancel, words, what, deadline).await? {
-            Answer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
-            Answer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
+        match self.send_and_wait(cancel, words, what, deadline).await? {
+            QueryAnswer::Frame(response) => Ok(R::read_answer(response).map_err(|error| error.to_string())),
+            QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
         }
     }
 
-    /// Queries a process hook. Its answer is not read yet.
+    /// Queries a process hook. The answer is not parsed yet.
     pub(crate) async fn query_process_hook(
         &self,
         cancel: &CancellationToken,
-        question: &(impl hook::Question + Sync),
+        question: &(impl hook::HookQuestion + Sync),
         what: String,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
-        let words = |number, _| Words::asking(number, question);
-        match self.exchange(cancel, words, what.into(), deadline).await? {
-            Answer::Result(result) => Ok(result),
-            Answer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
+        let words = |number, _| OutboundMessage::question(number, question);
+        match self.send_and_wait(cancel, words, what.into(), deadline).await? {
+            QueryAnswer::Result(result) => Ok(result),
+            QueryAnswer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
         }
     }
 
-    async fn exchange(
+    async fn send_and_wait(
         &self,
         cancel: &CancellationToken,
-        words: impl FnOnce(u64, RequestId) -> Result<Words, String>,
+        words: impl FnOnce(u64, RequestId) -> Result<OutboundMessage, String>,
         what: Cow<'static, str>,
         deadline: Deadline,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<QueryAnswer, CallError> {
         let _open = self.inner.open.token();
-        let number = self.inner.ids.next();
-        let id = self.inner.ids.of(number);
+        let number = self.inner.ids.next_number();
+        let id = self.inner.ids.request_id(number);
         let (ticket, answer) = oneshot::channel();
         let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id, words, what, asked, after, ticket };
+        let question = OutgoingQuestion { id, words, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if !self.inner.post(Command::Send(question)) {
-            return Err(self.absence());
+        if !self.inner.post_command(ActorCommand::Send(question)) {
+            return Err(self.gone_error());
         }
-        let release = Release { inner: &self.inner, number: Some(number) };
+        let release = QuestionGuard { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
-        release.answered();
-        // A ticket that is dropped unanswered belongs to a task that is gone.
-        answer.map_err(|_| self.absence())?
+        release.disarm();
+        // A ticket that is dropped without an answer belongs to a task that ended.
+        answer.map_err(|_| self.gone_error())?
     }
 
-    /// Sends the events that are subscribed to. Never waits; what does not fit is dropped and counted.
+    /// Sends the subscribed events. Never waits; events beyond the limit are dropped and counted.
     pub(crate) fn observe(&self, batch: &EventBatch) {
         self.inner.queue.push_events(batch);
     }
 
-    /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
-    pub(crate) fn observe_words(&self, words: impl FnOnce() -> Option<Words>) {
+    /// Sends a process hook an event. Never waits; events beyond the limit are dropped and counted.
+    pub(crate) fn observe_message(&self, words: impl FnOnce() -> Option<OutboundMessage>) {
         if !self.snapshot().is_alive() {
             return;
         }
-        if self.inner.queue.posted() >= WAITING_EVENTS {
-            self.inner.queue.lose(1);
+        if self.inner.queue.pending_commands() >= WAITING_EVENTS {
+            self.inner.queue.count_lost(1);
         } else if let Some(words) = words() {
-            self.tell(words);
+            self.send_message(words);
         }
     }
 
-    /// Says how many events it was not told, if it understands that.
+    /// Reports the number of lost events to an extension that supports this.
     pub(crate) fn observe_gap(&self, lost: usize) {
         if lost > 0 {
             self.inner.queue.push_gap(lost as u64);
         }
     }
 
-    /// Says what nobody answers.
-    pub(crate) fn tell(&self, words: impl Into<Words>) {
-        // An extension that is gone hears nothing; its end was reported.
-        self.inner.post(Command::Tell(words.into()));
+    /// Sends a message that has no answer.
+    pub(crate) fn send_message(&self, words: impl Into<OutboundMessage>) {
+        // An extension that ended receives nothing; its end was reported.
+        self.inner.post_command(ActorCommand::SendMessage(words.into()));
     }
 
-    fn absence(&self) -> CallError {
+    fn gone_error(&self) -> CallError {
         let why = match &self.snapshot().state {
             ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
                 message.clone()
@@ -329,34 +332,34 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
     }
 }
 
-/// Takes a question back when whoever asked goes away.
-struct Release<'a> {
-    inner: &'a Inner,
+/// Cancels a query when its caller goes away.
+struct QuestionGuard<'a> {
+    inner: &'a HandleInner,
     number: Option<u64>,
 }
 
-impl Release<'_> {
-    fn answered(mut self) {
+impl QuestionGuard<'_> {
+    fn disarm(mut self) {
         self.number = None;
     }
 }
 
-impl Drop for Release<'_> {
+impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
-            // A task that is gone has released everything.
-            self.inner.post(Command::Cancel(self.inner.ids.of(number)));
+            // A task that ended has released everything.
+            self.inner.post_command(ActorCommand::Cancel(self.inner.ids.request_id(number)));
         }
     }
 }
 
-impl Command {
-    /// True if it was put into the mailbox by a handle.
+impl ActorCommand {
+    /// True if a handle put this command into the mailbox.
     fn is_posted(&self) -> bool {
         match self {
-            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Events(_) => true,
-            Self::Recall(_) | Self::Ping(_) | Self::Shutdown => true,
-            Self::Called(_) | Self::Told | Self::Lost | Self::WriterEnd(_) => false,
+            Self::Send(_) | Self::Cancel(_) | Self::SendMessage(_) | Self::Events(_) => true,
+            Self::AnswerAll(_) | Self::Ping(_) | Self::Shutdown => true,
+            Self::HostCallDone(_) | Self::EventSent | Self::EventsLost | Self::WriterEnd(_) => false,
         }
     }
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::{Either, select};
-use haft_core::Caller;
-use haft_core::hooks::{HookSource, Hooks};
+use haft_core::ExtensionToolRunner;
+use haft_core::hooks::{HookSet, HookSource};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{
     CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability,
@@ -26,23 +26,23 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::agent::hook_context::{HookContext, RestartGate};
-use crate::agent::hooks::{Audience, Blocked, ToolCallHook};
-use crate::agent::process_hook::{self, HookAudience, HookPart};
+use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
+use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::supervision::config::HostConfig;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
-use inner::Inner;
-pub use inner::{Found, SpecSource};
+use inner::HostState;
+pub use inner::{DiscoveredExtensions, SpecSource};
 pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use set::CommandInfo;
 pub use status::ExtensionStatus;
 use status::status;
 
-/// All extensions of one agent. Cheap to clone; the clones are one host.
+/// All extensions of one agent. Cheap to clone; all clones share one host.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -54,12 +54,12 @@ use status::status;
 /// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
 ///     let host = host.start().await;
 ///     let agent = agent.hook_source(host.hook_source()).add_tools(host.tools()).build()?;
-///     host.serve(agent.caller()); // what extensions have done for them passes this agent's hooks
+///     host.serve(agent.tool_runner()); // calls of extensions pass this agent's hooks
 ///     host.session_start(Some(agent.session()));
 ///     Ok((agent, host))
 /// }
 ///
-/// /// Offers other tools whenever extensions do, until the host is gone. The tools of the program itself come first.
+/// /// Updates the tools whenever extensions change them. The tools of the program itself come first.
 /// async fn keep_offering(agent: Agent, host: Host, own: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
 ///     let mut changes = host.changes();
 ///     while changes.changed().await.is_ok() {
@@ -73,21 +73,21 @@ use status::status;
 /// }
 /// ```
 ///
-/// [`shutdown`](Host::shutdown) ends the extensions in good order; dropping the last clone asks them to leave and
-/// waits for nothing.
+/// [`shutdown`](Host::shutdown) ends the extensions in order. Dropping the last clone asks them to leave and
+/// does not wait.
 #[derive(Clone)]
 pub struct Host {
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
 impl Host {
-    /// Begins a host.
+    /// Returns a builder for a host.
     pub fn builder(config: HostConfig) -> HostBuilder {
         HostBuilder::new(config)
     }
 
-    /// The tools of all extensions at this moment, in order; a tool whose name somebody else has is reported and
-    /// left out. Tools of an extension that is gone stay, and say so when they are called.
+    /// Returns the current tools of all extensions, in order. A tool whose name is already in use is reported
+    /// and omitted. Tools of an extension that ended stay, and their calls return an error.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         self.inner.claim_tools(|entry, tool| {
@@ -99,14 +99,14 @@ impl Host {
         tools
     }
 
-    /// The commands of all extensions at this moment, in order; a command whose name somebody else has is
-    /// reported and left out.
+    /// Returns the current commands of all extensions, in order. A command whose name is already in use is
+    /// reported and omitted.
     pub fn commands(&self) -> Vec<CommandInfo> {
         self.inner.claim_commands().into_iter().map(|(info, _)| info).collect()
     }
 
-    /// Runs a command with everything the user typed after its name. Upper and lower case are one. A name that nobody
-    /// has is looked for again when the extensions that are still starting are ready.
+    /// Runs a command with the text that the user typed after its name. Names are case-insensitive. An
+    /// unknown name is looked up again after the extensions that are starting are ready.
     ///
     /// # Errors
     /// [`CommandError`] when there is no such command, or its extension fails.
@@ -119,12 +119,12 @@ impl Host {
         commands::run(&self.inner, cancel, name, args).await
     }
 
-    /// Returns the completions of a command with this text behind its name. Of two questions about one command, the
-    /// newer one ends the older. A command that does not complete has no items, nor has one that fails to: that is
-    /// reported.
+    /// Returns the completions of a command with this text after its name. A newer request for the same
+    /// command ends the older one. A command without completions returns no items, and so does a failure,
+    /// which is reported.
     ///
     /// # Errors
-    /// [`CommandError`] when there is no such command, or a newer question is asked.
+    /// [`CommandError`] when there is no such command, or a newer request arrives.
     pub async fn complete_command(
         &self,
         cancel: &CancellationToken,
@@ -134,48 +134,50 @@ impl Host {
         commands::complete(&self.inner, cancel, name, prefix).await
     }
 
-    /// Counts changes of what extensions offer, so that the tools can be taken again before the next turn.
+    /// Counts changes of the extensions' offers, so that the caller can update the tools before the next
+    /// turn.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.shared.changes.subscribe()
     }
 
-    /// The extensions' part in core's hooks, now and after every reload. Several agents may share it, and tell their
-    /// events at the same time.
+    /// Returns the extensions' hooks for core, now and after every reload. Several agents may share them and
+    /// send events at the same time.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
     }
 
-    /// Does things for extensions from here on, under the hooks of this agent. What they wanted before waits for it a
-    /// moment. Without [`HostBuilder::services`] there is nothing to do.
-    pub fn serve(&self, caller: Caller) {
+    /// Serves calls of extensions from now on, under the hooks of this agent. Earlier calls wait for this for
+    /// a limited time. Does nothing without [`HostBuilder::services`].
+    pub fn serve(&self, caller: ExtensionToolRunner) {
         if let Some(provided) = &self.inner.shared.provided {
-            provided.serve(caller);
+            provided.set_caller(caller);
         }
     }
 
-    /// Why no tool runs, if so: see [`Found::blocked`]. Until a reload finds it mended.
-    pub fn blocked(&self) -> Option<String> {
+    /// Returns the reason why all tools are blocked, if so: see [`DiscoveredExtensions::blocked`]. A reload may remove the
+    /// block.
+    pub fn blocked_reason(&self) -> Option<String> {
         self.inner.set().blocked.clone()
     }
 
-    /// All extensions and how they are, in order.
-    pub fn states(&self) -> Vec<ExtensionStatus> {
+    /// Returns all extensions with their states, in order.
+    pub fn statuses(&self) -> Vec<ExtensionStatus> {
         self.inner.set().entries.iter().map(|entry| status(&self.inner, entry)).collect()
     }
 
     /// Sends a key to the extension whose panel has the focus.
     pub fn panel_key(&self, extension: &ExtensionName, key: PanelKey) {
-        self.tell(extension, HostFrame::PanelKey(key), None);
+        self.send_frame(extension, HostFrame::PanelKey(key), None);
     }
 
-    /// Tells an extension that the user closed its panel.
+    /// Notifies an extension that the user closed its panel.
     pub fn panel_closed(&self, extension: &ExtensionName, panel_id: PanelId) {
-        self.tell(extension, HostFrame::PanelClose(PanelClose { panel_id }), None);
+        self.send_frame(extension, HostFrame::PanelClose(PanelClose { panel_id }), None);
     }
 
-    /// Tells an extension the room of its panel, if it announced that it wants to know.
+    /// Sends an extension the size of its panel if the extension announced the capability.
     pub fn panel_resized(&self, extension: &ExtensionName, room: PanelResize) {
-        self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
+        self.send_frame(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
     }
 
     fn hook_context(&self) -> HookContext {
@@ -187,20 +189,22 @@ impl Host {
         }
     }
 
-    fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
-        Audience::new(entries, Arc::clone(&self.inner.shared.pump))
+    fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
+        EventBroadcaster::new(entries, Arc::clone(&self.inner.shared.pump))
     }
 
-    fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
-        let Some(extension) = self.inner.entry(name).and_then(|entry| entry.extension()) else { return };
-        if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
-            extension.tell(frame);
+    fn send_frame(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
+        let Some(extension) = self.inner.find_extension(name).and_then(|entry| entry.handle()) else {
+            return;
+        };
+        if capability.is_none_or(|capability| extension.snapshot().offers.has_capability(capability)) {
+            extension.send_message(frame);
         }
     }
 
-    /// A tool, once it is registered; nothing when nobody is starting any more who could bring it. The deadlines of a start
-    /// see to it that this ends.
-    async fn tool_once_there(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    /// Waits until a tool is registered; returns `None` when no starting extension can still register it. The
+    /// start deadlines bound the wait.
+    async fn wait_for_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let find = || self.tools().into_iter().find(|tool| tool.spec().name == name);
         let mut changes = self.changes();
         let comes = async {
@@ -211,7 +215,7 @@ impl Host {
                 }
             }
         };
-        match select(pin!(comes), pin!(self.settled())).await {
+        match select(pin!(comes), pin!(self.wait_until_settled())).await {
             Either::Left((found, _)) => found,
             Either::Right(_) => find(),
         }
@@ -222,7 +226,7 @@ impl Host {
 impl RestartGate for Host {
     async fn restart_gate(&self, name: &ExtensionName) {
         if let Err(error) = self.restart(name).await {
-            tracing::warn!(extension = %name, %error, "a gate was not restarted");
+            tracing::warn!(extension = %name, %error, "cannot restart a gate");
         }
     }
 }
@@ -230,31 +234,31 @@ impl RestartGate for Host {
 #[async_trait]
 impl HookSource for Host {
     async fn late_tool(&self, cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {
-        cancel.run_until_cancelled(self.tool_once_there(name)).await.flatten()
+        cancel.run_until_cancelled(self.wait_for_tool(name)).await.flatten()
     }
 
-    fn hooks(&self) -> Hooks {
-        let (mut hooks, mut told, mut listening) = (Hooks::default(), Vec::new(), Vec::new());
+    fn hooks(&self) -> HookSet {
+        let (mut hooks, mut observing, mut listening) = (HookSet::default(), Vec::new(), Vec::new());
         let context = Arc::new(self.hook_context());
         let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {
-            hooks.before_tool_execute.push(Arc::new(Blocked { why }));
+            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
         for entry in &set.entries {
-            let off = self.inner.gates.is_off(entry.name());
+            let off = self.inner.gates.is_disabled(entry.name());
             if let Some(hook) = entry.spec.as_hook() {
                 listening.push(Arc::clone(entry));
                 if !off {
                     let turns = || Arc::clone(&self.inner.turns);
-                    process_hook::add(&mut hooks, &hook.watch, || {
-                        HookPart::new(entry, turns(), Arc::clone(&context))
+                    process_hook::register_hooks(&mut hooks, &hook.watch, || {
+                        ProcessHookAdapter::new(entry, turns(), Arc::clone(&context))
                     });
                 }
                 continue;
             }
-            entry.look(|now| {
-                if !now.is_files() {
-                    told.push(Arc::clone(entry));
+            entry.with_view(|now| {
+                if !now.is_files_only() {
+                    observing.push(Arc::clone(entry));
                 }
                 if off {
                     return;
@@ -278,11 +282,16 @@ impl HookSource for Host {
             });
         }
         drop(set);
-        hooks.observers.push(Arc::new(self.audience(told)));
+        hooks.observers.push(Arc::new(self.event_broadcaster(observing)));
         if !listening.is_empty() {
             let turns = Arc::clone(&self.inner.turns);
             let workspace = self.inner.shared.config.cwd.display().to_string();
-            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, context }));
+            hooks.observers.push(Arc::new(HookEventBroadcaster {
+                entries: listening,
+                turns,
+                workspace,
+                context,
+            }));
         }
         hooks
     }

@@ -1,13 +1,13 @@
-//! Runs extensions: processes, the native dialect, core's hooks and tools over running extensions.
+//! Runs extensions: processes, the native dialect, and core's hooks and tools for running extensions.
 //!
-//! For whom: front ends and programs that embed an agent with extensions. The promise: one extension's failure
-//! never fails, delays past its deadline, or reorders another's call, and is reported once, with its name.
-//! Never in here: the terminal.
+//! For front ends and programs that embed an agent with extensions. Guarantees: the failure of one extension
+//! never fails another extension's call, delays it beyond its deadline, or reorders it. Each failure is
+//! reported once, with the extension's name. This crate does not access the terminal.
 //!
-//! A [`Host`] holds all extensions of one agent. What shall run comes from a [`SpecSource`], what they say goes to
-//! an [`EventSink`] and a [`Frontend`], and the agent sees them as hooks and tools.
+//! A [`Host`] holds all extensions of one agent. A [`SpecSource`] provides the extensions to run. Their
+//! output goes to an [`EventSink`] and a [`Frontend`]. The agent uses them as hooks and tools.
 
-// The layers, the highest first: each imports only from those below it.
+// The layers from top to bottom: each imports only from those below it.
 mod host;
 
 mod agent;
@@ -21,20 +21,20 @@ mod wire;
 mod timeouts;
 
 pub use haft_launch as launch;
-pub use haft_packages::Origin;
+pub use haft_packages::ExtensionOrigin;
 
 pub use agent::pins::run_in_background;
-pub use extension::frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
-pub use extension::services::{ServiceReach, Services, Within};
+pub use extension::frontend::{EventSink, FailingGate, Frontend, GateChoice, HeadlessFrontend};
+pub use extension::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 pub use host::{
-    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, ReloadStats,
-    RestartError, SpecSource,
+    CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionStatus, Host, HostBuilder,
+    ReloadStats, RestartError, SpecSource,
 };
 pub use process::log::log_path;
 pub use session::ExtensionState;
 pub use supervision::config::HostConfig;
 pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
 pub use supervision::silent::starts_slowly;
-pub use timeouts::{Restarts, Timeouts};
+pub use timeouts::{RestartTiming, Timeouts};
 pub use wire::fault::FaultCode;
-pub use wire::framer::{Framer, Item};
+pub use wire::framer::{FramedLine, LineFramer};

@@ -1,4 +1,4 @@
-//! Starts extension processes. The one file of this crate that does.
+//! Starts extension processes. No other file of this crate does.
 
 pub(crate) mod connection;
 pub(crate) mod log;
@@ -11,40 +11,40 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use tokio::process::{ChildStderr, ChildStdout};
 
-use crate::wire::Input;
+use crate::wire::StdinPipe;
 
-/// The three ends of a started extension's pipes.
+/// The host's ends of the pipes of a started extension.
 #[derive(Debug)]
-pub(crate) struct Pipes {
-    pub(crate) stdin: Input,
+pub(crate) struct ProcessPipes {
+    pub(crate) stdin: StdinPipe,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Exit {
+pub(crate) struct ProcessExit {
     pub(crate) text: String,
-    /// The launcher could not start it; why is the last thing on standard error.
+    /// True if the launcher could not start the program; the reason is the last line on standard error.
     pub(crate) never_started: bool,
-    /// By itself, with status 0.
-    pub(crate) left_well: bool,
+    /// True if the process exited by itself with status 0.
+    pub(crate) exited_cleanly: bool,
 }
 
-/// A started extension with everything it started. Dropping it kills them all.
+/// A started extension with all its child processes. Dropping it kills them all.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ExtensionProcess {
     child: GroupChild,
     exited: bool,
 }
 
-impl Process {
-    /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
-    /// launcher if there is one, and confined if that is asked for. Fails when the system cannot do either.
+impl ExtensionProcess {
+    /// Starts the program in the extension's directory with exactly this environment. Uses the launcher if
+    /// there is one, and the sandbox if requested. Fails when the system supports neither.
     pub(crate) fn start(
         spec: &ExtensionSpec,
         program: &Path,
@@ -52,54 +52,54 @@ impl Process {
         env: Arc<[(OsString, OsString)]>,
         launcher: Option<Launcher>,
         sandbox: Option<Sandbox>,
-    ) -> io::Result<(Self, Pipes)> {
-        let mut spawn = Spawn::new(program, &spec.dir).args(args);
+    ) -> io::Result<(Self, ProcessPipes)> {
+        let mut spawn = SpawnOptions::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
-        spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
+        spawn.launcher = launcher.filter(|_| is_up(Defense::OwnSession));
         spawn.sandbox = sandbox;
         #[cfg(unix)]
         let stdin = {
-            let (theirs, ours) = Input::pipe()?;
-            spawn.stdin = Stream::File(OwnedFd::from(theirs).into());
+            let (theirs, ours) = StdinPipe::create()?;
+            spawn.stdin = StdioMode::File(OwnedFd::from(theirs).into());
             Some(ours)
         };
         #[cfg(not(unix))]
         {
-            spawn.stdin = Stream::Piped;
+            spawn.stdin = StdioMode::Piped;
         }
-        spawn.stdout = Stream::Piped;
-        spawn.stderr = Stderr::Own(Stream::Piped);
+        spawn.stdout = StdioMode::Piped;
+        spawn.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spawn)?;
         #[cfg(not(unix))]
         let stdin = child.take_stdin();
         let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
-            return Err(io::Error::other("its pipes are missing"));
+            return Err(io::Error::other("the process has no pipes"));
         };
-        Ok((Self { child, exited: false }, Pipes { stdin, stdout, stderr }))
+        Ok((Self { child, exited: false }, ProcessPipes { stdin, stdout, stderr }))
     }
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
-    /// second time. Safe to drop and to call again.
-    pub(crate) async fn exited(&mut self) -> Exit {
-        if self.exited || !is_up(Defence::ExitStatus) {
+    /// Waits for the exit as the system reports it, independent of the streams. Completes only once.
+    /// Cancel-safe.
+    pub(crate) async fn wait_for_exit(&mut self) -> ProcessExit {
+        if self.exited || !is_up(Defense::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;
         self.exited = true;
         match status {
-            Ok(status) => Exit {
-                text: described(status),
+            Ok(status) => ProcessExit {
+                text: describe_status(status),
                 never_started: self.child.never_started(status),
-                left_well: status.success(),
+                exited_cleanly: status.success(),
             },
             Err(error) => {
-                let text = format!("ended, and the system cannot say how: {error}");
-                Exit { text, never_started: false, left_well: false }
+                let text = format!("ended with an unknown status: {error}");
+                ProcessExit { text, never_started: false, exited_cleanly: false }
             }
         }
     }
@@ -108,7 +108,8 @@ impl Process {
         self.child.terminate()
     }
 
-    /// Kills it and what it started, also what an ended extension left behind. A second call is more forceful.
+    /// Kills the process and its children, including those that an ended process left. A second call is more
+    /// forceful.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
     }
@@ -118,10 +119,10 @@ impl Process {
     }
 }
 
-fn described(status: ExitStatus) -> String {
+fn describe_status(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was ended by signal {signal}");
+        return format!("was killed by signal {signal}");
     }
     status.code().map_or_else(|| format!("ended: {status}"), |code| format!("exited with status {code}"))
 }

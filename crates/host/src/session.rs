@@ -1,10 +1,11 @@
-//! One connection as a state machine: lines, deadlines and questions in; lines, answers and faults out.
+//! One connection as a state machine. Inputs: lines, deadlines and queries. Outputs: lines, answers and
+//! faults.
 //!
-//! Sans-IO: it takes `now` as an argument, starts nothing and reads nothing, so its tests run in virtual time.
-//! `T` is whom an answer goes to; the session only carries it.
+//! Sans-IO: `now` is an argument, and the session starts and reads nothing, so its tests run in virtual time.
+//! `T` identifies the receiver of an answer; the session only stores it.
 //!
-//! Invariant: every [`CallError`] that leaves the session, except for a question that came too late, belongs to
-//! exactly one [`Output::Fault`].
+//! Invariant: every [`CallError`] of the session belongs to exactly one [`SessionOutput::Fault`], except for a query
+//! that came too late.
 
 mod calls;
 pub(crate) mod declared;
@@ -38,101 +39,103 @@ use haft_protocol::ids::{ExtensionName, RequestId};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
-use dialect::{Speech, Words};
-use offers::Offers;
+use dialect::{OutboundMessage, SessionDialect};
+use offers::ExtensionOffers;
 use output::OutputQueue;
-pub(crate) use output::{Output, Ui, Wanted};
-use pending::{Kind, Open, Pending};
+pub(crate) use output::{HostCallRequest, SessionOutput, UiUpdate};
+use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub use phase::ExtensionState;
-use phase::{Phase, sooner};
-use unasked::UnaskedFrames;
-use watch::{Alert, Watch};
+use phase::{ConnectionPhase, earlier_deadline};
+use unasked::UnrequestedFrames;
+use watch::{LivenessAlert, LivenessMonitor};
 
-/// The prefix of the launcher's message when it could not confine the program.
+/// The prefix of the launcher's message when it could not apply the sandbox.
 const NO_SANDBOX: &str = "no sandbox: ";
 
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct SessionConfig {
     pub(crate) name: ExtensionName,
-    pub(crate) speech: Speech,
+    pub(crate) dialect: SessionDialect,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) services: bool,
-    /// The registrations that it may make; none if it may make all.
+    /// The granted registrations; `None` if all registrations are allowed.
     pub(crate) granted: Option<Arc<Permissions>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Question<T> {
+pub(crate) struct OutgoingQuestion<T> {
     pub(crate) id: RequestId,
-    pub(crate) words: Words,
-    /// The subject of the question, for people: `tool_call intercept`, `tool weather`.
+    pub(crate) words: OutboundMessage,
+    /// The subject of the query, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
-    /// The deadline counts from here.
+    /// The start of the deadline.
     pub(crate) asked: Instant,
     pub(crate) after: Duration,
     pub(crate) ticket: T,
 }
 
-/// A connection. See the module.
+/// The state machine of one connection.
 #[derive(Debug)]
-pub(crate) struct Session<T> {
-    facts: Facts,
-    phase: Phase,
-    pending: Pending<T>,
+pub(crate) struct ExtensionSession<T> {
+    facts: SessionConfig,
+    phase: ConnectionPhase,
+    pending: PendingQuestions<T>,
     calls: HostCalls,
-    unasked: UnaskedFrames,
-    offers: Arc<Offers>,
-    watch: Watch,
-    /// It closed its input: nothing can be written any more.
-    deaf: bool,
-    /// The connection is about to be over: when, and what will be said of it.
+    unasked: UnrequestedFrames,
+    offers: Arc<ExtensionOffers>,
+    watch: LivenessMonitor,
+    /// True if the extension closed its input: nothing can be written any more.
+    input_closed: bool,
+    /// The time at which the connection ends, and the text of its end.
     ending: Option<(Instant, String)>,
-    /// It has become ready: what it subscribes to is known.
+    /// True if the extension was ever ready, so its subscriptions are known.
     was_ready: bool,
-    /// It said hello while it was asked to leave.
+    /// True if the extension sent hello after the shutdown request.
     too_late: bool,
-    /// Whatever comes came from the launcher: it could not start the extension.
+    /// True if all output comes from the launcher, which could not start the extension.
     never_started: bool,
     out: OutputQueue<T>,
 }
 
-impl<T> Session<T> {
-    pub(crate) fn new(facts: Facts, now: Instant) -> Self {
+impl<T> ExtensionSession<T> {
+    pub(crate) fn new(facts: SessionConfig, now: Instant) -> Self {
         let until = now + facts.timeouts.hello;
         let limits = Arc::clone(&facts.limits);
         let mut session = Self {
-            unasked: UnaskedFrames::new(&facts),
+            unasked: UnrequestedFrames::new(&facts),
             facts,
-            phase: Phase::AwaitHello { until },
-            pending: Pending::default(),
+            phase: ConnectionPhase::AwaitHello { until },
+            pending: PendingQuestions::default(),
             calls: HostCalls::default(),
-            offers: Arc::new(Offers { limits: Arc::clone(&limits), ..Offers::default() }),
-            watch: Watch::default(),
-            deaf: false,
+            offers: Arc::new(ExtensionOffers { limits: Arc::clone(&limits), ..ExtensionOffers::default() }),
+            watch: LivenessMonitor::default(),
+            input_closed: false,
             ending: None,
             was_ready: false,
             too_late: false,
             never_started: false,
             out: OutputQueue::new(limits),
         };
-        session.begin();
+        session.send_opening();
         session
     }
 
-    fn begin(&mut self) {
-        let Some(words) = self.facts.speech.opening() else { return };
+    fn send_opening(&mut self) {
+        let Some(words) = self.facts.dialect.opening_message() else { return };
         match words.and_then(|words| self.out.encode(words)) {
             Ok(line) => self.out.write(line, false),
-            Err(detail) => self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
+            Err(detail) => {
+                self.fail(FaultCode::HelloInvalid, format!("could not be sent a greeting: {detail}"))
+            }
         }
     }
 
-    pub(crate) fn poll_output(&mut self) -> Option<Output<T>> {
+    pub(crate) fn poll_output(&mut self) -> Option<SessionOutput<T>> {
         self.out.pop()
     }
 
-    /// When [`handle_deadline`](Self::handle_deadline) wants to be called next.
+    /// Returns the time of the next call of [`handle_deadline`](Self::handle_deadline).
     pub(crate) fn poll_deadline(&self) -> Option<Instant> {
         let ending = self.ending.as_ref().map(|(at, _)| *at);
         let watch = self.phase.is_in_use().then(|| self.watch.deadline(&self.facts.timeouts)).flatten();
@@ -142,11 +145,11 @@ impl<T> Session<T> {
 
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = *self.facts.limits;
-        let long = self.facts.speech.is_wordy() || self.pending.expects_result();
+        let long = self.facts.dialect.has_long_lines() || self.pending.expects_result();
         if long { max_result_line } else { max_line }
     }
 
-    pub(crate) fn offers(&self) -> &Arc<Offers> {
+    pub(crate) fn offers(&self) -> &Arc<ExtensionOffers> {
         &self.offers
     }
 
@@ -154,59 +157,60 @@ impl<T> Session<T> {
         self.phase.state()
     }
 
-    /// True if the connection is over; what is left of the process is to be killed.
+    /// True if the connection is over; the caller must kill the remaining processes.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.phase, Phase::Closed(_))
+        matches!(self.phase, ConnectionPhase::Closed(_))
     }
 
-    /// True if it has said hello, or answered the host's.
+    /// True if the extension sent hello or answered the host's hello.
     pub(crate) fn has_greeted(&self) -> bool {
-        match self.facts.speech {
-            // Nothing is written before.
-            Speech::Native(_) => self.out.lines > 0,
-            Speech::Hook(_) => self.was_ready,
+        match self.facts.dialect {
+            // Nothing is written before the greeting.
+            SessionDialect::Native(_) => self.out.lines > 0,
+            SessionDialect::Hook(_) => self.was_ready,
         }
     }
 
-    /// True if it has said hello, if only when it was asked to leave.
+    /// True if the extension sent hello, also after the shutdown request.
     pub(crate) fn has_said_hello(&self) -> bool {
         self.has_greeted() || self.too_late
     }
 
-    /// True if it has ever become ready: before, nobody knows what else it will subscribe to.
+    /// True if the extension was ever ready. Before that, its subscriptions are unknown.
     pub(crate) fn was_ready(&self) -> bool {
         self.was_ready
     }
 
-    /// True if it is ready and nobody waits for an answer, neither side.
+    /// True if the extension is ready and neither side waits for an answer.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Ready && self.pending.deadline().is_none() && self.calls.is_empty()
+        self.phase == ConnectionPhase::Ready && self.pending.deadline().is_none() && self.calls.is_empty()
     }
 
-    pub(crate) fn send(&mut self, question: Question<T>) {
-        let Question { id, words, what, asked, after, ticket } = question;
+    pub(crate) fn send(&mut self, question: OutgoingQuestion<T>) {
+        let OutgoingQuestion { id, words, what, asked, after, ticket } = question;
         let Some(kind) = words.kind() else { return };
-        if let Some(why) = self.absence() {
-            self.out.push(Output::Answer(ticket, Err(CallError::Gone { why })));
+        if let Some(why) = self.absence_reason() {
+            self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
         match self.out.encode(words) {
             Ok(line) => {
                 self.out.write(line, false);
-                self.watch.wrote(asked);
-                let open = Open { ticket, kind, what, until: asked + after, after, line: self.out.lines };
+                self.watch.note_written(asked);
+                let open =
+                    OpenQuestion { ticket, kind, what, until: asked + after, after, line: self.out.lines };
                 self.pending.insert(id, open);
             }
             Err(detail) => {
-                self.out.fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
-                self.out.push(Output::Answer(ticket, Err(CallError::NotSent { detail })));
+                self.out.push_fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
+                self.out.push(SessionOutput::Answer(ticket, Err(CallError::NotSent { detail })));
             }
         }
     }
 
-    /// Tells the extension something that nobody waits for.
-    pub(crate) fn tell(&mut self, words: impl Into<Words>, now: Instant) {
-        if self.absence().is_some() {
+    /// Sends the extension a message without an answer.
+    pub(crate) fn send_message(&mut self, words: impl Into<OutboundMessage>, now: Instant) {
+        if self.absence_reason().is_some() {
             return;
         }
         let words = words.into();
@@ -214,126 +218,129 @@ impl<T> Session<T> {
         match self.out.encode(words) {
             Ok(line) => {
                 self.out.write(line, is_droppable);
-                self.watch.wrote(now);
+                self.watch.note_written(now);
             }
             Err(detail) => self.out.log(format!("events_dropped: {detail}")),
         }
     }
 
-    /// It was told something by somebody else.
-    pub(crate) fn told(&mut self, now: Instant) {
-        if self.absence().is_none() {
-            self.watch.wrote(now);
+    /// Records an event that was sent outside of this session.
+    pub(crate) fn note_event_sent(&mut self, now: Instant) {
+        if self.absence_reason().is_none() {
+            self.watch.note_written(now);
         }
     }
 
-    /// Nobody waits for this answer any more, nor for what is done to give it.
+    /// Cancels a query and the calls that serve it.
     pub(crate) fn cancel(&mut self, id: &RequestId) {
-        if let Some(open) = self.pending.dropped(id) {
+        if let Some(open) = self.pending.close_dropped(id) {
             self.end_calls_for(open.line);
         }
     }
 
-    /// The line of a question did not fit into the queue.
-    pub(crate) fn refuse(&mut self, number: u64) {
-        let Some(open) = self.pending.refused(number) else { return };
-        let detail = "too much is waiting to be read by it already".to_owned();
-        self.out.fault(FaultCode::WriteStalled, format!("{} was not asked: {detail}", open.what));
-        self.out.push(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
+    /// Fails a query whose line did not fit into the queue.
+    pub(crate) fn refuse_question(&mut self, number: u64) {
+        let Some(open) = self.pending.close_refused(number) else { return };
+        let detail = "too many messages wait for the extension to read them".to_owned();
+        self.out.push_fault(FaultCode::WriteStalled, format!("{} was not sent: {detail}", open.what));
+        self.out.push(SessionOutput::Answer(open.ticket, Err(CallError::NotSent { detail })));
     }
 
-    /// A line was longer than [`line_limit`](Self::line_limit). Which call it answers is not known, so all fail.
+    /// Handles a line longer than [`line_limit`](Self::line_limit). The call that the line answers is
+    /// unknown, so all open calls fail.
     pub(crate) fn handle_too_long(&mut self) {
         let limit = self.line_limit();
         self.fail(FaultCode::FrameTooLong, format!("sent a line longer than {limit} bytes"));
     }
 
-    /// Time has passed; the first `flushed` lines have left.
+    /// Handles the passage of time; the first `flushed` lines were written.
     pub(crate) fn handle_deadline(&mut self, now: Instant, flushed: u64) {
         if let Some((_, text)) = self.ending.take_if(|(at, _)| *at <= now) {
             self.end(&text);
         }
         self.phase_deadline(now);
-        self.unasked.due(now, &mut self.out);
+        self.unasked.process_due(now, &mut self.out);
         self.watch_deadline(flushed, now);
-        while let Some(open) = self.pending.overdue(now) {
-            self.overdue(open, flushed);
+        while let Some(open) = self.pending.close_overdue(now) {
+            self.fail_overdue(open, flushed);
         }
     }
 
     fn phase_deadline(&mut self, now: Instant) {
         match self.phase {
-            Phase::AwaitHello { until } if until <= now => {
+            ConnectionPhase::AwaitHello { until } if until <= now => {
                 let after = self.facts.timeouts.hello.as_secs_f64();
-                let silence = self.facts.speech.silence();
+                let silence = self.facts.dialect.silence_text();
                 self.fail(FaultCode::HelloTimeout, format!("{silence} within {after} s"));
             }
-            Phase::Registering { until, idle_at } if sooner(until, idle_at) <= now => {
-                let why = if until <= now { "waited long enough" } else { "silent" };
-                self.out.log(format!("no ready frame ({why}): going on with what is registered"));
+            ConnectionPhase::Registering { until, idle_at } if earlier_deadline(until, idle_at) <= now => {
+                let why = if until <= now { "timeout" } else { "silent" };
+                self.out.log(format!("no ready frame ({why}): continuing with the registrations so far"));
                 self.become_ready();
             }
-            Phase::Draining { terminate_at: Some(at), kill_at } if at <= now => {
-                self.phase = Phase::Draining { terminate_at: None, kill_at };
-                self.out.log("still there: terminating".to_owned());
-                self.out.push(Output::Terminate);
+            ConnectionPhase::Draining { terminate_at: Some(at), kill_at } if at <= now => {
+                self.phase = ConnectionPhase::Draining { terminate_at: None, kill_at };
+                self.out.log("still running: sending a terminate signal".to_owned());
+                self.out.push(SessionOutput::Terminate);
             }
-            Phase::Draining { terminate_at: None, kill_at } if kill_at <= now => {
-                self.out.log("still there: killing".to_owned());
+            ConnectionPhase::Draining { terminate_at: None, kill_at } if kill_at <= now => {
+                self.out.log("still running: killing the process".to_owned());
                 self.close(ExtensionState::Stopped, "was stopped");
             }
             // Not due yet, or without a deadline.
-            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Draining { .. } => {}
-            Phase::Ready | Phase::Closed(_) => {}
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Draining { .. } => {}
+            ConnectionPhase::Ready | ConnectionPhase::Closed(_) => {}
         }
     }
 
     fn become_ready(&mut self) {
-        if matches!(self.phase, Phase::Registering { .. }) {
-            self.phase = Phase::Ready;
+        if matches!(self.phase, ConnectionPhase::Registering { .. }) {
+            self.phase = ConnectionPhase::Ready;
             self.was_ready = true;
             self.report_surplus();
-            self.out.changed();
+            self.out.announce_change();
         }
     }
 
-    fn absence(&self) -> Option<String> {
-        let gone = self.phase.absence().map(str::to_owned);
-        gone.or_else(|| self.deaf.then(|| "closed its input".to_owned()))
+    fn absence_reason(&self) -> Option<String> {
+        let gone = self.phase.absence_reason().map(str::to_owned);
+        gone.or_else(|| self.input_closed.then(|| "closed its input".to_owned()))
     }
 
-    /// True if nothing is to be read at this moment. What the extension writes waits in its pipe, and in the end the
-    /// extension with it.
+    /// True if reading is paused. The extension's output then waits in its pipe until the extension blocks.
     pub(crate) fn is_paused(&self) -> bool {
         self.unasked.is_paused()
     }
 
-    /// A read is dealt with. It ended `unfinished` bytes into a line; `lines` were complete.
+    /// Handles the end of a read that brought `lines` complete lines and `unfinished` bytes of the next line.
     pub(crate) fn handle_read(&mut self, lines: usize, unfinished: usize, now: Instant) {
-        self.watch.heard(!self.pending.is_empty(), now);
-        // While it is paused, what is left over are lines that nobody has looked at.
+        self.watch.note_heard(!self.pending.is_empty(), now);
+        // During a pause, the remaining bytes are lines that were not looked at yet.
         let unfinished = if self.is_paused() { 0 } else { unfinished };
-        self.watch.unfinished(unfinished, lines > 0, now);
+        self.watch.note_unfinished(unfinished, lines > 0, now);
     }
 
     fn watch_deadline(&mut self, flushed: u64, now: Instant) {
         if !self.phase.is_in_use() {
             return;
         }
-        match self.watch.due(&self.facts.timeouts, self.out.lines, flushed, now) {
+        match self.watch.take_alert(&self.facts.timeouts, self.out.lines, flushed, now) {
             None => {}
-            Some(Alert::Ping(id)) => match self.out.encode(HostFrame::Ping(Ping { id })) {
+            Some(LivenessAlert::Ping(id)) => match self.out.encode(HostFrame::Ping(Ping { id })) {
                 Ok(line) => self.out.write(line, false),
                 Err(detail) => self.out.log(detail),
             },
-            Some(Alert::Silent) => {
+            Some(LivenessAlert::Silent) => {
                 let after = (self.facts.timeouts.ping + self.facts.timeouts.pong).as_secs_f64();
                 let text = format!("was silent for {after} s and did not answer a ping");
                 self.fail(FaultCode::Unresponsive, text);
             }
-            Some(Alert::Unfinished(bytes)) => {
+            Some(LivenessAlert::Unfinished(bytes)) => {
                 let after = self.facts.timeouts.partial_line.as_secs_f64();
-                let text = format!("began a line, and after {after} s and {bytes} bytes it has no end");
+                let text =
+                    format!("began a line and did not finish it within {after} s ({bytes} bytes so far)");
                 self.fail(FaultCode::Unresponsive, text);
             }
         }
@@ -343,171 +350,178 @@ impl<T> Session<T> {
         &self.facts.timeouts
     }
 
-    /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
+    /// Asks the extension to leave. After its grace period a terminate signal follows, and then a kill.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         match self.phase {
-            Phase::Draining { .. } | Phase::Closed(_) => return,
-            // Nothing is sent before `hello_ack`: the end of its input tells it.
-            Phase::AwaitHello { .. } => {}
-            Phase::Registering { .. } | Phase::Ready => {
-                match self.facts.speech.farewell().map(|words| self.out.encode(words)) {
+            ConnectionPhase::Draining { .. } | ConnectionPhase::Closed(_) => return,
+            // Nothing is sent before `hello_ack`: the end of the input is the signal.
+            ConnectionPhase::AwaitHello { .. } => {}
+            ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => {
+                match self.facts.dialect.shutdown_message().map(|words| self.out.encode(words)) {
                     Some(Ok(line)) => self.out.write(line, false),
                     Some(Err(detail)) => self.out.log(detail),
                     None => {}
                 }
             }
         }
-        self.out.push(Output::CloseInput);
+        self.out.push(SessionOutput::CloseInput);
         self.answer_all("is being stopped");
         self.drop_calls();
         let grace = now + self.facts.timeouts.shutdown_grace;
-        self.enter(match self.facts.speech.is_warned() {
-            true => {
-                Phase::Draining { terminate_at: Some(grace), kill_at: grace + self.facts.timeouts.kill_grace }
-            }
-            false => Phase::Draining { terminate_at: None, kill_at: grace },
+        self.enter_phase(match self.facts.dialect.uses_terminate_signal() {
+            true => ConnectionPhase::Draining {
+                terminate_at: Some(grace),
+                kill_at: grace + self.facts.timeouts.kill_grace,
+            },
+            false => ConnectionPhase::Draining { terminate_at: None, kill_at: grace },
         });
-        self.out.changed();
+        self.out.announce_change();
     }
 
-    /// The process is gone: the rest of its output counts until `at`. A later call replaces an earlier one, because the
-    /// exit status says more than the end of a stream.
+    /// Records the exit of the process: the rest of its output counts until `at`. A later call replaces an
+    /// earlier one, because an exit status is more precise than the end of a stream.
     pub(crate) fn end_at(&mut self, at: Instant, text: String) {
         self.ending = Some((at, text));
     }
 
-    /// The process that ended was not the extension's: the launcher could not start it.
-    pub(crate) fn never_started(&mut self) {
+    /// Records that the ended process was not the extension: the launcher could not start it.
+    pub(crate) fn mark_never_started(&mut self) {
         self.never_started = true;
     }
 
-    /// It closed one of its streams and runs on: as good as gone, unless it is leaving anyway. Then it has the time that
-    /// everybody has.
-    pub(crate) fn half_closed(&mut self, at: Instant, symptom: &str) {
-        if !matches!(self.phase, Phase::Draining { .. }) {
+    /// Handles an extension that closed one of its streams and still runs. It counts as ended, unless it is
+    /// leaving; it then has the usual time.
+    pub(crate) fn on_half_closed(&mut self, at: Instant, symptom: &str) {
+        if !matches!(self.phase, ConnectionPhase::Draining { .. }) {
             self.end_at(at, symptom.to_owned());
         }
     }
 
-    /// It closed its input and runs on. Without a question that never reached it, it may still answer what it has read;
-    /// with one, it has only the time that the end of a process takes to be seen, which says more.
-    pub(crate) fn deafened(&mut self, flushed: u64, now: Instant) {
-        self.deaf = true;
+    /// Handles an extension that closed its input and still runs. If all queries were delivered, it may still
+    /// answer them. Otherwise it has only the time in which a process exit is noticed, because the exit is
+    /// more precise.
+    pub(crate) fn on_input_closed(&mut self, flushed: u64, now: Instant) {
+        self.input_closed = true;
         let Timeouts { pipe_drain, half_closed, .. } = *self.facts.timeouts;
         let time = if self.pending.waits_beyond(flushed) { pipe_drain } else { half_closed };
-        self.half_closed(now + time, "closed its input and kept running");
+        self.on_half_closed(now + time, "closed its input and kept running");
     }
 
-    /// The connection is over, and this is how.
+    /// Ends the connection with this text.
     pub(crate) fn end(&mut self, text: &str) {
         match self.phase {
-            Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
-            Phase::AwaitHello { .. } if self.never_started => {
+            ConnectionPhase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
+            ConnectionPhase::AwaitHello { .. } if self.never_started => {
                 let code = match text.contains(NO_SANDBOX) {
                     true => FaultCode::SandboxUnavailable,
                     false => FaultCode::SpawnFailed,
                 };
                 self.fail(code, text.to_owned());
             }
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, ended_before_hello(text)),
-            Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
-            Phase::Closed(_) => {}
+            ConnectionPhase::AwaitHello { .. } => self.fail(FaultCode::Exited, ended_before_hello(text)),
+            ConnectionPhase::Registering { .. } | ConnectionPhase::Ready => {
+                self.fail(FaultCode::Exited, text.to_owned())
+            }
+            ConnectionPhase::Closed(_) => {}
         }
     }
 
-    /// The extension takes nothing of what is written to it.
-    pub(crate) fn stalled(&mut self) {
-        if !matches!(self.phase, Phase::Draining { .. }) {
+    /// Handles an extension that does not read its input.
+    pub(crate) fn on_write_stalled(&mut self) {
+        if !matches!(self.phase, ConnectionPhase::Draining { .. }) {
             let after = self.facts.timeouts.write_stall.as_secs_f64();
-            self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
+            self.fail(FaultCode::WriteStalled, format!("did not read its input for {after} s"));
         }
     }
 
-    /// A question whose line never left is a symptom: the extension does not read, and no further one can leave.
-    fn overdue(&mut self, open: Open<T>, flushed: u64) {
-        let Open { ticket, kind, what, after, line, .. } = open;
+    /// Fails an overdue query. If its line was never written, the extension does not read, and the connection
+    /// fails.
+    fn fail_overdue(&mut self, open: OpenQuestion<T>, flushed: u64) {
+        let OpenQuestion { ticket, kind, what, after, line, .. } = open;
         let seconds = after.as_secs_f64();
-        // What is only typed is not worth the extension.
-        if line > flushed && kind != Kind::Completions {
+        // A missed completion is not worth a restart of the extension.
+        if line > flushed && kind != QuestionKind::Completions {
             let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
-            self.out.push(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
+            self.out.push(SessionOutput::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
             self.fail(FaultCode::WriteStalled, why);
             return;
         }
         let code = match kind {
-            Kind::Intercept => FaultCode::HookTimeout,
-            Kind::Command | Kind::Completions | Kind::Tool => FaultCode::CallTimeout,
+            QuestionKind::Intercept => FaultCode::HookTimeout,
+            QuestionKind::Command | QuestionKind::Completions | QuestionKind::Tool => FaultCode::CallTimeout,
         };
-        self.out.fault(code, format!("{what} was not answered within {seconds} s"));
-        self.out.push(Output::Answer(ticket, Err(CallError::TimedOut { after })));
+        self.out.push_fault(code, format!("{what} was not answered within {seconds} s"));
+        self.out.push(SessionOutput::Answer(ticket, Err(CallError::TimedOut { after })));
         self.end_calls_for(line);
     }
 
-    /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
+    /// Ends the connection for a reason that is reported, unless the connection is being stopped.
     fn fail(&mut self, code: FaultCode, message: String) {
         match self.phase {
-            Phase::Closed(_) => {}
-            Phase::Draining { .. } => {
+            ConnectionPhase::Closed(_) => {}
+            ConnectionPhase::Draining { .. } => {
                 self.out.log(format!("{code}: {message}"));
                 self.close(ExtensionState::Stopped, "was stopped");
             }
-            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready => {
-                self.out.fault(code, message.clone());
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready => {
+                self.out.push_fault(code, message.clone());
                 self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
             }
         }
     }
 
     fn close(&mut self, state: ExtensionState, why: &str) {
-        self.enter(Phase::Closed(state));
+        self.enter_phase(ConnectionPhase::Closed(state));
         self.unasked.end(&mut self.out);
         if let Some(text) = self.out.reports.summary() {
             self.out.log(text);
         }
         self.answer_all(why);
         self.drop_calls();
-        self.out.changed();
+        self.out.announce_change();
     }
 
     pub(crate) fn answer_all(&mut self, why: &str) {
         for open in self.pending.drain() {
-            self.out.push(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
+            self.out.push(SessionOutput::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
         }
     }
 
-    /// Nobody waits any more for the answer to the question in this line.
+    /// Ends the calls that serve the query in this line, because no caller waits for its answer.
     fn end_calls_for(&mut self, line: u64) {
         for id in self.calls.ended_by(line, &self.pending) {
-            self.out.push(Output::CancelCall(id));
+            self.out.push(SessionOutput::CancelCall(id));
         }
     }
 
-    /// The calls of the extension are of no more use to anybody.
+    /// Drops all calls of the extension.
     fn drop_calls(&mut self) {
         if self.calls.clear() {
-            self.out.push(Output::DropCalls);
+            self.out.push(SessionOutput::DropCalls);
         }
     }
 
-    fn enter(&mut self, phase: Phase) {
+    fn enter_phase(&mut self, phase: ConnectionPhase) {
         if !phase.is_in_use() {
-            self.out.silence();
+            self.out.stop_reporting();
         }
         self.phase = phase;
     }
 }
 
-/// Returns the text about a process that ended before its hello. With these two statuses shells, `env` and the shims of
-/// version managers say that they did not get at what they were to run.
+/// Returns the text about a process that ended before its hello. Shells, `env` and version-manager shims exit
+/// with 126 or 127 when they cannot start the program.
 fn ended_before_hello(text: &str) -> String {
     let (ended, printed) = text.split_at(text.find(PRINTED).unwrap_or(text.len()));
     let hint = match ended.strip_prefix("exited with status ") {
-        Some("126") => ": what it runs could not be run",
-        Some("127") => ": what it runs was not found",
+        Some("126") => " (the command was found, but could not be executed)",
+        Some("127") => " (the command was not found)",
         Some(_) | None => return format!("ended before hello: {text}"),
     };
     format!(
-        "ended before hello: {ended}{hint}; where that is a shim, as those of pyenv, it may lie outside of what a sandbox \
-         lets it reach: name the interpreter itself as `exec`{printed}"
+        "ended before hello: {ended}{hint}; if the program is a shim, for example of pyenv, the sandbox may block the interpreter \
+         behind the shim: set `exec` to the path of the interpreter{printed}"
     )
 }

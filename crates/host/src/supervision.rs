@@ -1,4 +1,4 @@
-//! Keeping extensions running: what their starts need, when they are started again, and how they failed.
+//! Supervision of extensions: their start, restart and failures.
 
 pub(crate) mod config;
 mod confine;

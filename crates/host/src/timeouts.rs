@@ -1,76 +1,78 @@
-//! Every duration of the host.
+//! All durations of the host.
 
 use std::time::Duration;
 
 use haft_protocol::ext::{InterceptKind, Limits};
 
-/// The deadlines of the host, for everything that it waits for.
+/// The deadlines of the host for everything that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From start to `hello`. Runtimes that compile or download first need seconds.
+    /// From the process start to `hello`. Runtimes that compile or download first need seconds.
     pub hello: Duration,
     /// From `hello` to `ready`; afterwards the extension counts as ready with what it has registered.
     pub ready: Duration,
-    /// Silence that counts as `ready` for extensions that never send it, once they have registered something.
+    /// The silence that counts as `ready` for extensions that never send it, once they have registered
+    /// something.
     pub idle_ready: Duration,
-    /// One interception, from the moment of asking.
+    /// One interception, from the query.
     pub intercept: Duration,
-    /// One question to the person, whose silence is a no.
+    /// One question to the person; no answer means no.
     pub approval: Duration,
-    /// One tool call, from the moment of asking.
+    /// One tool call, from the query.
     pub tool_call: Duration,
-    /// One command, from the moment of asking.
+    /// One command, from the query.
     pub command: Duration,
-    /// Completions of a command, from the question on.
+    /// Completions of a command, from the query.
     pub completions: Duration,
-    /// A file operation of the host for an extension, from its approval on.
+    /// A file operation of the host for an extension, from its approval.
     pub host_call: Duration,
-    /// Longest time in which an extension takes nothing of what is written to it.
+    /// The longest time in which an extension reads nothing of its input.
     pub write_stall: Duration,
-    /// Longest time from the first byte of a line to its newline.
+    /// The longest time from the first byte of a line to its newline.
     pub partial_line: Duration,
-    /// Longest time over the rate of frames, without a pause.
+    /// The longest time above the frame rate without a pause.
     pub overrun: Duration,
-    /// Silence of an extension that has something to do, after which it is sent a `ping`.
+    /// The silence of an extension with open work after which it receives a `ping`.
     pub ping: Duration,
     /// From a `ping` to any sign of life.
     pub pong: Duration,
-    /// The time that an extension that closed its input has to answer what it has read.
+    /// The time in which an extension that closed its input can answer the queries that it has read.
     pub half_closed: Duration,
-    /// From `shutdown` to the request to terminate.
+    /// From `shutdown` to the terminate signal.
     pub shutdown_grace: Duration,
-    /// From the request to terminate to the kill; also how long a killed process may take to be gone.
+    /// From the terminate signal to the kill; also the time limit for the end of a killed process.
     pub kill_grace: Duration,
-    /// The time that the output of a process that has exited is still read.
+    /// The time in which the output of an exited process is still read.
     pub pipe_drain: Duration,
-    /// Least time between two reports of unknown frame types.
+    /// The minimum time between two reports of unknown frame types.
     pub unknown_type_pause: Duration,
-    /// The time that a start waits for the hello of an extension, and then for it to be ready. A required one, and one
-    /// that the command line names, is waited for until its deadlines.
+    /// The time that a start waits for the hello of an extension, and then for its `ready`. A required
+    /// extension and one from the command line are waited for until their deadlines.
     pub start_patience: Duration,
-    /// The time that a start still waits for silent ones when all others are ready.
+    /// The additional time that a start waits for silent extensions when all others are ready.
     pub start_margin: Duration,
-    /// The time that one without a hello keeps others from being started.
+    /// The time that an extension without hello occupies the start gate.
     pub start_turn: Duration,
-    /// The time that a tool call waits for an extension that is being started before people are told.
-    pub told: Duration,
-    /// The time that a replaced extension has for its open questions.
+    /// The time that a tool call waits for a starting extension before the user receives a note.
+    pub slow_start_notice: Duration,
+    /// The time in which a replaced extension can finish its open queries.
     pub drain: Duration,
-    /// When one that crashed is started again.
-    pub restarts: Restarts,
+    /// The restart timing after a crash.
+    pub restarts: RestartTiming,
 }
 
-/// When an extension that crashed is started again.
+/// The restart timing after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restarts {
-    /// The pause after the first crash; each further one doubles it. Up to a quarter is added, so that many do not
-    /// start in step.
+pub struct RestartTiming {
+    /// The pause after the first crash; each further crash doubles it. Up to a quarter is added, so that many
+    /// extensions do not restart at the same time.
     pub first_pause: Duration,
     /// The longest pause.
     pub longest_pause: Duration,
-    /// So many crashes in this span as the limits say are a loop: it is not started again by itself.
+    /// The time span of a crash loop: after the number of crashes in the limits, there is no automatic
+    /// restart.
     pub window: Duration,
-    /// One that ran for so long has no crashes behind it.
+    /// The running time after which earlier crashes are forgotten.
     pub stable: Duration,
 }
 
@@ -99,14 +101,14 @@ impl Default for Timeouts {
             start_patience: Duration::from_millis(500),
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
-            told: Duration::from_secs(1),
+            slow_start_notice: Duration::from_secs(1),
             drain: Duration::from_secs(5),
-            restarts: Restarts::default(),
+            restarts: RestartTiming::default(),
         }
     }
 }
 
-impl Default for Restarts {
+impl Default for RestartTiming {
     fn default() -> Self {
         Self {
             first_pause: Duration::from_millis(500),
@@ -118,7 +120,8 @@ impl Default for Restarts {
 }
 
 impl Timeouts {
-    /// Returns the deadline of an extension's decision about this. Who writes a summary may have to ask a model.
+    /// Returns the deadline of an extension's decision. An extension that writes a summary may have to call a
+    /// model.
     pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
         match hook {
             InterceptKind::BeforeCompact => self.tool_call,
@@ -129,8 +132,8 @@ impl Timeouts {
         }
     }
 
-    /// The limits as they are announced: sizes and rates as given, times from here.
-    pub(crate) fn announced_in(&self, limits: Limits) -> Limits {
+    /// Returns the limits as announced to extensions: sizes and rates from `limits`, times from this value.
+    pub(crate) fn apply_to_limits(&self, limits: Limits) -> Limits {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Limits {
             hello_ms: ms(self.hello),
@@ -156,29 +159,29 @@ impl Timeouts {
     }
 }
 
-/// In this span a log takes at most so much of what an extension prints as its limits say.
+/// The time span in which the log limit of an extension's output applies.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
-/// Between two reads of what an extension prints while none of it is kept.
+/// The pause between two reads of an extension's output while it is dropped.
 pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 
-/// The time that a call to the host waits for an agent: the first extensions are started before there is one.
+/// The time that a host call waits for an agent: the first extensions start before the agent.
 pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The time that a call has after its deadline to report its progress.
 pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(1);
 
-/// The time that an end waits for calls of the extension. Longer than a tool gets that is cancelled, and what a command
-/// started is killed by then.
+/// The time that a shutdown waits for calls of the extension. Longer than the time of a cancelled tool, and
+/// long enough for the kill of a started command.
 pub(crate) const CALLS_END: Duration = Duration::from_secs(4);
 
 /// The unit of rates.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// So long without an excess, and the next one is another episode, with a report of its own.
+/// The time without an excess after which the next excess is reported again.
 pub(crate) const CALM: Duration = Duration::from_secs(1);
 
-/// So many lines within this span that are no text at all end a connection.
+/// The time span in which too many lines that are not text end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -186,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_announced_by_default_is_what_the_protocol_says() {
-        assert_eq!(Timeouts::default().announced_in(Limits::default()), Limits::default());
+    fn announced_defaults_match_protocol() {
+        assert_eq!(Timeouts::default().apply_to_limits(Limits::default()), Limits::default());
     }
 }

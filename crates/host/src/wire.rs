@@ -1,4 +1,4 @@
-//! Bytes and lines: the pipes of an extension, its lines, and the stable names of what goes wrong with them.
+//! Bytes and lines: the pipes of an extension, its lines, and the stable names of its faults.
 
 pub(crate) mod decode;
 pub(crate) mod fault;
@@ -10,6 +10,6 @@ pub(crate) mod pipe;
 pub(crate) mod scratch;
 
 #[cfg(unix)]
-pub(crate) use input::Input;
+pub(crate) use input::StdinPipe;
 #[cfg(not(unix))]
-pub(crate) use tokio::process::ChildStdin as Input;
+pub(crate) use tokio::process::ChildStdin as StdinPipe;

@@ -1,7 +1,7 @@
-//! The launcher's life: it starts one program, waits, and leaves nothing of it behind.
+//! The launcher process: starts one program, waits for it, and ends the whole process tree.
 //!
-//! A process of its own with a single thread, so that forking is harmless, and so that "my parent has ended" is not said
-//! when only a thread of it has.
+//! The launcher is a separate process with a single thread. Forking is therefore safe, and the "parent has ended"
+//! signal never arrives merely because one thread of the parent ended.
 
 mod host;
 #[cfg(target_os = "linux")]
@@ -21,16 +21,16 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use host::HostWatch;
-pub(crate) use order::{Confine, Order};
-use signals::Inbox;
+pub(crate) use order::{LaunchOrder, SandboxOrder};
+use signals::SignalInbox;
 
 use crate::sys;
 
-/// Asks a guardian to kill the whole tree at once.
+/// Asks a guardian to kill the whole tree immediately.
 pub(crate) const KILL_TREE: Signal = Signal::USR1;
 
-/// A guardian that ends by this signal has started nothing. No program ends by it, for one that does is reported with
-/// the exit code that shells give: 128 and the signal.
+/// The signal by which a guardian ends if it has started nothing. A program never appears to end by it: such an end is
+/// reported as exit code 128 plus the signal number, as shells do.
 pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
 
 pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -39,38 +39,39 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     if args.next_if(|flag| flag == inside::CONFINE).is_some() {
         return inside::run(args);
     }
-    match guard(args) {
-        Ok(status) => end_as(status),
+    match run_order(args) {
+        Ok(status) => exit_like(status),
         Err(error) => {
-            // Nobody may read it; the status says the same.
+            // Standard error may be closed; the exit status reports the same failure.
             let _ = writeln!(io::stderr(), "{error}");
-            sys::die_of(NEVER_STARTED.as_raw());
+            sys::die_by_signal(NEVER_STARTED.as_raw());
             ExitCode::FAILURE
         }
     }
 }
 
-/// From the arguments to the end of the whole tree: how the program ended, unless it could not be made to.
-fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
-    let order = Order::parse(args)?;
+/// Runs a launch order to the end of the whole tree. Returns the program's status, or `None` if it could not be
+/// collected.
+fn run_order(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
+    let order = LaunchOrder::parse(args)?;
     sys::close_inherited();
-    let mut inbox = Inbox::open()?;
+    let mut inbox = SignalInbox::open()?;
     let host = HostWatch::open(order.host)?;
-    prepare::this_process();
+    prepare::harden_guardian();
     let mut tree = start(&order, &mut inbox, &host)?;
-    // A guardian that cannot watch does not let the program run.
-    let _ = let_go().and_then(|()| tree.watch(&mut inbox, &host));
+    // A guardian that cannot watch the tree does not let the program run.
+    let _ = release_streams().and_then(|()| tree.watch_until_end(&mut inbox, &host));
     tree.kill(&mut inbox);
     Ok(tree.status)
 }
 
-/// The program, running.
+/// Starts the program and returns its tree.
 ///
 /// # Errors
-/// When it does not run; then nothing is left of it.
-fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree> {
+/// When the program does not run. All processes of the attempt have ended by then.
+fn start(order: &LaunchOrder, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<GuardedTree> {
     let started = prepare::start(order)?;
-    let mut tree = Tree { program: started.pid, group: started.pid, status: None };
+    let mut tree = GuardedTree { program: started.pid, group: started.pid, status: None };
     #[cfg(target_os = "linux")]
     if let Some(report) = started.report {
         if let Err(error) = report.wait(inbox, host) {
@@ -84,8 +85,8 @@ fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree>
     Ok(tree)
 }
 
-/// The streams are the program's alone from here on: their ends mean the program's end, not the guardian's.
-fn let_go() -> io::Result<()> {
+/// Replaces the guardian's standard streams with `/dev/null`, so that the program's end closes them.
+fn release_streams() -> io::Result<()> {
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
@@ -93,41 +94,41 @@ fn let_go() -> io::Result<()> {
     Ok(())
 }
 
-/// The program and everything below it.
-struct Tree {
-    /// The started process: the program, or what stays in front of it.
+/// The program and all processes below it.
+struct GuardedTree {
+    /// The started process: the program, or the wrapper in front of it.
     program: Pid,
     group: Pid,
-    /// The status of the program, once it has ended.
+    /// The status of the program after it has ended.
     status: Option<WaitStatus>,
 }
 
-impl Tree {
-    /// Until the program has ended, the host is gone, or a kill was asked for.
-    fn watch(&mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
+impl GuardedTree {
+    /// Waits until the program has ended, the host is gone, or a kill was requested.
+    fn watch_until_end(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
         loop {
             let news = inbox.take();
-            self.reap();
+            self.reap_children();
             if self.status.is_some() || news.kill || host.is_gone()? {
                 return Ok(());
             }
             if news.terminate {
-                // It may have left its group empty; then there is nobody to ask.
+                // The program may have left its group empty; then the signal has no receiver.
                 let _ = kill_process_group(self.group, Signal::TERM);
             }
             wait_for(inbox, Some(host))?;
         }
     }
 
-    /// Kills until nothing is left, also what appears meanwhile.
-    fn kill(&mut self, inbox: &mut Inbox) {
+    /// Kills until no process is left, including processes that appear meanwhile.
+    fn kill(&mut self, inbox: &mut SignalInbox) {
         let give_up = std::time::Instant::now() + crate::timeouts::TREE;
         loop {
             if self.status.is_none() || !cfg!(target_os = "linux") {
                 let _ = kill_process_group(self.program, Signal::KILL);
             }
             tree::kill_children();
-            if self.reap() || std::time::Instant::now() >= give_up {
+            if self.reap_children() || std::time::Instant::now() >= give_up {
                 return;
             }
             inbox.take();
@@ -137,8 +138,8 @@ impl Tree {
         }
     }
 
-    /// Takes note of every child that has ended. Says whether none is left.
-    fn reap(&mut self) -> bool {
+    /// Collects the status of every child that has ended. Returns true if no child is left.
+    fn reap_children(&mut self) -> bool {
         use rustix::process::{WaitOptions, wait};
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -151,23 +152,23 @@ impl Tree {
     }
 }
 
-/// Sleeps until there is news: of the host, too, if it is watched; if not, for a round at most.
-fn wait_for(inbox: &Inbox, host: Option<&HostWatch>) -> io::Result<()> {
+/// Waits for a signal, or for the host's end if `host` is given; otherwise for one round at most.
+fn wait_for(inbox: &SignalInbox, host: Option<&HostWatch>) -> io::Result<()> {
     let mut fds = vec![inbox.poll_fd()];
     fds.extend(host.and_then(HostWatch::poll_fd));
     let limit = host.map_or(Some(crate::timeouts::ROUND), HostWatch::poll_interval);
-    let limit = limit.map(|limit| Timespec::try_from(limit).expect("a duration of this crate is short"));
+    let limit = limit.map(|limit| Timespec::try_from(limit).expect("every timeout of this crate fits"));
     match poll(&mut fds, limit.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn end_as(status: Option<WaitStatus>) -> ExitCode {
+fn exit_like(status: Option<WaitStatus>) -> ExitCode {
     let Some(status) = status else { return ExitCode::FAILURE };
     if let Some(signal) = status.terminating_signal() {
         if signal != NEVER_STARTED.as_raw() {
-            sys::die_of(signal);
+            sys::die_by_signal(signal);
         }
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
     }
@@ -175,7 +176,7 @@ fn end_as(status: Option<WaitStatus>) -> ExitCode {
     code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Nothing but "something is there to read" is asked of any descriptor.
-fn readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
+/// Polls a descriptor only for readability.
+fn poll_readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
     rustix::event::PollFd::new(fd, PollFlags::IN)
 }

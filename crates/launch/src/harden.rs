@@ -1,8 +1,8 @@
-//! Hardening of a process at its start.
+//! Hardening of the calling process at its start.
 
 use std::io;
 
-/// A step that failed. None of them is a reason to stop: log it and go on.
+/// A hardening step that failed. No step is a reason to stop: log the error and continue.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}: {error}")]
 pub struct HardenError {
@@ -11,34 +11,36 @@ pub struct HardenError {
     error: io::Error,
 }
 
-/// Raises the limit of open files as far as it goes (each extension takes three), and keeps this process's memory,
-/// which holds keys, out of core dumps and, on Linux, away from debuggers of the same user. Programs started later
-/// inherit the limits; no other platform than Unix has them, and there nothing happens.
+/// Raises the limit of open files, and protects this process's memory, which holds keys.
 ///
-/// Whoever embeds haft calls it first thing in `main`, before a key is read: without it an extension that runs as the
-/// same user reads the environment of its host in `/proc`, whatever its own environment holds. It does nothing
-/// against root.
+/// The limit of open files is raised as far as possible, because each extension takes three. Core dumps are disabled,
+/// and on Linux debuggers of the same user are kept out. Programs started later inherit the limits. Platforms other
+/// than Unix have no such limits; the function does nothing there.
+///
+/// An embedder calls this function first in `main`, before reading a key. Otherwise an extension of the same user can
+/// read the environment of its host in `/proc`, whatever the extension's own environment contains. Root is not kept
+/// out.
 ///
 /// Returns the steps that failed.
 pub fn harden_self() -> Vec<HardenError> {
-    steps()
+    harden_steps()
         .into_iter()
         .filter_map(|(step, result)| result.err().map(|error| HardenError { step, error }))
         .collect()
 }
 
 #[cfg(unix)]
-fn steps() -> Vec<(&'static str, io::Result<()>)> {
+fn harden_steps() -> Vec<(&'static str, io::Result<()>)> {
     vec![
         ("raise the limit of open files", unix::raise_open_files()),
-        ("switch core dumps off", unix::no_core_dumps()),
+        ("disable core dumps", unix::no_core_dumps()),
         #[cfg(target_os = "linux")]
-        ("keep debuggers away", unix::not_dumpable()),
+        ("keep out debuggers", unix::not_dumpable()),
     ]
 }
 
 #[cfg(not(unix))]
-fn steps() -> Vec<(&'static str, io::Result<()>)> {
+fn harden_steps() -> Vec<(&'static str, io::Result<()>)> {
     Vec::new()
 }
 
@@ -48,7 +50,7 @@ mod unix {
 
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-    /// macOS reports no hard limit and yet refuses more than this.
+    /// macOS reports no hard limit and yet rejects higher values.
     const APPLE_OPEN_MAX: u64 = 10_240;
 
     pub(super) fn raise_open_files() -> io::Result<()> {
@@ -69,7 +71,7 @@ mod unix {
         Ok(setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum: limit.maximum })?)
     }
 
-    /// Only the soft limit: a started program may raise it again for itself.
+    /// Lowers only the soft limit: a started program may raise it again for itself.
     pub(super) fn no_core_dumps() -> io::Result<()> {
         let maximum = getrlimit(Resource::Core).maximum;
         Ok(setrlimit(Resource::Core, Rlimit { current: Some(0), maximum })?)

@@ -1,4 +1,4 @@
-//! `Launcher`: the program between a host and what it starts.
+//! `Launcher`: the command of the process between a host and the program that it starts.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,24 +7,23 @@ use std::process::ExitCode;
 
 /// The command of the launcher: a program that hands its arguments to [`launcher_main`].
 ///
-/// The launcher starts the program it is asked to start with what a foreign program should have (a session and few
-/// rights), stays as its guardian, and ends as it ended. What the program started ends with it, or as soon as the host is
-/// gone, however either of them ended and wherever a process hid. On Windows a job does the same, and the launcher is
-/// not used.
+/// The launcher starts the requested program in its own session and with few rights, stays as its guardian, and ends
+/// with the same status. The program's descendants end with the program, or as soon as the host is gone. This holds
+/// however the two ended and wherever a process hid. On Windows a job does the same, and the launcher is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
-    /// The program, absolute.
+    /// The program; an absolute path.
     pub program: PathBuf,
-    /// The words before the arguments of [`launcher_main`]; a role, if the program has others.
+    /// The arguments before those of [`launcher_main`]; a subcommand, if the program has others.
     pub args: Vec<OsString>,
 }
 
 impl Launcher {
-    /// This very program, started again in another role. On Linux it is named in a way that finds it even when an
-    /// update has replaced it on disk, so that host and launcher are always of one version.
+    /// Starts this same executable again with `role` as its subcommand. On Linux the path finds the executable even
+    /// after an update has replaced it on disk, so host and launcher always have the same version.
     ///
     /// # Errors
-    /// When the system cannot say where this program is.
+    /// When the system cannot report the path of this executable.
     pub fn this_program(role: impl Into<OsString>) -> io::Result<Self> {
         let found = std::env::current_exe()?;
         let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { found };
@@ -32,16 +31,16 @@ impl Launcher {
     }
 }
 
-/// The launcher: `--host PID -- PROGRAM ARGS…`, without the name of this program and without its role. Call it first
-/// thing in `main`, before any thread, runtime or log, and end with what it returns.
+/// Runs the launcher with the arguments `--host PID -- PROGRAM ARGS…`, without the executable's name and subcommand.
+/// Call this function first in `main`, before any thread, runtime or log, and exit with the returned code.
 ///
-/// It does not come back as long as the program runs. A program that was ended by a signal makes it end by the same
-/// signal. When the program cannot be started, the reason is written to standard error, and the host's
-/// [`GroupChild::never_started`](crate::GroupChild::never_started) says so.
+/// Returns after the program has ended. If a signal ended the program, the launcher ends by the same signal. If the
+/// program cannot be started, the launcher writes the reason to standard error, and
+/// [`GroupChild::never_started`](crate::GroupChild::never_started) returns true in the host.
 ///
-/// What is weaker where there is no Linux: a process that leaves the program's group survives, the host's end is
-/// noticed within a quarter of a second, and a guardian that is killed leaves the program running. On Windows nothing is
-/// started at all.
+/// Guarantees are weaker on Unix systems other than Linux: a process that leaves the program's group survives, the
+/// host's end is noticed within a quarter of a second, and a killed guardian leaves the program running. On Windows no
+/// program is started.
 pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     #[cfg(unix)]
     return crate::guardian::run(args.into_iter());

@@ -1,11 +1,16 @@
-//! Process trees that die whole, and what a process does to itself at start.
+//! Starts programs, ends whole process trees, confines programs, and hardens the calling process.
 //!
-//! For whom: the extension host and the tools, which start programs, and the binary, which hardens itself. The
-//! promise: a [`GroupChild`] and everything it started are gone once it is killed or dropped; behind a [`Launcher`] on
-//! Linux also what left its group or its session, and also when the host itself is killed. The limit: on Unix without a
-//! launcher, and on other Unix systems than Linux, a process that leaves the group (`setsid`) survives. Never in here:
-//! `pre_exec` in the host, which would make every start copy the memory map of the whole program (the launcher, a small
-//! process, may fork); knowledge of what is started and why.
+//! Used by the extension host and the tools, which start programs, and by the binary, which hardens itself.
+//!
+//! Guarantee: killing or dropping a [`GroupChild`] ends the program and everything that it started. Behind a
+//! [`Launcher`] on Linux this includes processes that left the group or the session, and it also happens when the host
+//! itself is killed.
+//!
+//! Limit: on Unix without a launcher, and on Unix systems other than Linux, a process that leaves the group (`setsid`)
+//! survives.
+//!
+//! Out of scope: `pre_exec` in the host, because it would copy the memory map of the whole program at every start (the
+//! launcher is small and may fork); and any knowledge about the programs.
 
 mod child;
 #[cfg(unix)]
@@ -17,9 +22,9 @@ pub mod sandbox;
 mod spawn;
 #[cfg(unix)]
 mod sys;
+mod terminal_request;
 #[cfg(unix)]
 mod timeouts;
-mod wish;
 
 #[cfg(unix)]
 #[path = "group/unix.rs"]
@@ -33,5 +38,5 @@ pub use harden::{HardenError, harden_self};
 pub use launcher::{Launcher, launcher_main};
 pub use program::find_program;
 pub use sandbox::Sandbox;
-pub use spawn::{EnvPolicy, Spawn, Stderr, Stream};
-pub use wish::TerminalWish;
+pub use spawn::{EnvPolicy, SpawnOptions, StderrMode, StdioMode};
+pub use terminal_request::TerminalRequestWatch;

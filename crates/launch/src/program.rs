@@ -1,42 +1,44 @@
-//! Finding a program by its bare name.
+//! Lookup of a program by its bare name.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-/// The absolute path of the program that a shell would start for `name`: the first hit in this process's `PATH`.
-/// A name that is an absolute path already is returned as it is, without a look at the disk.
+/// Returns the absolute path of the program that a shell would start for `name`: the first hit in `PATH`. An absolute
+/// path is returned unchanged and is not looked up on disk.
 ///
 /// # Errors
-/// When `name` is a relative path with more than one part, or nothing in `PATH` fits.
+/// When `name` is a relative path with more than one component, or no program in `PATH` matches.
 pub fn find_program(name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
     let name = Path::new(name.as_ref());
     if name.is_absolute() {
         return Ok(name.to_owned());
     }
     if name.components().count() != 1 {
-        let text = format!("{} is a relative path; make it absolute first", name.display());
+        let text = format!("{} is a relative path; give an absolute path", name.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .filter(|dir| dir.is_absolute())
-        .flat_map(|dir| candidates(&dir, name))
+        .flat_map(|dir| candidate_paths(&dir, name))
         .find(|file| is_program(file))
         .ok_or_else(|| {
-            let text =
-                format!("no program named {} in PATH; install it or give its full path", name.display());
+            let text = format!(
+                "no program named {} in PATH; install the program or give its full path",
+                name.display()
+            );
             io::Error::new(io::ErrorKind::NotFound, text)
         })
 }
 
 #[cfg(unix)]
-fn candidates(dir: &Path, name: &Path) -> Vec<PathBuf> {
+fn candidate_paths(dir: &Path, name: &Path) -> Vec<PathBuf> {
     vec![dir.join(name)]
 }
 
 #[cfg(windows)]
-fn candidates(dir: &Path, name: &Path) -> Vec<PathBuf> {
+fn candidate_paths(dir: &Path, name: &Path) -> Vec<PathBuf> {
     let plain = dir.join(name);
     ["exe", "cmd", "bat"].iter().map(|end| plain.with_added_extension(end)).chain([plain.clone()]).collect()
 }
@@ -52,11 +54,11 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// Looks for what would keep the system from starting a program, before a launcher is started in vain. What only the
-/// system knows (a wrong architecture, a file that is being written) the launcher reports.
+/// Checks for common reasons why the system cannot start a program, before a launcher is started in vain. Reasons that
+/// only the system knows, such as a wrong architecture or a file being written, are reported by the launcher.
 ///
 /// # Errors
-/// With the number that `exec` would give.
+/// With the error number that `exec` would return.
 #[cfg(unix)]
 pub(crate) fn check_startable(program: &Path) -> io::Result<()> {
     use rustix::io::Errno;
@@ -70,7 +72,7 @@ pub(crate) fn check_startable(program: &Path) -> io::Result<()> {
     }
 }
 
-/// The interpreter that the first line names, and the rest of that line, if it names one and can be read.
+/// Returns the interpreter of a script's first line (`#!`) and the rest of that line.
 #[cfg(unix)]
 pub(crate) fn first_line(program: &Path) -> Option<(PathBuf, Option<String>)> {
     use std::io::Read as _;
@@ -87,11 +89,12 @@ pub(crate) fn first_line(program: &Path) -> Option<(PathBuf, Option<String>)> {
 #[cfg(unix)]
 const LONGEST_FIRST_LINE: u64 = 256;
 
-/// The system says "not found" for a missing program, a missing interpreter and a missing directory alike.
-pub(crate) fn explain(program: &Path, cwd: Option<&Path>, error: &io::Error) -> io::Error {
+/// Describes an error of starting a program. The system reports "not found" for a missing program, a missing
+/// interpreter and a missing directory alike.
+pub(crate) fn start_error(program: &Path, cwd: Option<&Path>, error: &io::Error) -> io::Error {
     let text = match cwd {
         Some(cwd) if !cwd.is_dir() => format!(
-            "cannot start {}: its directory {} cannot be entered: {error}",
+            "cannot start {}: cannot enter its working directory {}: {error}",
             program.display(),
             cwd.display()
         ),

@@ -1,4 +1,4 @@
-//! `Sandbox`: what a program may do, as data. The modules below enforce it, each by a means of its own.
+//! `Sandbox`: the rights of a program, as data. The submodules enforce them by different mechanisms.
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -20,101 +20,101 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
-pub(crate) use bubblewrap::{Bubblewrap, Wrapped};
+pub(crate) use bubblewrap::{Bubblewrap, WrappedLaunch};
 #[cfg(target_os = "linux")]
 pub(crate) use confinement::Confinement;
 #[cfg(target_os = "linux")]
 pub use places::started_by;
 #[cfg(target_os = "macos")]
-pub(crate) use seatbelt::words as seatbelt_words;
-pub use support::{Basis, Support, available};
+pub(crate) use seatbelt::command_line as seatbelt_command_line;
+pub use support::{SandboxBasis, SandboxSupport, detect_support};
 #[cfg(target_os = "linux")]
-pub(crate) use support::{bubblewrap as found_bubblewrap, landlock_abi};
+pub(crate) use support::{find_bubblewrap as found_bubblewrap, landlock_abi};
 
-/// The rights of a program behind a [`Launcher`](crate::Launcher): nothing but what is listed here and what every
-/// program needs (the system's programs, libraries and settings to read, a few devices). All paths are absolute; a
-/// directory stands for everything below it.
+/// The rights of a program behind a [`Launcher`](crate::Launcher): the listed ones and those that every program needs
+/// (reading the system's programs, libraries and settings, and a few devices). All paths are absolute; a directory
+/// includes everything below it.
 ///
-/// As text it is a JSON object with the fields below; fields that this version does not know are an error, for they
-/// might restrict something.
+/// The text form is a JSON object with the fields below. Unknown fields are an error, because they might restrict
+/// something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sandbox {
-    /// Of this format; [`Sandbox::VERSION`].
+    /// The version of this format; see [`Sandbox::VERSION`].
     pub version: u32,
-    /// By which means, and so how tightly.
-    pub level: Level,
-    /// The paths that it may read: its own directory, the home of its interpreter, what it was granted.
+    /// The mechanism of the sandbox, which determines its strictness.
+    pub level: ConfinementLevel,
+    /// The paths that the program may read: its own directory, the directory of its interpreter, and granted paths.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// The paths that it may read and change: files are created, renamed and removed below.
+    /// The paths that the program may read and change, including creating, renaming and removing files below them.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// The paths below `write` that it may only read. Needs [`Level::Strict`].
+    /// The paths below `write` that the program may only read. Needs [`ConfinementLevel::Strict`].
     #[serde(default)]
     pub protect: Vec<PathBuf>,
-    /// The files that it may read and execute beside itself and its interpreter.
+    /// The files that the program may read and execute, in addition to itself and its interpreter.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
-    /// True if it may execute the system's programs, those in `/usr` and the like. This keeps it from starting them, not
-    /// from doing the same by itself, with code of its own.
+    /// True if the program may execute the system's programs, for example in `/usr`. If false, the program can still do
+    /// the same work with its own code.
     #[serde(default)]
     pub system_programs: bool,
-    /// The network peers that it may talk to.
-    pub net: Net,
-    /// The size in bytes that no file may grow beyond by its writing; none: as large as the disk allows.
+    /// The network access of the program.
+    pub net: NetworkAccess,
+    /// The largest size in bytes to which the program may grow a file; unlimited if `None`.
     #[serde(default)]
     pub max_file_bytes: Option<u64>,
 }
 
-/// By which means a [`Sandbox`] is enforced.
+/// The mechanism by which a [`Sandbox`] is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// By the kernel's access control (Landlock) and a filter of system calls (seccomp); needs no rights. On macOS by
+pub enum ConfinementLevel {
+    /// The kernel's access control (Landlock) and a filter of system calls (seccomp); needs no privileges. On macOS:
     /// `sandbox-exec`.
     Standard,
-    /// The same in namespaces of its own (by bubblewrap): what is not listed is not there at all.
+    /// `Standard` plus separate namespaces (bubblewrap), in which paths that are not listed do not exist.
     Strict,
 }
 
-/// The network peers that a program may talk to. No level distinguishes hosts by name.
+/// The network access of a program. No level distinguishes hosts by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Net {
-    /// Nobody, over no kind of socket. Pairs of sockets among its own processes work.
+pub enum NetworkAccess {
+    /// No sockets, except pairs of sockets among the program's own processes.
     #[default]
     None,
-    /// Its own processes over IP: a loopback device of its own, not the machine's. Needs [`Level::Strict`].
+    /// IP among the program's own processes, over a separate loopback device. Needs [`ConfinementLevel::Strict`].
     Loopback,
-    /// Everybody over TCP and UDP, whatever listens on the machine's own loopback device included; no Unix sockets.
+    /// TCP and UDP to every peer, including services on the machine's own loopback device; no Unix sockets.
     All,
 }
 
-/// Why a sandbox cannot be had. Nothing was started.
+/// The reason why a sandbox is not available. No program was started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// This machine cannot do it. There is no lower level that would be taken instead.
+    /// The machine cannot provide the level. A lower level is never used instead.
     #[error("sandbox level {level} is not available: {reason}")]
     Unavailable {
-        /// The level that was asked for.
-        level: Level,
-        /// The missing part, and the next step if there is one.
+        /// The requested level.
+        level: ConfinementLevel,
+        /// The missing part, and the next step if one is known.
         reason: String,
     },
-    /// It was written for another version.
-    #[error("the sandbox is of version {0}, and only {known} is known; approve it again", known = Sandbox::VERSION)]
+    /// The sandbox has another version of the format.
+    #[error("sandbox version {0} is not supported, only version {known} is; approve the extension again", known = Sandbox::VERSION)]
     Version(u32),
-    /// A path that cannot be listed.
+    /// The path cannot be listed in a sandbox.
     #[error("sandbox path {} {reason}", path.display())]
     Path {
-        /// The path as it is listed.
+        /// The path as listed.
         path: PathBuf,
-        /// The mistake.
+        /// The reason.
         reason: &'static str,
     },
-    /// It asks for what its level cannot enforce.
+    /// The level cannot enforce the request.
     #[error("{0} cannot be enforced at sandbox level standard; choose strict")]
     NeedsStrict(&'static str),
 }
@@ -123,8 +123,8 @@ impl Sandbox {
     /// The version of the format that this version of haft writes and reads.
     pub const VERSION: u32 = 1;
 
-    /// One that allows no more than every program needs, with the system's programs to execute.
-    pub fn new(level: Level) -> Self {
+    /// Returns a sandbox with only the rights that every program needs, and execution of the system's programs.
+    pub fn new(level: ConfinementLevel) -> Self {
         Self {
             version: Self::VERSION,
             level,
@@ -133,63 +133,66 @@ impl Sandbox {
             protect: Vec::new(),
             exec: Vec::new(),
             system_programs: true,
-            net: Net::None,
+            net: NetworkAccess::None,
             max_file_bytes: None,
         }
     }
 
-    /// Checks that the sandbox is available on this machine and that its paths are valid. Asked before anything is
-    /// started, also by [`GroupChild::spawn`](crate::GroupChild::spawn); what the machine can do is looked up once. At
-    /// [`Level::Strict`] the first call blocks for some ten milliseconds.
+    /// Checks that the sandbox is available on this machine and that its paths are valid.
+    /// [`GroupChild::spawn`](crate::GroupChild::spawn) also calls this function before it starts a program. The
+    /// machine's support is detected once; at [`ConfinementLevel::Strict`] the first call blocks for about ten
+    /// milliseconds.
     ///
     /// # Errors
     /// See [`SandboxError`].
     pub fn check(&self) -> Result<(), SandboxError> {
-        self.is_sound()?;
-        self.leads_nowhere_else()?;
+        self.check_consistency()?;
+        self.check_link_targets()?;
         support::check(self.level)
     }
 
-    /// A link may lead to what cannot be listed. What is not there is for the launcher to refuse.
-    fn leads_nowhere_else(&self) -> Result<(), SandboxError> {
-        for path in self.listed() {
+    /// Checks the targets of symbolic links, which may lead to paths that cannot be listed. The launcher rejects
+    /// missing paths.
+    fn check_link_targets(&self) -> Result<(), SandboxError> {
+        for path in self.listed_paths() {
             let Ok(real) = path.canonicalize() else { continue };
-            listable(&real).map_err(|error| error.about(path))?;
+            check_listable(&real).map_err(|error| error.with_path(path))?;
             if self.write.contains(path) {
-                writable(&real).map_err(|error| error.about(path))?;
+                check_writable(&real).map_err(|error| error.with_path(path))?;
             }
         }
         Ok(())
     }
 
-    fn listed(&self) -> impl Iterator<Item = &PathBuf> {
+    fn listed_paths(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten()
     }
 
-    /// Checks the parts that need no look at the machine.
-    pub(crate) fn is_sound(&self) -> Result<(), SandboxError> {
+    /// Checks the parts that do not depend on the machine.
+    pub(crate) fn check_consistency(&self) -> Result<(), SandboxError> {
         if self.version != Self::VERSION {
             return Err(SandboxError::Version(self.version));
         }
-        for path in self.listed() {
-            listable(path)?;
+        for path in self.listed_paths() {
+            check_listable(path)?;
         }
         for path in &self.write {
-            writable(path)?;
+            check_writable(path)?;
         }
         if let Some(path) = self.protect.iter().find(|path| !self.may_write(path)) {
             return Err(SandboxError::Path {
                 path: path.clone(),
-                reason: "is protected, but lies below nothing writable",
+                reason: "is protected but not below a writable path",
             });
         }
         match (self.level, self.net, self.protect.is_empty()) {
-            (Level::Strict, _, _) | (Level::Standard, Net::None | Net::All, true) => Ok(()),
-            (Level::Standard, Net::Loopback, _) => {
+            (ConfinementLevel::Strict, _, _)
+            | (ConfinementLevel::Standard, NetworkAccess::None | NetworkAccess::All, true) => Ok(()),
+            (ConfinementLevel::Standard, NetworkAccess::Loopback, _) => {
                 Err(SandboxError::NeedsStrict("network access to loopback only"))
             }
-            (Level::Standard, _, false) => {
-                Err(SandboxError::NeedsStrict("a protected path below a writable one"))
+            (ConfinementLevel::Standard, _, false) => {
+                Err(SandboxError::NeedsStrict("a protected path below a writable path"))
             }
         }
     }
@@ -200,8 +203,8 @@ impl Sandbox {
 }
 
 impl SandboxError {
-    /// The same, of the path that was listed and not of the one that it leads to.
-    fn about(self, listed: &Path) -> Self {
+    /// Replaces the path in the error with the listed path that leads to it.
+    fn with_path(self, listed: &Path) -> Self {
         match self {
             Self::Path { reason, .. } => Self::Path { path: listed.to_owned(), reason },
             other @ (Self::Unavailable { .. } | Self::Version(_) | Self::NeedsStrict(_)) => other,
@@ -209,39 +212,38 @@ impl SandboxError {
     }
 }
 
-/// Returns the files that must be executed for a program to start: itself, and the interpreter that its first line
-/// names.
+/// Returns the files that must be executable to start a program: the program, and the interpreter of its first line.
 #[cfg(not(target_os = "linux"))]
 pub fn started_by(program: &Path) -> Vec<PathBuf> {
     vec![program.to_owned()]
 }
 
-fn listable(path: &Path) -> Result<(), SandboxError> {
+fn check_listable(path: &Path) -> Result<(), SandboxError> {
     let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     let reason = if !path.is_absolute() {
         "is not absolute"
     } else if !plain {
-        "has `..` in it"
+        "contains `..`"
     } else if path.to_str().is_none() {
         "is not Unicode"
     } else if path == Path::new("/") {
-        "is everything, which is no sandbox"
+        "covers all files; list the needed directories instead"
     } else if path.starts_with("/proc") {
-        "tells of other programs"
+        "exposes other processes"
     } else {
         return Ok(());
     };
     Err(SandboxError::Path { path: path.to_owned(), reason })
 }
 
-fn writable(path: &Path) -> Result<(), SandboxError> {
+fn check_writable(path: &Path) -> Result<(), SandboxError> {
     if path.starts_with("/sys") || path == Path::new("/dev") {
         return Err(SandboxError::Path { path: path.to_owned(), reason: "belongs to the kernel" });
     }
     Ok(())
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Standard => "standard",

@@ -10,41 +10,42 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use crate::launcher::Launcher;
 use crate::sandbox::Sandbox;
 
-/// A program to start. Fill in the public fields after [`Spawn::new`].
+/// The options of a program to start. Set the public fields after [`SpawnOptions::new`].
 #[derive(Debug)]
-pub struct Spawn {
-    /// Absolute. A bare name is refused, because looking one up in a changed `PATH` needs a slow start; see
-    /// [`crate::find_program`].
+pub struct SpawnOptions {
+    /// The program's absolute path. A bare name is rejected, because a lookup in a changed `PATH` needs a slow start;
+    /// see [`crate::find_program`].
     pub program: PathBuf,
-    /// Its arguments, the program's own name left out.
+    /// The arguments, without the program's own name.
     pub args: Vec<OsString>,
-    /// The directory it starts in.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Its environment.
+    /// The environment.
     pub env: EnvPolicy,
-    /// Its standard input.
-    pub stdin: Stream,
-    /// Its standard output.
-    pub stdout: Stream,
-    /// Its standard error.
-    pub stderr: Stderr,
-    /// The launcher that starts and guards it. None, and on Windows always: this process itself, in a group of its own.
+    /// The standard input.
+    pub stdin: StdioMode,
+    /// The standard output.
+    pub stdout: StdioMode,
+    /// The standard error.
+    pub stderr: StderrMode,
+    /// The launcher that starts and guards the program. If `None`, and always on Windows, this process starts the
+    /// program in its own group.
     pub launcher: Option<Launcher>,
-    /// The sandbox; put on by the launcher, without which there is none. None: whatever this process may.
+    /// The sandbox, which the launcher applies. `None` means the rights of this process.
     pub sandbox: Option<Sandbox>,
 }
 
-impl Spawn {
-    /// A program with no arguments, this process's environment, and nothing on its three streams.
+impl SpawnOptions {
+    /// Returns options with no arguments, this process's environment, and no standard streams.
     pub fn new(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
             args: Vec::new(),
             cwd: cwd.into(),
             env: EnvPolicy::default(),
-            stdin: Stream::Null,
-            stdout: Stream::Null,
-            stderr: Stderr::Own(Stream::Null),
+            stdin: StdioMode::Null,
+            stdout: StdioMode::Null,
+            stderr: StderrMode::Own(StdioMode::Null),
             launcher: None,
             sandbox: None,
         }
@@ -61,14 +62,14 @@ impl Spawn {
 /// The environment of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvPolicy {
-    /// This process's, changed.
+    /// The environment of this process with changes.
     Inherit {
-        /// Names that are left out.
+        /// Names to remove.
         remove: Vec<OsString>,
-        /// Names that are set, after the removal.
+        /// Names to set after the removal.
         set: Vec<(OsString, OsString)>,
     },
-    /// Nothing but this. Shared, because many programs get the same.
+    /// Only these variables. Shared, because many programs get the same environment.
     Only(Arc<[(OsString, OsString)]>),
 }
 
@@ -78,12 +79,12 @@ impl Default for EnvPolicy {
     }
 }
 
-/// The kind of a program's standard stream.
+/// The mode of one of a program's standard streams.
 #[derive(Debug)]
-pub enum Stream {
-    /// Nothing: reads end at once, writes vanish.
+pub enum StdioMode {
+    /// Nothing: reads return the end at once, writes are discarded.
     Null,
-    /// This process's own.
+    /// The stream of this process.
     Inherit,
     /// A pipe; take the other end from the child.
     Piped,
@@ -91,18 +92,18 @@ pub enum Stream {
     File(File),
 }
 
-/// The kind of a program's standard error.
+/// The mode of a program's standard error.
 #[derive(Debug)]
-pub enum Stderr {
-    /// A stream of its own.
-    Own(Stream),
-    /// Whatever standard output is, so that both arrive in the order they were written.
+pub enum StderrMode {
+    /// A separate stream.
+    Own(StdioMode),
+    /// The same stream as standard output, so that both arrive in the order in which they were written.
     SameAsStdout,
 }
 
-/// The three pipes and the id of a program that has just started.
+/// The three pipes and the id of a started program.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct SpawnedProcess {
     pub(crate) id: u32,
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,

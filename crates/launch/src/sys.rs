@@ -1,4 +1,4 @@
-//! Everything that is not safe, each with its reason.
+//! All unsafe code of this crate, each block with its reason.
 #![expect(unsafe_code, reason = "signal handlers and the time between fork and exec have no safe interface")]
 
 use std::ffi::{CString, OsStr, OsString};
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use rustix::process::Signal;
 
-/// The first descriptor that is no standard stream.
+/// The first descriptor that is not a standard stream.
 const FIRST: libc::c_int = 3;
 
-/// Signals that arrived, one bit each.
+/// The signals that arrived, one bit each.
 static NOTED: AtomicU32 = AtomicU32::new(0);
 
-/// Where a byte is written when a bit is set.
+/// The descriptor to which a byte is written when a bit is set.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
-/// The bit of a signal; none for those beyond the first thirty-two.
-pub(crate) fn bit(signal: libc::c_int) -> u32 {
+/// Returns the bit of a signal; 0 for signals beyond the first thirty-two.
+pub(crate) fn signal_bit(signal: libc::c_int) -> u32 {
     u32::try_from(signal).ok().and_then(|signal| 1_u32.checked_shl(signal)).unwrap_or(0)
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn take_noted() -> u32 {
     NOTED.swap(0, Ordering::SeqCst)
 }
 
-/// Notes a signal that was taken before.
+/// Records again a signal that was already taken.
 #[cfg(target_os = "linux")]
 pub(crate) fn note_again(signal: libc::c_int) {
-    NOTED.fetch_or(bit(signal), Ordering::SeqCst);
+    NOTED.fetch_or(signal_bit(signal), Ordering::SeqCst);
 }
 
-/// From here on these signals are noted, and a byte is written to `wake`, which must stay open.
+/// Starts recording these signals. Each one also writes a byte to `wake`, which must stay open.
 pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
     WAKE.store(wake, Ordering::SeqCst);
     for signal in signals {
@@ -45,7 +45,7 @@ pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: the handler does only what a handler may: atomics and write.
+        // SAFETY: the handler uses only operations that are allowed in a handler: atomics and write.
         if unsafe { libc::sigaction(signal.as_raw(), &raw const action, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -54,16 +54,16 @@ pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
 }
 
 extern "C" fn note(signal: libc::c_int) {
-    let bit = bit(signal);
+    let bit = signal_bit(signal);
     if NOTED.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
-        // SAFETY: write is allowed in a handler, and one byte of a static is always readable. It cannot block: at most
-        // one byte a signal is in the pipe.
+        // SAFETY: write is allowed in a handler, and one byte of a static is always readable. The call cannot block:
+        // the pipe holds at most one byte per signal.
         unsafe { libc::write(WAKE.load(Ordering::SeqCst), b"!".as_ptr().cast(), 1) };
     }
 }
 
 fn all_signals(how: libc::c_int) -> io::Result<()> {
-    // SAFETY: sigfillset makes a valid set of what it is given, and pthread_sigmask only reads it.
+    // SAFETY: sigfillset initializes the set, and pthread_sigmask only reads it.
     let error = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
@@ -72,11 +72,11 @@ fn all_signals(how: libc::c_int) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// Every signal does what it does in a program that never heard of signals.
+/// Resets every signal to its default action and unblocks all signals.
 pub(crate) fn default_signals() -> io::Result<()> {
     for signal in 1..=last_signal() {
-        // SAFETY: setting a disposition to the default has no preconditions; for the two signals that have no other,
-        // and for those that the C library keeps to itself, it fails and changes nothing.
+        // SAFETY: setting a disposition to the default has no preconditions. For the two signals without another
+        // disposition, and for signals reserved by the C library, the call fails and changes nothing.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     all_signals(libc::SIG_UNBLOCK)
@@ -92,46 +92,46 @@ fn last_signal() -> libc::c_int {
     31
 }
 
-/// A program and its arguments, as the system wants them.
-pub(crate) struct Image {
+/// A program and its arguments in the form that `execv` takes.
+pub(crate) struct ExecImage {
     words: Vec<CString>,
 }
 
-impl Image {
+impl ExecImage {
     pub(crate) fn new(program: &OsStr, args: &[OsString]) -> io::Result<Self> {
         let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
         Ok(Self { words: words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()? })
     }
 
-    /// Becomes the program, with this process's environment. Comes back only with the reason why not. The library's own
-    /// way would hand a file that is no program to a shell.
+    /// Replaces this process with the program, keeping the environment. Returns only on failure. The standard library's
+    /// `exec` would pass a file that is not executable code to a shell.
     pub(crate) fn execute(&self) -> io::Error {
         let words = self.words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]);
         let words: Vec<*const libc::c_char> = words.collect();
-        // SAFETY: the words end in a null pointer, each is a C string that outlives the call, and the first is there.
+        // SAFETY: the array ends in a null pointer, each C string outlives the call, and the first element exists.
         unsafe { libc::execv(words.first().copied().unwrap_or(std::ptr::null()), words.as_ptr()) };
         io::Error::last_os_error()
     }
 }
 
-/// Forks; the new process runs `prepare` and becomes the program. What goes wrong there is an error here.
+/// Forks; the new process runs `prepare` and executes the program. A failure of either is returned here.
 #[expect(clippy::disallowed_methods, reason = "this is the launcher")]
 pub(crate) fn start(
-    image: Image,
+    image: ExecImage,
     mut prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<u32> {
     let mut command =
         Command::new(OsStr::from_bytes(image.words.first().map_or(b"", |word| word.to_bytes())));
     let execute = move || prepare().and_then(|()| Err(image.execute()));
-    // SAFETY: what runs there must not rely on other threads, which are gone after the fork; there are none before it
-    // either.
+    // SAFETY: the closure must not rely on other threads, which do not exist after the fork; the launcher has none
+    // before it either.
     unsafe { command.pre_exec(execute) };
     Ok(command.spawn()?.id())
 }
 
-/// Closes everything but the standard streams. Must be called before anything is opened.
+/// Closes all descriptors except the standard streams. Must be called before any descriptor is opened.
 pub(crate) fn close_inherited() {
-    // SAFETY: nothing in this process owns a descriptor beyond the standard streams yet.
+    // SAFETY: no object in this process owns a descriptor beyond the standard streams yet.
     #[cfg(target_os = "linux")]
     if unsafe { libc::close_range(FIRST.unsigned_abs(), libc::c_uint::MAX, 0) } == 0 {
         return;
@@ -145,48 +145,48 @@ pub(crate) fn close_inherited() {
     }
 }
 
-/// A descriptor that whoever started this process has left open for it. None for the standard streams.
+/// Takes ownership of a descriptor that the parent process left open for this one. `None` for the standard streams.
 #[cfg(target_os = "linux")]
-pub(crate) fn inherited(fd: RawFd) -> Option<OwnedFd> {
+pub(crate) fn take_inherited(fd: RawFd) -> Option<OwnedFd> {
     if fd < FIRST {
         return None;
     }
     // SAFETY: fcntl on a number has no preconditions.
     let open = unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
-    // SAFETY: it is open, and nothing in this process owns it: it is asked for once, before anything is opened.
+    // SAFETY: the descriptor is open and has no owner in this process: it is taken once, before any other is opened.
     open.then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The version of the kernel's access control, Landlock.
+/// Returns the version of Landlock, the kernel's access control.
 ///
 /// # Errors
-/// `ENOSYS` when the kernel has none, `EOPNOTSUPP` when it is switched off.
+/// `ENOSYS` when the kernel does not have Landlock, `EOPNOTSUPP` when it is disabled.
 #[cfg(target_os = "linux")]
 pub(crate) fn landlock_abi() -> io::Result<u32> {
     const VERSION: libc::c_uint = 1;
     let none = std::ptr::null::<libc::c_void>();
-    // SAFETY: asked for the version, the call reads nothing and makes nothing.
+    // SAFETY: with the version flag, the call neither reads memory nor creates anything.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
-/// Checks that the kernel can filter system calls, and that a filter can refuse one with an error.
+/// Checks that the kernel can filter system calls, and that a filter can reject a call with an error.
 #[cfg(target_os = "linux")]
 pub(crate) fn can_filter_calls() -> io::Result<()> {
     let action = libc::SECCOMP_RET_ERRNO;
-    // SAFETY: the call reads the one number that it is given, which lives until it comes back.
+    // SAFETY: the call reads one number, which outlives the call.
     let answer = unsafe {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0_usize, &raw const action)
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The number of descriptors that are closed where the system does not say how many there can be.
+/// The number of descriptors to close if the system does not report a limit.
 const MANY: libc::c_int = 65_536;
 
-/// Ends this process by a signal. Comes back only when the signal does not end processes.
-pub(crate) fn die_of(signal: libc::c_int) {
-    // SAFETY: setting a disposition to the default and sending a signal to oneself have no preconditions.
+/// Ends this process by a signal. Returns only if the signal does not end processes.
+pub(crate) fn die_by_signal(signal: libc::c_int) {
+    // SAFETY: resetting a disposition and raising a signal have no preconditions.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);

@@ -1,4 +1,4 @@
-//! Approvals of the user: the lock file that says it, the store of its code, and the check right before each start.
+//! The user's approvals: the lock file, the store of approved code, and the check before each start.
 
 pub(crate) mod contents;
 pub(crate) mod copies;
@@ -13,14 +13,14 @@ pub(crate) mod trees;
 mod verify;
 pub(crate) mod workshop;
 
-pub use haft_protocol::difference::Difference;
+pub use haft_protocol::difference::ChangeSet;
 
-pub use contents::Contents;
-pub use copies::Kept;
+pub use contents::TreeContents;
+pub use copies::PreservedPath;
 pub(crate) use copy::{MAX_BYTES, MAX_ENTRIES};
-pub use digest::{Digest, copied, digest_of};
+pub use digest::{Digest, copy_and_digest, digest_of};
 pub use error::{InstallError, TreeError};
-pub use pin::Pin;
-pub use tools::{Background, LockedTools, agree_to_tools};
-pub use trees::Trees;
-pub use verify::{Lost, check_approved, files_beside_code, lost_extensions};
+pub use pin::CodePin;
+pub use tools::{BackgroundSpawner, LockFileToolPins, approve_tools};
+pub use trees::TreeStore;
+pub use verify::{LostExtension, check_approved, files_beside_code, lost_extensions};

@@ -1,12 +1,12 @@
-//! Variables of this program's environment for an extension: what a list names, and nothing else.
+//! Environment variables of an extension: only listed names of haft's own environment are passed on.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
-/// Passed on to every extension: where programs, files and certificates are, and how the user writes.
+/// Passed to every extension: the locations of programs, files and certificates, and the locale.
 const PASSED: &[&str] = &[
     "HOME",
     "LANG",
@@ -30,7 +30,7 @@ const PASSED: &[&str] = &[
     "XDG_STATE_HOME",
 ];
 
-/// Passed on, too, whatever follows.
+/// Prefixes of names that are also passed.
 const PASSED_PREFIXES: &[&str] = &["LC_"];
 
 /// Variables that programs on Windows need.
@@ -60,7 +60,7 @@ const PASSED_ON_WINDOWS: &[&str] = &[
     "WINDIR",
 ];
 
-/// Never passed on, not even when the user names them: they have other code run than the extension's.
+/// Never passed on, even if the user names them: they make programs run other code.
 const REFUSED: &[&str] = &[
     "BASHOPTS",
     "BASH_ENV",
@@ -83,91 +83,93 @@ const REFUSED: &[&str] = &[
     "_JAVA_OPTIONS",
 ];
 
-/// Never passed on, either, whatever follows.
+/// Prefixes of names that are also never passed on.
 const REFUSED_PREFIXES: &[&str] = &["DYLD_", "GIT_", "LD_", "PYTHON"];
 
-/// Set for extensions of a project: a cache that an interpreter writes beside their code would be run at the next start,
-/// so it counts for the trust in the project, and would end it.
+/// Set for extensions of a project. An interpreter's cache beside the code would run at the next start, so it would
+/// change the trusted files and end the project's trust.
 pub const FOR_PROJECTS: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
 
-/// The environment of extensions. What is not named here or in the list that every extension gets does not reach them:
-/// no key, no token, nothing that nobody thought of.
+/// The environment of extensions. Keys, tokens and all other variables that are neither listed here nor granted do
+/// not reach an extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtensionEnv {
-    /// The variables that the user grants single extensions, by name; see [`check_grant`].
+    /// The variables that the user grants to single extensions, by the extension's name; see [`check_grant`].
     pub granted: BTreeMap<ExtensionName, Vec<String>>,
-    /// Names that are set for every extension, whatever else.
+    /// Variables that are set for every extension.
     pub set: Vec<(String, String)>,
-    /// Names of this program's environment that nothing gets, not even a process hook, and whoever it is granted to.
+    /// Names that are never passed on, not even to process hooks or with a grant.
     pub withheld: Vec<String>,
 }
 
-/// A name of a variable that no extension can be given.
+/// The reason why a variable cannot be granted to an extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// It makes an interpreter or the loader run other code.
-    #[error("{name} cannot be passed on: it would have other code run than the extension's")]
+    /// The variable makes an interpreter or the loader run other code.
+    #[error("{name} cannot be granted: it could make the extension run other code")]
     Refused {
         /// The name.
         name: String,
     },
-    /// It is no name.
+    /// The text is not the name of a variable.
     #[error(
-        "{name:?} is no name of a variable; name each one in full, without a pattern and without a value"
+        "{name:?} is not the name of a variable; name each variable in full, without a pattern and without \
+        a value"
     )]
     NoName {
-        /// The key to use instead.
+        /// The text as given.
         name: String,
     },
-    /// Every extension has it already.
-    #[error("{name} is one that every extension gets, as far as its sandbox allows; leave it out")]
+    /// Every extension has the variable already.
+    #[error("{name} is already passed to every extension, as far as its sandbox allows; remove it")]
     Given {
         /// The name.
         name: String,
     },
 }
 
-pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
+pub(crate) fn check_requested(name: &str) -> Result<(), GrantError> {
     check_grant(name)?;
-    match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {
+    match is_among(name, PASSED, PASSED_PREFIXES) || is_same_name(name, "TERM") {
         true => Err(GrantError::Given { name: name.to_owned() }),
         false => Ok(()),
     }
 }
 
-/// Checks that a user can let an extension have this variable.
+/// Checks that a user can grant this variable to an extension.
 ///
 /// # Errors
-/// Why not.
+/// [`GrantError`] with the reason.
 pub fn check_grant(name: &str) -> Result<(), GrantError> {
     let plain = |char: char| char.is_ascii_alphanumeric() || "_()-.".contains(char);
     if name.is_empty() || !name.chars().all(plain) {
         return Err(GrantError::NoName { name: name.to_owned() });
     }
-    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defence::RefusedVariables) {
+    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defense::RefusedVariables) {
         true => Err(GrantError::Refused { name: name.to_owned() }),
         false => Ok(()),
     }
 }
 
 impl ExtensionEnv {
-    /// Of this program's environment, what anything may get.
-    pub fn shared(
+    /// Returns the variables of this program's environment that child processes may get.
+    pub fn inheritable_variables(
         &self,
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> impl Iterator<Item = (OsString, OsString)> {
-        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| same(name, other));
+        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| is_same_name(name, other));
         own.filter(move |(name, _)| !self.withheld.iter().any(|other| is(name, other)))
     }
 
-    /// The whole environment of one extension that was granted these, of which `own` is this program's.
-    pub fn of<'a>(
+    /// Returns the complete environment of an extension with these grants. `own` is this program's environment.
+    pub fn variables_for<'a>(
         &self,
         granted: impl Iterator<Item = &'a String>,
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let granted: Vec<&String> = granted.collect();
-        let mut env: Vec<_> = self.shared(own).filter(|(name, _)| passes(name, &granted)).collect();
+        let mut env: Vec<_> =
+            self.inheritable_variables(own).filter(|(name, _)| is_passed_on(name, &granted)).collect();
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
             env.retain(|(other, _)| other != name);
@@ -177,35 +179,36 @@ impl ExtensionEnv {
     }
 }
 
-/// An environment, and what is set for one process hook.
-pub fn with(
+/// Returns an environment with the variables that are set for one process hook.
+pub fn merge_variables(
     own: impl Iterator<Item = (OsString, OsString)>,
     set: &BTreeMap<String, String>,
 ) -> Vec<(OsString, OsString)> {
-    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| same(other, name)));
+    let is_set =
+        |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| is_same_name(other, name)));
     let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
     env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
     env
 }
 
-fn passes(name: &OsStr, granted: &[&String]) -> bool {
-    if !is_up(Defence::EnvironmentList) {
+fn is_passed_on(name: &OsStr, granted: &[&String]) -> bool {
+    if !is_up(Defense::EnvironmentList) {
         return true;
     }
-    // A name that is no text is on no list.
+    // A name that is not Unicode is in no list.
     let Some(name) = name.to_str() else { return false };
     is_among(name, PASSED, PASSED_PREFIXES)
         || (cfg!(windows) && is_among(name, PASSED_ON_WINDOWS, &[]))
-        || (granted.iter().any(|granted| same(granted, name)) && check_grant(name).is_ok())
+        || (granted.iter().any(|granted| is_same_name(granted, name)) && check_grant(name).is_ok())
 }
 
 fn is_among(name: &str, names: &[&str], prefixes: &[&str]) -> bool {
-    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| same(start, prefix));
-    names.iter().any(|other| same(other, name)) || prefixes.iter().any(begins)
+    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| is_same_name(start, prefix));
+    names.iter().any(|other| is_same_name(other, name)) || prefixes.iter().any(begins)
 }
 
-/// Names differ by case, but not on Windows.
-fn same(one: &str, other: &str) -> bool {
+/// Compares names: case counts, except on Windows.
+fn is_same_name(one: &str, other: &str) -> bool {
     if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
@@ -213,18 +216,18 @@ fn same(one: &str, other: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What an extension with these grants sees of these variables.
+    /// Checks which of these variables an extension with these grants gets.
     #[track_caller]
     fn check(own: &[&str], granted: &[&str], expect: &[&str]) {
         let granted: Vec<String> = granted.iter().map(|&name| name.to_owned()).collect();
         let own = own.iter().map(|&name| (name.into(), "own".into()));
-        let seen = ExtensionEnv::default().of(granted.iter(), own).into_iter();
+        let seen = ExtensionEnv::default().variables_for(granted.iter(), own).into_iter();
         let seen = seen.filter(|(_, value)| value == "own");
         assert_eq!(seen.map(|(name, _)| name).collect::<Vec<_>>(), expect);
     }
 
     #[test]
-    fn only_what_is_listed_or_granted_passes() {
+    fn passes_only_listed_and_granted_variables() {
         check(
             &["PATH", "HOME", "LC_ALL", "LC_TIME", "XDG_CACHE_HOME", "TZ"],
             &[],
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_other_code_never_passes() {
+    fn never_passes_variables_that_run_other_code() {
         let names = [
             "LD_PRELOAD",
             "DYLD_INSERT_LIBRARIES",
@@ -258,28 +261,28 @@ mod tests {
     }
 
     #[test]
-    fn a_process_hook_has_what_is_set_for_it() {
+    fn process_hook_gets_its_own_variables() {
         let own = [("OPENAI_API_KEY", "k"), ("MODE", "own")].map(|(name, value)| (name.into(), value.into()));
         let set = BTreeMap::from([("MODE".to_owned(), "set".to_owned())]);
         let expect: Vec<(OsString, OsString)> =
             vec![("OPENAI_API_KEY".into(), "k".into()), ("MODE".into(), "set".into())];
-        assert_eq!(with(own.into_iter(), &set), expect);
+        assert_eq!(merge_variables(own.into_iter(), &set), expect);
     }
 
     #[test]
-    fn what_is_withheld_is_had_by_nobody() {
+    fn withheld_variables_reach_no_process() {
         let env = ExtensionEnv { withheld: vec!["TOKEN".into()], ..ExtensionEnv::default() };
         let own = || ["TOKEN", "TOKENS", "PATH"].into_iter().map(|name| (name.into(), "own".into()));
         let names = |env: Vec<(OsString, OsString)>| -> Vec<OsString> {
             env.into_iter().filter(|(_, value)| value == "own").map(|(name, _)| name).collect()
         };
-        assert_eq!(names(env.shared(own()).collect()), ["TOKENS", "PATH"]);
+        assert_eq!(names(env.inheritable_variables(own()).collect()), ["TOKENS", "PATH"]);
         let granted = ["TOKEN".to_owned(), "TOKENS".to_owned()];
-        assert_eq!(names(env.of(granted.iter(), own())), ["TOKENS", "PATH"]);
+        assert_eq!(names(env.variables_for(granted.iter(), own())), ["TOKENS", "PATH"]);
     }
 
     #[test]
-    fn what_is_set_is_set_for_all() {
+    fn set_variables_reach_every_extension() {
         let env = ExtensionEnv {
             granted: BTreeMap::new(),
             set: vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())],
@@ -288,6 +291,6 @@ mod tests {
         let own = [("TOKEN", "t"), ("PATH", "/own")].map(|(name, value)| (name.into(), value.into()));
         let expect: Vec<(OsString, OsString)> =
             vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())];
-        assert_eq!(env.of(std::iter::empty(), own.into_iter()), expect);
+        assert_eq!(env.variables_for(std::iter::empty(), own.into_iter()), expect);
     }
 }

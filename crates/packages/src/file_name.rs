@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use crate::hash::fnv;
+use crate::hash::fnv1a_hash;
 
-/// The longest part of an extension's name that is used in a file's name.
+/// The maximum length of an extension's name within a file name.
 const LONGEST: usize = 64;
 
-/// Returns the last part of a path, for people.
+/// Returns the last part of a path, for display.
 pub fn dir_name(dir: &Path) -> String {
     dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Returns a name that is safe as one part of a path. One that had to be changed gets a hash, so that two never share it.
+/// Returns a name that is safe as one component of a path. A changed name gets a hash, so that two names never share
+/// a file.
 pub fn safe_file_name(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let hidden = if name.starts_with('.') { "_" } else { "" };
@@ -20,11 +21,11 @@ pub fn safe_file_name(name: &str) -> String {
     if slug == name && !slug.is_empty() && !ends_in_hash(name) {
         return slug;
     }
-    // The same on every run, because `haft ext logs` must find the file again.
-    format!("{slug}-{:016x}", fnv(name.as_bytes()))
+    // The hash is the same in every process, because `haft ext logs` must find the file again.
+    format!("{slug}-{:016x}", fnv1a_hash(name.as_bytes()))
 }
 
-/// True if a name looks like one that was changed: it must not share the file of the one that was.
+/// True if a name ends like one with a hash: it must not share a file with a changed name.
 fn ends_in_hash(name: &str) -> bool {
     let hash = name.rsplit_once('-').map(|(_, hash)| hash);
     hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_part_of_a_path() {
+    fn makes_names_safe_as_path_components() {
         check("weather", "weather");
         check("hello.py", "hello.py");
         check("a/b", "a_b-");

@@ -1,8 +1,8 @@
 //! Extensions as files: manifest, permissions, discovery, install, approval, lock file, pins.
 //!
-//! For whom: the host, which runs what is found here, and front ends that list, install and approve extensions. The
-//! promise: nothing is run by finding, showing or installing it, and an extension that the user approved is described
-//! byte for byte. Never in here: the process of an extension, an asynchronous runtime.
+//! Used by the host, which runs the extensions found here, and by front ends that list, install and approve them.
+//! Finding, showing or installing an extension runs none of its code. The approval of an extension covers its files
+//! byte for byte. This crate contains no process management of extensions and no asynchronous runtime.
 
 mod approved;
 pub mod discovery;
@@ -24,9 +24,13 @@ mod timeouts;
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 pub use manifest::permission::{
-    Effect, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions, ToolPermissions,
+    FsPermissions, InterceptPermission, InterceptPermissionRole, PermissionLine, Permissions, ToolEffect,
+    ToolPermissions,
 };
-pub use manifest::{Launch, Lifecycle, Roles};
+pub use manifest::{GuardRoles, LaunchPlan, Lifecycle};
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
-pub use spec::{Dialect, EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Origin, ToolNames};
+pub use spec::{
+    EventForm, ExtensionDialect, ExtensionOrigin, ExtensionSpec, HookCommand, HookSpec, HookTimeouts,
+    ToolNames,
+};

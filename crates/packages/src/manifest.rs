@@ -1,4 +1,4 @@
-//! `extension.json`: what an extension says about itself before it runs.
+//! `extension.json`: the manifest of an extension, read before the extension runs.
 
 mod exec;
 mod fields;
@@ -19,24 +19,24 @@ use serde_json::error::Category;
 use crate::open::open;
 use permission::Permissions;
 
-pub use exec::{ExecError, Launch};
+pub use exec::{ExecError, LaunchPlan};
 pub(crate) use exec::{find_in_path, may_run};
-pub(crate) use fields::{Fields, Object};
+pub(crate) use fields::{JsonObject, ObjectFields};
 pub use lifecycle::{Activation, Lifecycle};
-pub use roles::Roles;
+pub use roles::GuardRoles;
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";
 
-/// The longest manifest, in bytes: 256 KiB.
+/// The maximum size of a manifest in bytes: 256 KiB.
 pub const MAX_MANIFEST: u64 = 256 * 1024;
 
-/// The longest name of an extension, in characters.
+/// The maximum length of an extension's name in characters.
 pub const MAX_NAME: usize = 64;
 
-/// An `extension.json`, checked.
+/// A checked `extension.json`.
 ///
-/// Keys are read whatever their case, as zot does, and keys that haft does not know are left alone.
+/// Keys are matched in any case, as in zot, and unknown keys are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// `name`: letters, digits, `.`, `_` and `-`, the first one a letter or digit, at most [`MAX_NAME`], and not `haft`.
@@ -47,82 +47,82 @@ pub struct Manifest {
     pub description: Option<String>,
     /// `language`, for listings.
     pub language: Option<String>,
-    /// `enabled`; true when it is left out.
+    /// `enabled`; true by default.
     pub enabled: bool,
-    /// `exec` and `args`; none for an extension that only brings a theme.
-    pub exec: Option<Exec>,
-    /// `intercept` and `required`: what the extension promises to guard.
-    pub roles: Roles,
-    /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
+    /// `exec` and `args`; `None` for an extension that contains only a theme.
+    pub exec: Option<ExecCommand>,
+    /// `intercept` and `required`: the actions that the extension guards.
+    pub roles: GuardRoles,
+    /// `permissions`: the requested permissions; `None` for an extension that runs with all rights.
     pub permissions: Option<Permissions>,
-    /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
+    /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: the start and the end of its process.
     pub lifecycle: Lifecycle,
-    /// Mistakes in fields that it can do without; they count as left out.
+    /// Mistakes in optional fields, which are ignored.
     pub ignored: Vec<String>,
 }
 
-/// The start of an extension, as its manifest says it.
+/// The command of an extension, as in its manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exec {
-    /// `exec`: a path, relative to the extension's directory when it holds a `/`, or the name of a program.
+pub struct ExecCommand {
+    /// `exec`: the name of a program, or a path with a `/`, relative to the extension's directory.
     pub program: String,
     /// `args`, verbatim.
     pub args: Vec<String>,
 }
 
-impl Exec {
-    /// True if it means the same program for every extension, wherever that lies.
+impl ExecCommand {
+    /// True if the command means the same program for every extension.
     pub(crate) fn is_shared(&self) -> bool {
         exec::is_bare(&self.program) || Path::new(&self.program).is_absolute()
     }
 }
 
-/// A manifest cannot be used.
+/// The reason why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// The directory is not there, or is none.
-    #[error("there is no directory {}", dir.display())]
+    /// The directory does not exist, or is not a directory.
+    #[error("no such directory: {}", dir.display())]
     NoDirectory {
-        /// Where it should be.
+        /// The expected directory.
         dir: PathBuf,
     },
-    /// The directory holds no manifest.
-    #[error("{} lacks extension.json", dir.display())]
+    /// The directory has no manifest.
+    #[error("{} does not contain extension.json", dir.display())]
     Missing {
         /// The extension's directory.
         dir: PathBuf,
     },
-    /// It cannot be read.
+    /// The manifest cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The manifest.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is longer than [`MAX_MANIFEST`].
-    #[error("{} is longer than {MAX_MANIFEST} bytes", path.display())]
+    /// The manifest is larger than [`MAX_MANIFEST`].
+    #[error("{} is larger than {MAX_MANIFEST} bytes", path.display())]
     TooLong {
         /// The manifest.
         path: PathBuf,
     },
-    /// It is not a JSON object.
+    /// The manifest is not a JSON object.
     #[error("{} is not a JSON object: {detail}", path.display())]
     NotJson {
         /// The manifest.
         path: PathBuf,
-        /// The mistake.
+        /// The problem.
         detail: String,
     },
-    /// One field is not what it should be.
+    /// A field is not valid.
     #[error("{}: `{field}` {problem}", path.display())]
     Field {
         /// The manifest.
         path: PathBuf,
         /// The field.
         field: String,
-        /// The expected value, fit to follow the field's name.
+        /// The problem; it continues a sentence after the field's name.
         problem: String,
     },
 }
@@ -138,7 +138,7 @@ impl Manifest {
         Self::parse_with(&path, &text, || has_theme(dir))
     }
 
-    /// [`read`](Self::read) of what these bytes are only: none where `wanted` says that they are not.
+    /// Reads the manifest, like [`read`](Self::read), unless `wanted` rejects its bytes; then returns `None`.
     pub(crate) fn read_if(
         dir: &Path,
         wanted: impl FnOnce(&[u8]) -> bool,
@@ -151,31 +151,31 @@ impl Manifest {
         }
     }
 
-    /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
-    /// theme, which needs no program.
+    /// Parses a manifest without reading a file. Errors name `path`. `theme` is true if the directory has a theme,
+    /// which needs no program.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The same as [`read`](Self::read).
     pub fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
         Self::parse_with(path, text, || theme)
     }
 
     fn parse_with(path: &Path, text: &str, theme: impl FnOnce() -> bool) -> Result<Self, ManifestError> {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
-        // Windows editors begin a file with a byte order mark.
+        // Some Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
         let json = RawJson::parse(text).map_err(|error| {
             match (serde_json::from_str::<IgnoredAny>(text), error) {
-                // A frame is one line, a manifest has many: the plain parser says where.
-                (Err(at), DecodeError::NotJson { .. }) => not_json(mistake(&at)),
+                // The strict parser is for frames of one line. The plain parser reports the line of the problem.
+                (Err(at), DecodeError::NotJson { .. }) => not_json(describe_json_error(&at)),
                 (_, ambiguous) => not_json(ambiguous.to_string()),
             }
         })?;
-        let object = Object::of_manifest(&json).map_err(|error| not_json(error.to_string()))?;
-        let fields = Fields::new(path, object)?;
+        let object = JsonObject::from_manifest(&json).map_err(|error| not_json(error.to_string()))?;
+        let fields = ObjectFields::new(path, object)?;
         let exec = exec(&fields)?;
         if exec.is_none() && !theme() {
-            return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
+            return Err(fields.error("exec", "is required unless the extension has a theme.json"));
         }
         let permissions = fields.object("permissions")?.as_ref().map(Permissions::read).transpose()?;
         let roles = roles::read(&fields, permissions.as_ref())?;
@@ -197,33 +197,38 @@ impl Manifest {
         })
     }
 
-    /// Returns the launch of the extension in `dir`, with `exec` resolved by zot's rules: an absolute path as it is; a
-    /// path with a `/`, relative to `dir`; a bare name in the directories of `path`, the value of `PATH`.
+    /// Returns the launch of the extension in `dir`, with `exec` resolved by zot's rules. An absolute path is used as
+    /// it is. A path with a `/` is relative to `dir`. A bare name is searched in the directories of `path`, the value
+    /// of `PATH`.
     ///
     /// # Errors
-    /// [`ExecError`], which says what was looked for and where.
-    pub fn launch(&self, dir: &Path, path: Option<&std::ffi::OsStr>) -> Result<Launch, ExecError> {
+    /// [`ExecError`] with the program and the searched places.
+    pub fn resolve_launch(
+        &self,
+        dir: &Path,
+        path: Option<&std::ffi::OsStr>,
+    ) -> Result<LaunchPlan, ExecError> {
         match &self.exec {
-            None => Ok(Launch::ThemeOnly),
+            None => Ok(LaunchPlan::ThemeOnly),
             Some(exec) => {
                 let program = exec::resolve(&exec.program, dir, path)?;
-                Ok(Launch::Process { program, args: exec.args.clone() })
+                Ok(LaunchPlan::Process { program, args: exec.args.clone() })
             }
         }
     }
 }
 
-/// Where a text is no JSON, in words that do not need the parser's author to explain them.
-fn mistake(error: &serde_json::Error) -> String {
+/// Describes a JSON error without the parser's terminology.
+fn describe_json_error(error: &serde_json::Error) -> String {
     match error.classify() {
-        Category::Eof => "it ends in the middle".to_owned(),
+        Category::Eof => "unexpected end of file".to_owned(),
         Category::Io | Category::Syntax | Category::Data => {
-            format!("mistake in line {}, column {}", error.line(), error.column())
+            format!("syntax error in line {}, column {}", error.line(), error.column())
         }
     }
 }
 
-/// Reads the file, of which no more than [`MAX_MANIFEST`] is taken.
+/// Reads at most [`MAX_MANIFEST`] bytes of the file.
 fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     let read = |source| ManifestError::Read { path: path.into(), source };
     let file = open(path, true).map_err(|error| {
@@ -236,43 +241,43 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     })?;
     let metadata = file.metadata().map_err(read)?;
     if !metadata.is_file() {
-        return Err(read(std::io::Error::other("it is not a regular file")));
+        return Err(read(std::io::Error::other("not a regular file")));
     }
     let length = metadata.len();
     if length > MAX_MANIFEST {
         return Err(ManifestError::TooLong { path: path.into() });
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    // As long as it looked, and no more: the end need not be looked for then.
+    // Reads exactly the length from the metadata, which saves a system call for the end of the file.
     file.take(length).read_to_end(&mut bytes).map_err(read)?;
     String::from_utf8(bytes)
-        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
+        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "not valid UTF-8".into() })
 }
 
 fn has_theme(dir: &Path) -> bool {
     dir.join("theme.json").is_file() || dir.join("themes").join("theme.json").is_file()
 }
 
-fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
+fn name(fields: &ObjectFields<'_>) -> Result<ExtensionName, ManifestError> {
     let name = fields.text("name")?.ok_or_else(|| fields.error("name", "is required"))?;
     if is_name(&name) {
         Ok(ExtensionName::new(name))
     } else {
-        let rule = "must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit, and not `haft`, \
-                    which is how haft signs";
+        let rule = "must be 1 to 64 letters, digits, `.`, `_` or `-`, begin with a letter or digit, and \
+        not be `haft`, which is reserved";
         Err(fields.error("name", rule))
     }
 }
 
-/// True if a text can be an extension's name, and so the name of its directory and of its log.
+/// True if a text is a valid name of an extension, and so of its directory and its log.
 pub(crate) fn is_name(text: &str) -> bool {
     names::is_extension(text, MAX_NAME)
 }
 
-fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
-    let args = fields.texts("args")?;
+fn exec(fields: &ObjectFields<'_>) -> Result<Option<ExecCommand>, ManifestError> {
+    let args = fields.text_list("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
-    Ok(Some(Exec { program, args }))
+    Ok(Some(ExecCommand { program, args }))
 }
 
 impl ManifestError {
@@ -287,7 +292,7 @@ impl ManifestError {
         }
     }
 
-    /// True if the directory simply holds no extension.
+    /// True if the directory does not contain an extension.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })
     }

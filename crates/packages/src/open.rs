@@ -1,10 +1,10 @@
-//! Opening files that somebody else may have put there.
+//! Opens files that another user may have put there.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Opens a file to read it without waiting: a pipe in its place could have no writer, ever. A link is followed only if
+/// Opens a file for reading without blocking: a pipe in its place may never have a writer. A link is followed only if
 /// `follows_links`.
 #[cfg(unix)]
 pub(crate) fn open(path: &Path, follows_links: bool) -> io::Result<File> {

@@ -1,4 +1,4 @@
-//! The texts of tools as they were approved, and the place where they are kept.
+//! The approved texts of tools, and the interface to their storage.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,27 +7,32 @@ use haft_protocol::RawJson;
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
-/// Where the texts of tools are kept, beside what else the user approved of an extension.
+/// The storage of the texts of tools, beside the approval of their extension.
 pub trait ToolPins: fmt::Debug + Send + Sync {
-    /// The tools of an extension by their names, as far as they have been registered since it was approved; none for an
-    /// extension that nobody approved, whose tools may change.
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>>;
+    /// Returns the tools of an extension by name, if they were registered since its approval. Returns `None` for an
+    /// extension without an approval, whose tools may change.
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>>;
 
-    /// Adds the texts of tools that have none yet. Called once for each, when it is first registered; may take as long as
-    /// writing a file.
+    /// Stores the texts of tools that have none yet. Called when a tool is registered for the first time; may take as
+    /// long as writing a file.
     ///
     /// # Errors
-    /// Why they cannot be kept, for people. The tools work all the same.
-    fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    /// The reason, for the user. The tools work nevertheless.
+    fn pin_tools(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>)
+    -> Result<(), String>;
 
-    /// Keeps what the model would be told of tools that are locked, for the user to look at.
+    /// Stores the new texts of locked tools for the user to review.
     ///
     /// # Errors
-    /// Why that cannot be kept, for people. The tools are locked all the same.
-    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+    /// The reason, for the user. The tools stay locked.
+    fn record_locked_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String>;
 }
 
-/// The texts of a tool for the model.
+/// The texts of a tool that the model sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PinnedTool {
@@ -35,13 +40,13 @@ pub struct PinnedTool {
     pub description: String,
     /// The schema of its arguments.
     pub schema: RawJson,
-    /// Its advice for the system prompt.
+    /// Its guidelines for the system prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guidelines: Vec<String>,
 }
 
 impl PinnedTool {
-    /// True if the model is told the same. In which order a schema names its keys says nothing.
+    /// True if the model sees the same texts. The order of keys in a schema does not count.
     pub fn is_same(&self, other: &Self) -> bool {
         let schema = |tool: &Self| tool.schema.read::<serde_json::Value>().ok();
         self.description == other.description
@@ -65,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_is_told_counts() {
+    fn compares_texts_that_model_sees() {
         let schema = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
         check(("d", schema), ("d", schema), true);
         check(("d", schema), ("d", r#"{"properties":{"a":{"type":"string"}}, "type":"object"}"#), true);

@@ -1,23 +1,24 @@
-//! The look at a project before one of its extensions is started late in a run: is it still what the user trusts?
+//! The check of a project before a late start of one of its extensions: the user must still trust its present files.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Looks whether what of a project is run is still what the user trusts. It may block; the error says what to do, for people.
+/// A check that the user still trusts the present files of a project. May block. The error says what to do, for the
+/// user.
 #[derive(Clone)]
 pub struct ProjectCheck(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
 impl ProjectCheck {
-    /// By this.
+    /// Creates a check from a function.
     pub fn new(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(check))
     }
 
-    /// Looks now.
+    /// Runs the check.
     ///
     /// # Errors
-    /// The reason why nothing of the project may be started, and what to do, for people.
-    pub fn look(&self) -> Result<(), String> {
+    /// The reason why no extension of the project may start, and what to do, for the user.
+    pub fn check(&self) -> Result<(), String> {
         (self.0)()
     }
 }

@@ -1,37 +1,37 @@
-//! Extensions to run: one extension as discovery found it, or as `--ext` named it.
+//! Extensions to run, as found by discovery or named by `--ext`.
 
 mod process_hook;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
-use crate::approved::Pin;
+use crate::approved::CodePin;
 use crate::manifest::permission::Permissions;
-use crate::manifest::{Launch, Lifecycle, Roles};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 
 pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 
-/// One extension to run: what discovery found or `--ext` named.
+/// An extension to run, as found by discovery or named by `--ext`.
 ///
 /// ```
 /// use std::path::PathBuf;
 ///
-/// use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+/// use haft_packages::{ExtensionDialect, ExtensionSpec, LaunchPlan, Lifecycle, ExtensionOrigin, GuardRoles};
 /// use haft_protocol::ids::ExtensionName;
 ///
-/// /// A guard that a program brings along: without it no tool runs.
+/// /// A gate that is part of a program: without it no tool runs.
 /// fn guard(dir: PathBuf) -> ExtensionSpec {
 ///     ExtensionSpec {
 ///         name: ExtensionName::new("guard"),
 ///         version: None,
-///         launch: Launch::Process { program: dir.join("guard"), args: vec!["--strict".into()] },
+///         launch: LaunchPlan::Process { program: dir.join("guard"), args: vec!["--strict".into()] },
 ///         dir,
-///         dialect: Dialect::Native,
-///         origin: Origin::BuiltIn,
-///         roles: Roles { required: true, ..Roles::default() },
+///         dialect: ExtensionDialect::Native,
+///         origin: ExtensionOrigin::BuiltIn,
+///         roles: GuardRoles { required: true, ..GuardRoles::default() },
 ///         permissions: None,
 ///         level: None,
 ///         description: None,
@@ -42,76 +42,76 @@ pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionSpec {
-    /// The manifest's name; what the extension calls itself in `hello` is only compared with it.
+    /// The manifest's name. The name in `hello` is only compared with it.
     pub name: ExtensionName,
     /// The manifest's version, for listings.
     pub version: Option<String>,
-    /// The extension's directory, absolute. Its process starts there and may keep its state there.
+    /// The absolute path of its directory. The process starts there and may keep its state there.
     pub dir: PathBuf,
     /// The start of the extension.
-    pub launch: Launch,
-    /// The dialect.
-    pub dialect: Dialect,
-    /// Where it was found.
-    pub origin: Origin,
-    /// The promises of the manifest about its intercepts.
-    pub roles: Roles,
-    /// The granted permissions; none for a plain extension, from which the protocol keeps nothing.
+    pub launch: LaunchPlan,
+    /// The protocol that it speaks.
+    pub dialect: ExtensionDialect,
+    /// The origin of the extension.
+    pub origin: ExtensionOrigin,
+    /// The intercepts that the manifest declares.
+    pub roles: GuardRoles,
+    /// The granted permissions; `None` for an extension that the protocol does not restrict.
     pub permissions: Option<Permissions>,
-    /// The level of the sandbox that it runs in, unless the user says another one; none to run with this program's rights.
-    pub level: Option<Level>,
+    /// The default level of its sandbox; `None` to run with this program's rights.
+    pub level: Option<ConfinementLevel>,
     /// One line for listings.
     pub description: Option<String>,
-    /// Its starts and ends, as the manifest says them.
+    /// The start and the end of its process, from the manifest.
     pub lifecycle: Lifecycle,
-    /// The approved content, if it may run only as that. It is held against what is there right before each start.
-    pub pin: Option<Arc<Pin>>,
+    /// The approved code, if only that may run. It is compared with the present files before each start.
+    pub pin: Option<Arc<CodePin>>,
 }
 
 impl ExtensionSpec {
-    /// True if it is run only while its code is what the user looked at, so that nothing may be written beside that.
+    /// True if the extension runs only with unchanged code, so that no file may be written beside it.
     pub fn code_is_pinned(&self) -> bool {
-        self.is_projects() || self.pin.is_some()
+        self.is_from_project() || self.pin.is_some()
     }
 
-    /// True if the project brings it.
-    pub fn is_projects(&self) -> bool {
-        self.origin == Origin::Project || self.as_hook().is_some_and(|hook| hook.of_project)
+    /// True if the extension comes from the project.
+    pub fn is_from_project(&self) -> bool {
+        self.origin == ExtensionOrigin::Project || self.as_hook().is_some_and(|hook| hook.from_project)
     }
 
-    /// Returns the user's configuration of it, if it is a process hook.
+    /// Returns the user's configuration if the extension is a process hook.
     pub fn as_hook(&self) -> Option<&Arc<HookSpec>> {
         match &self.dialect {
-            Dialect::Native => None,
-            Dialect::Hook(hook) => Some(hook),
+            ExtensionDialect::Native => None,
+            ExtensionDialect::Hook(hook) => Some(hook),
         }
     }
 
-    /// Its place among all extensions, beside those that are like it.
-    pub fn rank(&self) -> (Origin, Option<(i32, &ExtensionName)>) {
+    /// Returns its rank among all extensions.
+    pub fn precedence(&self) -> (ExtensionOrigin, Option<(i32, &ExtensionName)>) {
         (self.origin, self.as_hook().map(|hook| (hook.priority, &self.name)))
     }
 }
 
-/// The dialect of an extension on its standard input and output.
+/// The protocol of an extension on standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Dialect {
-    /// The native dialect: frames.
+pub enum ExtensionDialect {
+    /// haft's extension protocol, made of frames.
     Native,
-    /// The dialect of PicoClaw's hooks: JSON-RPC 2.0.
+    /// The protocol of PicoClaw's hooks: JSON-RPC 2.0.
     Hook(Arc<HookSpec>),
 }
 
-/// Where an extension was found. The order is the order of precedence.
+/// The origin of an extension. The order is the order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Origin {
+pub enum ExtensionOrigin {
     /// Named on the command line.
     Explicit,
-    /// Comes with the program, or was handed over as a pair of streams.
+    /// Part of the program, or passed as a pair of streams.
     BuiltIn,
     /// Installed for the user.
     Global,
-    /// Lies in the project.
+    /// In the project.
     Project,
     /// A process hook, from the user's configuration.
     Hook,

@@ -1,14 +1,15 @@
-//! The compact form of JSON: no white space between tokens, and nothing in it that ends a line for anybody.
+//! The compact form of JSON: no white space between tokens, and no characters that end a line in
+//! some language.
 
 use crate::scan::plain_end;
 
-/// True if [`compact`] would change nothing. Much quicker than finding out by doing it.
+/// True if [`compact`] would change nothing. Much cheaper than calling it.
 pub(crate) fn is_compact(text: &str) -> bool {
     !has_line_ends(text.as_bytes()) && is_tight(text.as_bytes())
 }
 
-/// Removes the white space between tokens of valid JSON. The strings keep their values; the characters of
-/// [`escape_line_ends`] are escaped in them.
+/// Removes the white space between tokens of valid JSON. The strings keep their values; the
+/// characters of [`escape_line_ends`] are escaped in them.
 pub(crate) fn compact(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -26,7 +27,8 @@ pub(crate) fn compact(text: &str) -> String {
     escape_line_ends(String::from_utf8(out).expect("only ASCII white space was removed from UTF-8"))
 }
 
-/// Escapes, in valid JSON, the characters that some languages end a line at. They can stand only inside strings.
+/// Escapes the characters that end a line in some languages. In valid JSON they occur only inside
+/// strings.
 pub(crate) fn escape_line_ends(json: String) -> String {
     if !has_line_ends(json.as_bytes()) {
         return json;
@@ -40,7 +42,8 @@ pub(crate) fn escape_line_ends(json: String) -> String {
     })
 }
 
-/// True if UTF-8 holds one of [`LINE_ENDS`]. None of them is ASCII, which most frames are, and which is seen at once.
+/// True if UTF-8 text contains a character of [`LINE_ENDS`]. Quick for ASCII text, which most
+/// frames are.
 pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
     if utf8.is_ascii() {
         return false;
@@ -48,13 +51,13 @@ pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
     let begins = |byte: u8| (byte == 0xc2) | (byte == 0xe2);
     let ends_line = |at| matches!(utf8.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..]));
     utf8.chunks(BLOCK).enumerate().any(|(block, bytes)| {
-        // Without a branch for each byte, so that the compiler compares many at once.
+        // Without a branch for each byte, so that the compiler compares many bytes at once.
         let may = bytes.iter().fold(false, |found, &byte| found | begins(byte));
         may && (block * BLOCK..block * BLOCK + bytes.len()).any(ends_line)
     })
 }
 
-/// Bytes that are looked at together.
+/// The number of bytes that are compared together.
 const BLOCK: usize = 64;
 
 /// Next line, line separator, paragraph separator.
@@ -73,14 +76,14 @@ fn is_tight(json: &[u8]) -> bool {
     true
 }
 
-/// Behind the string that begins at `from`.
+/// Returns the index after the string that begins at `from`.
 fn string_end(json: &[u8], from: usize) -> usize {
     let mut at = from + 1;
     loop {
         at = plain_end(json, at);
         match json.get(at) {
             Some(b'\\') => at += 2,
-            // In valid JSON it is the quote.
+            // In valid JSON this byte is the closing quote.
             _ => return at + 1,
         }
     }
@@ -91,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compact_text_is_known_without_making_it() {
+    fn is_compact_agrees_with_compact() {
         for text in [
             r#"{"a":[1,"b c",{"d":null}]}"#,
             r#"{"a": 1}"#,

@@ -1,4 +1,4 @@
-//! Blocks that messages and tool results are made of.
+//! Content blocks of messages and tool results.
 
 mod data;
 mod shown;
@@ -10,22 +10,22 @@ use crate::json::RawJson;
 
 pub use data::ImageData;
 pub use shown::ShownContent;
-pub(crate) use shown::shown;
+pub(crate) use shown::serialize_shown;
 
-/// An image inside a message: base64 and what it is.
+/// An image in a message: base64 data and a MIME type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Image {
-    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    /// The MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub mime_type: String,
     /// Standard base64 with padding.
     #[schemars(with = "String")]
     pub data: ImageData,
 }
 
-/// One piece of a tool result (and of a user's message): what a model can be shown.
+/// A piece of a tool result or of a user's message, in a form that a model can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Content {
+pub enum ContentBlock {
     /// Text.
     Text {
         /// The text.
@@ -35,13 +35,13 @@ pub enum Content {
     Image(Image),
 }
 
-impl Content {
-    /// A text block.
+impl ContentBlock {
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
-    /// The text, if this is a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } => Some(text),
@@ -50,18 +50,18 @@ impl Content {
     }
 }
 
-/// The texts of several blocks joined by a newline, images left out.
-pub fn joined_text(content: &[Content]) -> String {
-    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+/// Joins the texts of several blocks with newlines, without images.
+pub fn joined_text(content: &[ContentBlock]) -> String {
+    content.iter().filter_map(ContentBlock::as_text).collect::<Vec<_>>().join("\n")
 }
 
-/// A call of a tool, as the model wrote it.
+/// A tool call, as the model wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCall {
-    /// The model's name for this call.
+    /// The model's id of this call.
     pub id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments: a JSON object, byte for byte.
+    /// The arguments: a JSON object, kept byte for byte.
     pub args: RawJson,
 }

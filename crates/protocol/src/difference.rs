@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The most names that are shown.
+/// The maximum number of names in a description.
 const MAX_NAMES: usize = 8;
 
-/// The most that is shown of a name, in characters.
+/// The maximum length of a name in a description, in characters.
 const MAX_NAME: usize = 120;
 
-/// A difference by names.
+/// The differences between two sets, as names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Difference {
-    /// The names that were not there.
+pub struct ChangeSet {
+    /// The names that are new.
     pub added: Vec<String>,
     /// The names whose content changed.
     pub changed: Vec<String>,
-    /// The names that are gone.
+    /// The names that no longer exist.
     pub removed: Vec<String>,
 }
 
-impl Difference {
-    /// Between what there was and what there is; `name` says what people are told of a key.
-    pub fn between<K: Ord, V: PartialEq>(
+impl ChangeSet {
+    /// Compares the old and the new entries; `name` returns the text for a key.
+    pub fn compare<K: Ord, V: PartialEq>(
         before: &BTreeMap<K, V>,
         now: &BTreeMap<K, V>,
         name: impl Fn(&K) -> String,
@@ -38,19 +38,21 @@ impl Difference {
         }
     }
 
-    /// True if there is none.
+    /// True if there are no differences.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 }
 
-/// At most eight names, and how many more there are. What a name holds is not safe to be shown as it is.
-impl fmt::Display for Difference {
+/// Writes at most eight names and the number of the others. The output is not escaped for a
+/// terminal.
+impl fmt::Display for ChangeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds = [("changed", &self.changed), ("added", &self.added), ("removed", &self.removed)];
         let all: Vec<_> =
             kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (name, kind))).collect();
-        let shown = all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", shortened(name)));
+        let shown =
+            all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", truncate_name(name)));
         f.write_str(&shown.collect::<Vec<_>>().join(", "))?;
         match all.len().saturating_sub(MAX_NAMES) {
             0 => Ok(()),
@@ -59,7 +61,7 @@ impl fmt::Display for Difference {
     }
 }
 
-fn shortened(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     let mut short: String = name.chars().take(MAX_NAME).collect();
     if short.len() < name.len() {
         short.push('…');
@@ -76,13 +78,13 @@ mod tests {
         let map = |pairs: &[(&str, u8)]| {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect::<BTreeMap<_, _>>()
         };
-        let difference = Difference::between(&map(before), &map(now), String::clone);
+        let difference = ChangeSet::compare(&map(before), &map(now), String::clone);
         assert_eq!(difference.to_string(), expect);
         assert_eq!(difference.is_empty(), expect.is_empty());
     }
 
     #[test]
-    fn every_difference_is_named() {
+    fn names_all_differences() {
         check(&[("a", 1)], &[("a", 1)], "");
         check(
             &[("a", 1), ("b", 1), ("c", 1)],
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_an_end() {
+    fn limits_the_length_of_the_description() {
         let long = "ä".repeat(MAX_NAME + 1);
         check(&[], &[(&long, 1)], &format!("{}… (added)", "ä".repeat(MAX_NAME)));
         let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();

@@ -1,4 +1,4 @@
-//! A SHA-256 digest, as files and command lines write it. Nothing is hashed here.
+//! SHA-256 digests in the form of files and command lines. This module computes no digests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,79 +9,81 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The length of a digest, in bytes.
 const LENGTH: usize = 32;
 
-/// The digits of a digest that people are shown where the whole would be too long.
+/// The number of digits in the short form for people.
 const SHORT: usize = 12;
 
 /// The text before the digits of a tagged digest.
 const TAG: &str = "sha256:";
 
-/// A SHA-256 digest. Written as 64 hexadecimal digits in lower case; where it is `TAGGED`, behind `sha256:`, and then read in
-/// no other way.
+/// A SHA-256 digest. Its text is 64 lower-case hexadecimal digits. A `TAGGED` digest has the prefix
+/// `sha256:`, and requires it when parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Digest<const TAGGED: bool>([u8; LENGTH]);
+pub struct Sha256Digest<const TAGGED: bool>([u8; LENGTH]);
 
-/// A text is no digest.
+/// The error for a text that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is {before}64 hexadecimal digits{after}")]
-pub struct NoDigest {
+pub struct ParseDigestError {
     before: &'static str,
     after: &'static str,
 }
 
-impl<const TAGGED: bool> Digest<TAGGED> {
-    /// The one of these bytes.
+impl<const TAGGED: bool> Sha256Digest<TAGGED> {
+    /// Creates a digest from its bytes.
     pub fn new(bytes: [u8; LENGTH]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Its digits alone.
-    pub fn hex(&self) -> String {
-        // Each start asks for that of every extension, and a formatter takes a hundred times as long.
+    /// Returns the digits without a prefix.
+    pub fn to_hex(&self) -> String {
+        // Each start formats the digest of every extension, and a formatter takes a hundred times
+        // as long.
         let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' - 10 + value });
         self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
     }
 
-    /// Its first digits, for people. Never compare these.
-    pub fn short(&self) -> String {
-        self.hex().chars().take(SHORT).collect()
+    /// Returns the first digits, for people. Never compare these.
+    pub fn short_hex(&self) -> String {
+        self.to_hex().chars().take(SHORT).collect()
     }
 
-    fn error() -> NoDigest {
+    fn error() -> ParseDigestError {
         match TAGGED {
-            true => NoDigest { before: "`sha256:` and ", after: " in lower case" },
-            false => NoDigest { before: "", after: "; `haft trust --show` prints it" },
+            true => ParseDigestError { before: "`sha256:` and ", after: " in lower case" },
+            false => ParseDigestError { before: "", after: "; `haft trust --show` prints it" },
         }
     }
 }
 
-impl<const TAGGED: bool> fmt::Display for Digest<TAGGED> {
+impl<const TAGGED: bool> fmt::Display for Sha256Digest<TAGGED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if TAGGED { TAG } else { "" })?;
-        f.write_str(&self.hex())
+        f.write_str(&self.to_hex())
     }
 }
 
-impl<const TAGGED: bool> fmt::Debug for Digest<TAGGED> {
+impl<const TAGGED: bool> fmt::Debug for Sha256Digest<TAGGED> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl<const TAGGED: bool> FromStr for Digest<TAGGED> {
-    type Err = NoDigest;
+impl<const TAGGED: bool> FromStr for Sha256Digest<TAGGED> {
+    type Err = ParseDigestError;
 
-    fn from_str(text: &str) -> Result<Self, NoDigest> {
+    fn from_str(text: &str) -> Result<Self, ParseDigestError> {
         let digits = if TAGGED { text.strip_prefix(TAG) } else { Some(text) };
         let digits = digits.map(str::as_bytes).filter(|digits| digits.len() == 2 * LENGTH);
         let value = |digit: &u8| match digit {
             b'0'..=b'9' => Ok(digit - b'0'),
             b'a'..=b'f' => Ok(digit - b'a' + 10),
-            // One that people pass on by hand may have been through something that writes it so.
+            // A digest that a person copies may have passed through a program that writes upper
+            // case.
             b'A'..=b'F' if !TAGGED => Ok(digit - b'A' + 10),
             _ => Err(Self::error()),
         };
@@ -94,17 +96,17 @@ impl<const TAGGED: bool> FromStr for Digest<TAGGED> {
     }
 }
 
-impl<const TAGGED: bool> Serialize for Digest<TAGGED> {
+impl<const TAGGED: bool> Serialize for Sha256Digest<TAGGED> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de, const TAGGED: bool> Deserialize<'de> for Digest<TAGGED> {
+impl<'de, const TAGGED: bool> Deserialize<'de> for Sha256Digest<TAGGED> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<const TAGGED: bool>;
-        impl<const TAGGED: bool> Visitor<'_> for Text<TAGGED> {
-            type Value = Digest<TAGGED>;
+        struct DigestVisitor<const TAGGED: bool>;
+        impl<const TAGGED: bool> Visitor<'_> for DigestVisitor<TAGGED> {
+            type Value = Sha256Digest<TAGGED>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a digest")
@@ -114,7 +116,7 @@ impl<'de, const TAGGED: bool> Deserialize<'de> for Digest<TAGGED> {
                 text.parse().map_err(E::custom)
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(DigestVisitor)
     }
 }
 
@@ -126,25 +128,25 @@ mod tests {
 
     #[track_caller]
     fn check<const TAGGED: bool>(text: &str, expect: bool) {
-        let read: Result<Digest<TAGGED>, _> = text.parse();
+        let read: Result<Sha256Digest<TAGGED>, _> = text.parse();
         assert_eq!(
             read,
-            if expect { Ok(Digest::new(BYTES)) } else { Err(Digest::<TAGGED>::error()) },
+            if expect { Ok(Sha256Digest::new(BYTES)) } else { Err(Sha256Digest::<TAGGED>::error()) },
             "{text}"
         );
         let json = serde_json::to_string(text).unwrap();
-        assert_eq!(serde_json::from_str::<Digest<TAGGED>>(&json).is_ok(), expect, "{text}");
+        assert_eq!(serde_json::from_str::<Sha256Digest<TAGGED>>(&json).is_ok(), expect, "{text}");
     }
 
     #[test]
-    fn a_digest_is_read_as_it_is_written() {
+    fn digest_round_trips() {
         let digits = "a5".repeat(LENGTH);
-        let (plain, tagged) = (Digest::<false>::new(BYTES), Digest::<true>::new(BYTES));
+        let (plain, tagged) = (Sha256Digest::<false>::new(BYTES), Sha256Digest::<true>::new(BYTES));
         assert_eq!(
-            (plain.to_string(), plain.hex(), plain.short()),
+            (plain.to_string(), plain.to_hex(), plain.short_hex()),
             (digits.clone(), digits.clone(), "a5a5a5a5a5a5".into())
         );
-        assert_eq!((tagged.to_string(), tagged.hex()), (format!("sha256:{digits}"), digits.clone()));
+        assert_eq!((tagged.to_string(), tagged.to_hex()), (format!("sha256:{digits}"), digits.clone()));
         assert_eq!(serde_json::to_string(&tagged).unwrap(), format!("\"sha256:{digits}\""));
         check::<false>(&digits, true);
         check::<false>(&digits.to_ascii_uppercase(), true);
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn rejects_invalid_digests() {
         let digits = "a5".repeat(LENGTH);
         let more =
             [format!("{digits}0"), format!("{digits}00"), digits.replacen("a5", "+5", 1), digits[2..].into()];
@@ -167,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_expected() {
-        let error = |no: NoDigest| no.to_string();
+    fn error_describes_the_expected_form() {
+        let error = |no: ParseDigestError| no.to_string();
         assert_eq!(
-            error(Digest::<true>::error()),
+            error(Sha256Digest::<true>::error()),
             "a digest is `sha256:` and 64 hexadecimal digits in lower case"
         );
         assert_eq!(
-            error(Digest::<false>::error()),
+            error(Sha256Digest::<false>::error()),
             "a digest is 64 hexadecimal digits; `haft trust --show` prints it"
         );
     }

@@ -1,14 +1,15 @@
-//! Errors of a line, with a name for each case.
+//! Errors of a line, with a stable code for each case.
 
 use crate::ids::RequestId;
 
-/// Why a line is not a frame. [`code`](Self::code) is stable and is what `extension_error` events carry.
+/// The reasons why a line is not a frame. [`code`](Self::code) is stable; `extension_error` events
+/// carry it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The line is longer than the receiver takes.
+    /// The line is longer than the receiver allows.
     #[error("line longer than {limit} bytes")]
     TooLong {
-        /// The limit that was in force, in bytes.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The bytes are not UTF-8.
@@ -20,45 +21,46 @@ pub enum DecodeError {
         /// The message of the parser.
         detail: String,
     },
-    /// The text is JSON but not an object: a frame never is an array, a string or a number.
+    /// The text is JSON but not an object. A frame is never an array, a string or a number.
     #[error("a frame is a JSON object")]
     NotObject,
-    /// Arrays and objects are nested too deep.
+    /// Arrays and objects are nested too deeply.
     #[error("nested deeper than {limit} levels")]
     TooDeep {
-        /// The limit in force.
+        /// The limit.
         limit: usize,
     },
-    /// Too many values in one frame.
+    /// One frame contains too many values.
     #[error("more than {limit} values")]
     TooManyNodes {
-        /// The limit in force.
+        /// The limit.
         limit: usize,
     },
-    /// One object names a key twice, so two readers may take two values.
+    /// One object contains a key twice, so that two readers may use different values.
     #[error("key {key:?} occurs twice in one object")]
     DuplicateKey {
         /// The key, unescaped.
         key: String,
     },
-    /// A number that no 64-bit float can hold (`1e400`): JSON, but unreadable for most languages. A *frame* with
-    /// such a number is [`Malformed`](Self::Malformed), so that its `id` is kept.
+    /// A number outside the range of a 64-bit float (`1e400`): valid JSON, but unreadable in most
+    /// languages. A *frame* with such a number is [`Malformed`](Self::Malformed), so that its `id`
+    /// is kept.
     #[error("number out of range")]
     NumberOutOfRange,
     /// A frame of a known type whose fields are wrong.
     #[error("bad {kind:?} frame: {detail}")]
     Malformed {
-        /// The frame's `type`.
+        /// The `type` of the frame.
         kind: String,
-        /// Its `id`, so that the call it answers can be failed at once.
+        /// The `id` of the frame, so that the open request can fail at once.
         id: Option<RequestId>,
-        /// Which field, and what is wrong with it.
+        /// The field and the mistake.
         detail: String,
     },
 }
 
 impl DecodeError {
-    /// The stable name of the case.
+    /// Returns the stable code of the case.
     pub fn code(&self) -> &'static str {
         match self {
             Self::TooLong { .. } => "frame_too_long",
@@ -72,7 +74,8 @@ impl DecodeError {
     }
 }
 
-/// The parser's message alone: a frame is one line, and inside a nested text the column would mislead.
+/// Returns the parser's message without a position: a frame is one line, and in a nested text the
+/// column would mislead.
 pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     message.rsplit_once(" at line ").map_or(message.as_str(), |(before, _)| before).to_owned()

@@ -1,4 +1,5 @@
-//! Events of a run, as every front end sees them, in the names of zot's RPC mode; haft adds some and changes none.
+//! Events of a run, as every front end sees them, under the names of zot's RPC mode. haft adds
+//! events and changes none.
 
 mod compaction;
 mod failing;
@@ -10,38 +11,44 @@ pub use compaction::CompactReason;
 pub use failing::{ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
 pub use host_call_error::HostCallError;
-pub use level::Level;
+pub use level::NoteLevel;
 use serde::Serialize;
 
-use crate::content::Content;
+use crate::content::ContentBlock;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, Stop, Time, Usage};
+use crate::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 
-/// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
+/// Something that happened. Front ends print events and extensions observe them; the agent waits
+/// for neither.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// The session that the run is part of: first of all, and again when it has to go on in another file.
+    /// The session of the run. The first event of a run, and sent again if the run continues in
+    /// another file.
     Session {
         /// Its id.
         id: String,
-        /// Its file, which is there as soon as something was said; absent when nothing is recorded.
+        /// The session file, which exists after the first message; absent if the session is not
+        /// recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
-    /// Something was wrong with the session's file, and was mended; where it goes on in another, `session` follows.
+    /// The session file was damaged and has been repaired. If the session continues in another
+    /// file, `session` follows.
     SessionRepaired {
-        /// The session's id from here on.
+        /// The session's id from now on.
         id: String,
         /// The damage, and how it was repaired.
         message: String,
     },
-    /// The project brings what would run or be obeyed, and the user does not trust it as it is: none of that is used.
+    /// The project has extensions, settings or instructions, and the user does not trust it: haft
+    /// uses none of them.
     TrustRequired {
         /// The project's directory.
         project: String,
-        /// The parts that are not used: files and directories as seen from there, and `extension NAME`.
+        /// The parts that haft does not use: files and directories relative to the project, and
+        /// `extension NAME`.
         skipped: Vec<String>,
         /// The next step for the user.
         message: String,
@@ -49,352 +56,365 @@ pub enum AgentEvent {
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.
-        #[serde(serialize_with = "crate::content::shown")]
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
-        /// When.
-        time: Time,
+        content: Vec<ContentBlock>,
+        /// The time, RFC 3339.
+        time: Rfc3339Time,
     },
-    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text; an image is a word.
+    /// The queued messages changed. Lists all waiting messages, oldest first, as text; a word
+    /// replaces each image.
     QueueUpdate {
-        /// For the end of the current tools.
+        /// Messages for the next step of the current turn.
         steering: Vec<String>,
-        /// For the moment when the agent would stop.
+        /// Messages for the moment at which the agent would stop.
         follow_up: Vec<String>,
-        /// For the next prompt.
+        /// Messages for the next prompt.
         next_turn: Vec<String>,
     },
-    /// A step begins: one call of the model and the tools it asks for.
+    /// A step begins: one request to the model and the tool calls in its answer.
     TurnStart {
-        /// Counted from 1 within one prompt.
+        /// The number of the step, counted from 1 in each prompt.
         step: u32,
     },
-    /// The model is asked: the request as hooks have left it, by its measures.
+    /// haft sends a request to the model. Describes the request after all changes by hooks.
     ModelRequest {
-        /// The step.
+        /// The number of the step.
         step: u32,
         /// The provider.
         provider: String,
-        /// The model's id there.
+        /// The model's id at the provider.
         model: String,
-        /// The number of messages that are sent.
+        /// The number of messages in the request.
         messages: u64,
-        /// The number of tools that are offered.
+        /// The number of tools in the request.
         tools: u64,
-        /// The longest answer in tokens, where a hook has set it.
+        /// The output limit in tokens, if a hook set it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_tokens: Option<u64>,
-        /// The temperature, where a hook has set it.
+        /// The temperature, if a hook set it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         temperature: Option<f64>,
     },
-    /// The model has answered: the answer as hooks have left it, by its measures.
+    /// The model has answered. Describes the answer after all changes by hooks.
     ModelResponse {
-        /// Bytes of text.
+        /// The length of the text in bytes.
         text_bytes: u64,
-        /// The number of tools it calls.
+        /// The number of tool calls.
         tool_calls: u64,
-        /// True if it has thinking in it.
+        /// True if the answer contains reasoning.
         thinking: bool,
     },
     /// The model begins to answer.
     AssistantStart,
-    /// The model's text, as it comes. Held back while an interceptor may still change it.
+    /// A piece of the model's text. Held back while an interceptor can still change the answer.
     TextDelta {
         /// The next piece.
         delta: String,
     },
-    /// The model's reasoning, as it comes.
+    /// A piece of the model's reasoning.
     ThinkingDelta {
         /// The next piece.
         delta: String,
     },
     /// The model begins to write a tool call.
     ToolUseStart {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
-    /// More of a tool call's arguments, as JSON text.
+    /// A piece of the arguments of a tool call, as JSON text.
     ToolUseArgs {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
         /// The next piece.
         delta: String,
     },
     /// A tool call's arguments are complete.
     ToolUseEnd {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
     },
-    /// The usage of this step.
+    /// Tokens and cost of this step.
     Usage {
-        /// This step alone.
+        /// The usage of this step only.
         #[serde(flatten)]
-        usage: Usage,
-        /// Everything since the session began.
-        cumulative: Usage,
+        usage: TokenUsage,
+        /// The total since the session began.
+        cumulative: TokenUsage,
     },
-    /// The answer as the user is shown it: the model's message, or an extension's replacement of it.
+    /// The answer that the user sees: the model's message, or its replacement by an extension.
     AssistantMessage {
-        /// The blocks in order.
+        /// The content blocks, in order.
         content: Vec<AssistantBlock>,
-        /// When.
-        time: Time,
+        /// The time, RFC 3339.
+        time: Rfc3339Time,
     },
     /// The model called a tool. All calls of one message are announced before the first one runs.
     ToolCall {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
         /// The model's arguments; rewrites are reported by `tool_rewritten`.
         args: RawJson,
     },
-    /// An extension or a hook changed the arguments that a tool will get, or which tool gets them.
+    /// An extension or a hook changed the arguments of a tool call, or selected another tool.
     ToolRewritten {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The extension that changed it.
+        /// The extension or hook that made the change.
         by: String,
-        /// The tool that is called from here on; absent while it is the same. The result still bears the model's name.
+        /// The new tool; absent if the tool is unchanged. The result keeps the name that the model
+        /// used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
-        /// The arguments from here on, whole; of a call of an extension as much of them as in `host_call_start`.
+        /// The complete new arguments. For the call of an extension, shortened as in
+        /// `host_call_start`.
         args: RawJson,
-        /// JSON pointers of what is not as it was in the arguments; `""` stands for the whole.
+        /// JSON pointers to the changed arguments; `""` means all of them.
         changed: Vec<String>,
     },
-    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change counts.
+    /// Two extensions or hooks changed the same argument of a tool call. The later change applies.
     ToolRewriteConflict {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// JSON pointer of the field.
+        /// The JSON pointer to the argument.
         path: String,
-        /// The extension that changed it first, and the one that changed it then.
+        /// The authors of the first and the second change.
         by: [String; 2],
     },
     /// An extension or a hook refused a tool call.
     ToolBlocked {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The extension that refused it.
+        /// The extension or hook that refused the call.
         by: String,
-        /// The text for the model.
+        /// The reason, as the model reads it.
         reason: String,
     },
-    /// A call did not run, because the user had something else in mind before it began. Its result follows.
+    /// haft skipped a tool call because the user interrupted or redirected the agent before it
+    /// began. Its result follows.
     ToolSkipped {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A tool begins to run: everybody who decides about the call has let it pass.
+    /// A tool starts. All gates and approvers have allowed the call.
     ToolStart {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
         /// The tool that runs.
         name: String,
-        /// The arguments that it gets.
+        /// The arguments of the tool, after all changes.
         args: RawJson,
     },
     /// Output of a running tool.
     ToolProgress {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The next piece.
+        /// The next piece of the output.
         text: String,
     },
-    /// A tool has run. Its result follows in the order of the calls, when hooks have looked at it.
+    /// A tool has finished. Its `tool_result` follows in the order of the calls, after all changes
+    /// by hooks.
     ToolEnd {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
         /// The tool that ran.
         name: String,
-        /// The time it ran, in milliseconds.
+        /// The duration in milliseconds.
         duration_ms: u64,
     },
-    /// The result of a tool call, in the order of the calls.
+    /// The result of a tool call. Results come in the order of the calls.
     ToolResult {
-        /// The call.
+        /// The id of the tool call.
         id: ToolCallId,
-        /// The tool.
+        /// The name of the tool, as the model called it.
         name: String,
-        /// True if it failed.
+        /// True if the call failed.
         is_error: bool,
         /// The content for the model.
-        #[serde(serialize_with = "crate::content::shown")]
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
-        /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+        content: Vec<ContentBlock>,
+        /// The extension that owns the tool; absent for haft's own tools, and if no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
-        /// The extension or hook that gave the result in place of the tool, which did not run.
+        /// The extension or hook that gave the result in place of the tool. The tool did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,
-        /// Data for people and programs that the model is not shown, such as the diff of a change.
+        /// Data for people and programs, such as the diff of a change. The model does not receive
+        /// it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
-    /// An extension has the host run a tool, outside of the transcript. What hooks do about it is told with the same id.
+    /// An extension runs a tool through the host, outside the transcript. Events about hooks of
+    /// this call have the same id.
     HostCallStart {
-        /// The call.
+        /// The id of the call.
         id: ToolCallId,
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// The extension's arguments. Beyond 4 KiB, of what is long only the beginning and the size.
+        /// The extension's arguments. Beyond 4 KiB, long values are cut to their beginning and
+        /// size.
         args: RawJson,
     },
-    /// The result of the call.
+    /// The result of a `host_call`.
     HostCallEnd {
-        /// The call.
+        /// The id of the call.
         id: ToolCallId,
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// True if it failed.
+        /// True if the call failed.
         is_error: bool,
-        /// Why it failed; there whenever `is_error` is.
+        /// The reason of the failure; present if `is_error` is true.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
-        /// The content for the extension: the first 4 KiB, and of images the type.
-        #[serde(serialize_with = "crate::content::shown")]
+        /// The content for the extension: the first 4 KiB, and the type of each image.
+        #[serde(serialize_with = "crate::content::serialize_shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
-        content: Vec<Content>,
-        /// Data for people and programs, such as the diff of a change; as short as arguments are.
+        content: Vec<ContentBlock>,
+        /// Data for people and programs, such as the diff of a change; shortened like the
+        /// arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
-    /// The step is over, its tools included.
+    /// The step is finished, including its tools.
     TurnEnd {
-        /// Why.
-        stop: Stop,
-        /// The error, if there was one.
+        /// The reason.
+        stop: StopCause,
+        /// The error message, if there was an error.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// Messages that the user said to the agent at work enter the transcript, before the model is asked again.
+    /// Steering messages enter the transcript before the next request to the model.
     SteeringInjected {
-        /// The number of events.
+        /// The number of messages.
         count: u64,
-        /// Bytes of their text.
+        /// The length of their text in bytes.
         bytes: u64,
     },
-    /// The user wants the run to end: what has not begun is skipped, and the model is asked once more, without tools.
+    /// The user ends the run: haft skips calls that have not begun and requests one last answer
+    /// without tools.
     Interrupted {
-        /// Bytes of what the user said with it.
+        /// The length of the user's hint in bytes.
         hint_bytes: u64,
     },
-    /// A hook or an extension discarded the turn: what was said and done since the user's last message, that message
-    /// included, is not part of the conversation any more. The session's log keeps it on a branch that was left.
+    /// A hook or an extension discarded the turn. The user's last message and everything after it
+    /// leave the conversation; the session file keeps them on a branch.
     TurnDiscarded {
-        /// Who.
+        /// The hook or extension.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model's server asked for patience; the request will be sent again.
+    /// The request to the model failed temporarily; haft will send it again.
     Retry {
-        /// The attempt that comes next, counted from 2.
+        /// The number of the next attempt, counted from 2.
         attempt: u32,
-        /// The wait in milliseconds.
+        /// The time until the next attempt, in milliseconds.
         delay_ms: u64,
-        /// Why.
+        /// The reason, for people.
         message: String,
-        /// The greatest number of attempts.
+        /// The maximum number of attempts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_attempts: Option<u32>,
-        /// Why, for programs.
+        /// The reason, for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<RetryReason>,
     },
-    /// The model cannot be asked now; from here on another one is.
+    /// The model is not available; haft uses another model from now on.
     ModelFallback {
         /// The model that failed, as `provider/model`.
         from: String,
-        /// The model that is asked instead.
+        /// The model that haft uses instead, as `provider/model`.
         to: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The context is about to be summed up: a summary will stand for what was said first.
+    /// Compaction begins: a summary will replace the older part of the conversation.
     CompactionStart {
-        /// Why.
+        /// The reason.
         reason: CompactReason,
     },
-    /// The context was summed up, or was not: then it is as it was before.
+    /// Compaction ended. If it failed, the context is unchanged.
     CompactionEnd {
-        /// The text for the model in place of what was summarized; absent when nothing was.
+        /// The summary; absent if compaction failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// Tokens of the context before, partly estimated.
+        /// The tokens of the context before, partly estimated.
         tokens_before: u64,
-        /// Tokens of the context from here on, estimated; absent when nothing was summed up.
+        /// The estimated tokens of the context after compaction; absent if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_after: Option<u64>,
-        /// The number of messages the summary stands for; absent when nothing was summed up.
+        /// The number of messages that the summary replaces; absent if compaction failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages_summed_up: Option<u64>,
-        /// The number of messages that are kept beside it; absent when nothing was summed up.
+        /// The number of messages that were kept; absent if compaction failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages_kept: Option<u64>,
-        /// The extension or hook that wrote the summary, or did not want one.
+        /// The extension or hook that wrote the summary or refused the compaction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// Why nothing was summed up.
+        /// The reason of the failure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// The prompt is dealt with; nothing more comes.
+    /// The prompt is finished; no further event of it follows.
     Done,
     /// The run failed.
     Error {
         /// The failure and the next step.
         message: String,
-        /// Where; absent when it is none of these.
+        /// The part that failed; absent if neither applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<ErrorStage>,
     },
-    /// An extension's note.
+    /// A note of an extension.
     ExtNotify {
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
         /// The level of the note.
-        level: Level,
+        level: NoteLevel,
         /// The text.
         message: String,
     },
-    /// Text that an extension's command shows, outside the transcript.
+    /// Text that a command of an extension shows, outside the transcript.
     ExtDisplay {
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
         /// The text.
         text: String,
     },
-    /// An extension took its notes back.
+    /// An extension removed its notices.
     ExtClearNotes {
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
     },
-    /// The person decided to go on without an extension that kept failing: until the session ends it is asked nothing.
+    /// The user chose to continue without an extension that kept failing: haft asks it nothing more
+    /// in this session.
     GateOff {
-        /// The extension whose gates are off.
+        /// The extension.
         extension: ExtensionName,
         /// Its last failure.
         reason: String,
     },
-    /// Events are read too slowly: here so many were left out, of notes, of `host_call`s, and over RPC of pieces of a whole.
+    /// haft dropped events because the client reads too slowly: notices, `host_call_*` events, and
+    /// pieces that later events repeat.
     EventGap {
-        /// The number of lost events. A message, a result, an end or an `extension_error` never is.
+        /// The number of dropped events. haft never drops messages, results, ends and
+        /// `extension_error`.
         lost: u64,
     },
-    /// An extension failed. One event for one failure, never silent, never twice.
+    /// An extension failed. haft sends exactly one event for each failure.
     ExtensionError(ExtensionFault),
 }

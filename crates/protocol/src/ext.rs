@@ -1,7 +1,9 @@
-//! The native dialect: zot's protocol version 1, frame for frame, plus what haft announces as capabilities.
+//! The native dialect: zot's protocol version 1, frame for frame, plus haft's additions, which are
+//! capabilities.
 //!
-//! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
-//! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
+//! Both sides send one JSON object per line. The extension starts with `hello`, sends its
+//! registrations and `ready`, and then answers the requests of the host. A side never sends a frame
+//! that the peer did not announce.
 
 mod answer;
 mod author;
@@ -27,7 +29,7 @@ pub use crate::event::HostCallError;
 pub use answer::AnswerError;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-pub use event::{Event, EventGap};
+pub use event::{EventGap, LifecycleEvent};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
@@ -35,17 +37,17 @@ pub use handshake::{
 pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
-    EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptKind, InterceptToolCall, InterceptTurnStart, ToolCallDecision,
-    TurnStartDecision,
+    EventInterceptResponse, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptHook, InterceptKind, InterceptToolCall, InterceptTurnStart,
+    ToolCallDecision, TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
-pub use request::{CallTool, CompleteCommand, InvokeCommand, Request, Response};
-pub use service::Service;
+pub use request::{CallTool, HostQuery, InvokeCommand, QueryCompletions, QueryResponse};
+pub use service::HostService;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
-pub use tool::{ResultBlock, ToolCall, ToolResult};
+pub use tool::{ResultBlock, ToolCallFrame, ToolResultFrame};

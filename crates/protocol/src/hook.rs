@@ -1,25 +1,29 @@
-//! The dialect of PicoClaw's hooks: JSON-RPC 2.0, one object a line. The host calls, a hook replies and never speaks first.
+//! The dialect of PicoClaw's hooks: JSON-RPC 2.0, one object per line. The host calls; a hook only
+//! replies.
 //!
-//! PicoClaw has spoken three variants of it under one version number. Calls carry what any of them carries; replies are
-//! read as PicoClaw reads them, and what they leave out stays as it was. Which of two kinds of notifications a hook
-//! gets, [`LegacyEvent`] or [`RuntimeEvent`], is a matter of its configuration.
+//! PicoClaw has used three variants of the dialect under one version number. Calls contain the
+//! fields of all variants. Replies are read as PicoClaw reads them, and omitted fields keep their
+//! values. The configuration of a hook selects one of two kinds of notifications, [`LegacyEvent`]
+//! or [`RuntimeEvent`].
 //!
-//! * [`Watch`]: what a hook is called for, from its configuration;
-//! * [`Line`], [`Call`], [`Method`]: what the host says ([`RawLine`] as it came); [`Reply`], [`read_reply`]: what a hook says;
-//! * [`Question`]: every call that is answered, with [`decide`](Question::decide), which makes a decision of a reply;
-//! * [`Occurrence`], [`Payload`], [`Kind`]: what happened, in both forms;
-//! * [`texts`]: what the model and the user are told in PicoClaw's own words.
+//! * [`HookSubscriptions`]: the points and events of a hook, from its configuration;
+//! * [`CallLine`], [`Call`], [`Method`]: the lines of the host ([`RawLine`] is an undecoded line);
+//!   [`HookReply`], [`read_reply`]: the lines of a hook;
+//! * [`HookQuestion`]: a call with a reply; its [`decide`](HookQuestion::decide) converts the reply
+//!   to a decision;
+//! * [`TurnEvent`], [`HookEventPayload`], [`HookEventKind`]: events, in both forms;
+//! * [`texts`]: texts for the model and the user in PicoClaw's own words.
 //!
 //! ```
-//! use haft_protocol::codec::Plain;
-//! use haft_protocol::hook::{self, BeforeTool, Line, Question, ToolDecision};
+//! use haft_protocol::codec::PlainSpan;
+//! use haft_protocol::hook::{self, BeforeTool, CallLine, HookQuestion, ToolDecision};
 //!
 //! let question = BeforeTool { tool: "bash".into(), ..BeforeTool::default() };
-//! let line = Line::request(4, question.clone()).encode()?;
+//! let line = CallLine::request(4, question.clone()).encode()?;
 //! assert!(line.starts_with(r#"{"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":"#));
 //!
 //! let answer = br#"{"jsonrpc":"2.0","id":4,"result":{"action":"deny_tool","reason":"not here"}}"#;
-//! let reply = hook::read_reply(answer, hook::BOUNDS, Plain::default())?;
+//! let reply = hook::read_reply(answer, hook::BOUNDS, PlainSpan::default())?;
 //! let decided = question.decide(&reply.outcome?)?;
 //! assert_eq!(decided.decision, ToolDecision::Deny { reason: "not here".into() });
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,39 +50,39 @@ mod question;
 mod results;
 pub mod texts;
 
-pub use action::Action;
+pub use action::HookAction;
 pub use after_llm::{AfterLlm, ChangedResponse, PartialResponse, ResponseDecision, ResponseReply};
 pub use after_tool::{AfterTool, ChangedResult, PartialResult, ResultDecision, ResultReply};
 pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
 pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
 pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
-pub use call::{Call, Line, RawLine};
-pub use context::{Inbound, Meta, Route, Scope, TurnContext};
-pub use envelope::{BOUNDS, Reply, RpcError, Unread, Version, read_reply};
+pub use call::{Call, CallLine, RawLine};
+pub use context::{AgentRoute, InboundMessage, SessionScope, TurnContext, TurnMeta};
+pub use envelope::{BOUNDS, HookReply, JsonRpcVersion, RpcError, UnreadableLine, read_reply};
 pub use event::{
-    Attrs, ContextCompress, Correlation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
-    InterruptReceived, Kind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
-    Occurrence, Payload, RuntimeEvent, SessionSummarize, Severity, SkillSnapshot, SteeringInjected,
+    ContextCompress, ErrorEvent, EventAttributes, EventCorrelation, EventScope, EventSeverity, EventSource,
+    FollowUpQueued, HookEventKind, HookEventPayload, InterruptReceived, LegacyEvent, LegacyKind, LlmDelta,
+    LlmRequest, LlmResponded, LlmRetry, RuntimeEvent, SessionSummarize, SkillSnapshot, SteeringInjected,
     SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd, ToolExecSkipped,
-    ToolExecStart, ToolExecution, TurnEnd, TurnStart,
+    ToolExecStart, ToolExecution, TurnEnd, TurnEvent, TurnStart,
 };
 pub use fold::read;
-pub use hello::{Hello, HelloReply, VERSION};
+pub use hello::{HelloReply, HookHello, VERSION};
 pub use message::{
-    Attachment, FunctionCall, FunctionDefinition, LlmResponse, Message, SystemPart, ToolCall, ToolDefinition,
-    ToolResult, UsageInfo,
+    Attachment, FunctionCall, FunctionDefinition, HookMessage, HookToolCall, HookToolResult, LlmResponse,
+    SystemPart, ToolDefinition, UsageInfo,
 };
 pub use method::Method;
-pub use modes::{InterceptPoint, Mode, Watch, WatchError};
-pub use observed::{Observed, UnsupportedEvent};
-pub use question::{Decided, Malformed, Question};
-pub use results::Results;
+pub use modes::{HookMode, HookSubscriptions, InterceptPoint, WatchError};
+pub use observed::{ObservedEvents, UnsupportedEvent};
+pub use question::{HookQuestion, MalformedReply, ParsedDecision};
+pub use results::HookResults;
 
 use serde::Deserializer;
 
 use crate::json::{self, RawJson};
 
-/// Arguments of a tool: an object, `{}` when it is `null`.
-fn arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+/// Reads the arguments of a tool: an object, or `{}` for `null`.
+fn deserialize_arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     Ok(json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object))
 }

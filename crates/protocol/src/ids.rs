@@ -1,4 +1,4 @@
-//! Identifiers: one newtype each, so that none is taken for another.
+//! Identifiers, each with its own type, so that the compiler keeps them apart.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as it is.
+            /// Creates the identifier without a check.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -39,26 +39,27 @@ macro_rules! id {
 }
 
 id! {
-    /// Ties a response to its request on one connection. Opaque: the receiver gives it back as it came.
+    /// The id that connects a response to its request on one connection. The receiver returns it
+    /// unchanged.
     RequestId
 }
 id! {
-    /// The model's name for one of its tool calls.
+    /// The model's id of one of its tool calls.
     ToolCallId
 }
 id! {
-    /// An extension's name for one of its panels.
+    /// The extension's id of one of its panels.
     PanelId
 }
 id! {
-    /// The name of an extension: the manifest's.
+    /// The name of an extension, from its manifest.
     ExtensionName
 }
 
-/// Reads a name or an id. Control characters are refused: a name with a NUL or an escape in it is never meant.
+/// Reads a name or an id. Control characters such as NUL and escape are rejected.
 pub(crate) fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    // Most are ASCII, of which the control characters are at both ends.
+    // Most texts are ASCII, in which the control characters are at both ends.
     if text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
         return Ok(text);
     }

@@ -1,4 +1,5 @@
-//! JSON that is passed on byte for byte: tool arguments, schemas, anything whose owner is somebody else.
+//! JSON that is passed on byte for byte: tool arguments, schemas, and other values that haft does
+//! not own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,25 +10,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::compact;
 use crate::error::DecodeError;
-use crate::reader::{self, Checked, Form, Text};
+use crate::reader::{self, CheckedJson, JsonForm, JsonText};
 use crate::scan::{self, ScanLimits};
 
 mod same;
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
-/// Guards, tools, events and the log all see the same bytes, so a number such as `9007199254740993` never
-/// goes through a float and key order never changes. Two values are equal when their texts are. A clone shares the text.
+/// Gates, tools, events and the log all see the same bytes. A number such as `9007199254740993` is
+/// never converted to a float, and the order of keys never changes. Two values are equal if their
+/// texts are. Clones share the text.
 #[derive(Clone)]
 pub struct RawJson(Arc<str>);
 
 impl RawJson {
-    /// The empty object, `{}`: what a tool call without arguments carries.
+    /// Returns the empty object, `{}`: the arguments of a tool call without arguments.
     pub fn empty_object() -> Self {
         Self("{}".into())
     }
 
-    /// The schema of arguments that are not there: an object, no properties.
+    /// Returns the schema without arguments: an object without properties.
     pub fn empty_object_schema() -> Self {
         Self(r#"{"type":"object","properties":{}}"#.into())
     }
@@ -35,32 +37,33 @@ impl RawJson {
     /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
     ///
     /// # Errors
-    /// [`DecodeError`] when the text is not JSON, or is ambiguous: duplicate keys, too deep, numbers out of range.
+    /// [`DecodeError`] if the text is not JSON, or is ambiguous: duplicate keys, deep nesting,
+    /// numbers out of range.
     pub fn parse(text: &str) -> Result<Self, DecodeError> {
         let limits = ScanLimits::default();
-        if scan::overview(text, limits).is_none() {
+        if scan::scan_overview(text, limits).is_none() {
             scan::scan(text, limits)?;
         }
-        Ok(Self::checked(text))
+        Ok(Self::from_checked_text(text))
     }
 
-    /// Serialises a value.
+    /// Serializes a value.
     ///
     /// # Errors
-    /// When the value has no JSON form (a map with keys that are not strings, for one).
+    /// If the value has no JSON form, for example a map with keys that are not strings.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        // A value may hold somebody's raw JSON, and a newline in that would break a frame in two.
-        Ok(Self::checked(&serde_json::to_string(value)?))
+        // A value may contain raw JSON, and a newline in that would break a frame in two.
+        Ok(Self::from_checked_text(&serde_json::to_string(value)?))
     }
 
-    pub(crate) fn checked(text: &str) -> Self {
+    pub(crate) fn from_checked_text(text: &str) -> Self {
         match compact::is_compact(text) {
             true => Self(text.into()),
             false => Self(compact::compact(text).into()),
         }
     }
 
-    /// The text, compact.
+    /// Returns the compact text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -68,25 +71,25 @@ impl RawJson {
     /// Reads the text as `T`.
     ///
     /// # Errors
-    /// When the value does not have the shape of `T`.
+    /// If the value does not have the shape of `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }
 
-    /// True if it is the same value, in whatever order its keys stand and however its texts are escaped. Numbers are the
-    /// same when they are written alike: `1` and `1.0` are two to some program.
+    /// True if both are the same value, in any order of keys and with any escapes. Numbers must be
+    /// written alike: some programs distinguish `1` and `1.0`.
     pub fn same_value(&self, other: &Self) -> bool {
-        self == other || same::same(self.as_str(), other.as_str())
+        self == other || same::equal_json(self.as_str(), other.as_str())
     }
 
-    /// True if the value is a JSON object, the only thing tool arguments may be.
+    /// True if the value is a JSON object, as the arguments of a tool must be.
     pub fn is_object(&self) -> bool {
         self.as_str().starts_with('{')
     }
 }
 
 impl Default for RawJson {
-    /// The empty object.
+    /// Returns the empty object.
     fn default() -> Self {
         Self::empty_object()
     }
@@ -126,9 +129,9 @@ impl Serialize for RawJson {
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        let Checked { text, form, .. } = text.get();
-        Ok(if form == Form::Compact { Self(text.into()) } else { Self::checked(text) })
+        let text = JsonText::deserialize(deserializer)?;
+        let CheckedJson { text, form, .. } = text.get();
+        Ok(if form == JsonForm::Compact { Self(text.into()) } else { Self::from_checked_text(text) })
     }
 }
 
@@ -136,7 +139,7 @@ pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJs
     only_object(RawJson::deserialize(deserializer)?)
 }
 
-/// [`object`] where absent and `null` mean that there are none.
+/// Reads an object like [`object`]; absent and `null` mean none.
 pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<RawJson>, D::Error> {
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn never_holds_the_end_of_a_line() {
+    fn escapes_line_ends() {
         let json =
             RawJson::from_value(&RawValue::from_string("{\n\"a\":\"\u{2028}\"\r}".into()).unwrap()).unwrap();
         assert_eq!(json.as_str(), r#"{"a":"\u2028"}"#);

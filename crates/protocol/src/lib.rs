@@ -1,24 +1,25 @@
-//! Every frame that crosses a process border in haft, as plain types.
+//! All frames that haft exchanges with other processes, as plain types.
 //!
-//! For whom: implementers of the protocol in Rust, and every other haft crate. The promise: a line is read
-//! as one value by everybody or refused by name, and a frame that this crate once wrote can be read for ever.
-//! Never in here: IO, a clock, tokio.
+//! For implementations of the protocol in Rust, and for all other haft crates. Every reader decodes
+//! a line to the same value or rejects it with a named error. A frame that this crate once wrote
+//! stays readable in all later versions. This crate contains no IO, no clock and no tokio.
 //!
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
 //! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
-//! * [`rpc`]: the dialect of programs that drive haft, commands in and events out;
-//! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
-//! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`difference`]: words that several crates share and
+//! * [`rpc`]: the dialect of programs that drive haft, with commands in and events out;
+//! * [`event`], [`message`], [`content`]: the types that frames, transcripts and front ends share;
+//! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`difference`]: types
+//!   that several crates share and that occur in no frame of their own;
 //!   that stand in no frame of their own;
-//! * [`codec`]: lines to frames and back.
+//! * [`codec`]: conversion between lines and frames.
 //!
 //! # Snapshot tests of frames
 //! With this crate and `insta` alone:
 //! ```
 //! use haft_protocol::ext::{ExtensionFrame, Notify};
-//! use haft_protocol::{codec, event::Level};
+//! use haft_protocol::{codec, event::NoteLevel};
 //!
-//! let frame = ExtensionFrame::Notify(Notify { level: Level::Info, message: "refreshed".into() });
+//! let frame = ExtensionFrame::Notify(Notify { level: NoteLevel::Info, message: "refreshed".into() });
 //! insta::assert_snapshot!(codec::encode(&frame)?.trim_end(),
 //!     @r#"{"type":"notify","level":"info","message":"refreshed"}"#);
 //! # Ok::<(), serde_json::Error>(())
@@ -27,7 +28,7 @@
 pub mod codec;
 pub mod content;
 #[doc(hidden)]
-pub mod defence;
+pub mod defense;
 pub mod difference;
 pub mod digest;
 pub mod error;

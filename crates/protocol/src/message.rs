@@ -1,18 +1,18 @@
-//! The transcript: messages, why a turn stopped, what it used.
+//! The transcript: messages, the cause of the end of a step, and usage.
 
 mod read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::{Content, ToolCall};
+use crate::content::{ContentBlock, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 
-/// When something was said: RFC 3339 in UTC, for people; order never depends on it.
+/// A time: RFC 3339 in UTC, for people. The order of entries never depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
-pub struct Time(pub String);
+pub struct Rfc3339Time(pub String);
 
-/// One block of what the model said, in the model's order.
+/// A block of an answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantBlock {
@@ -21,12 +21,12 @@ pub enum AssistantBlock {
         /// The text.
         text: String,
     },
-    /// The model's reasoning, as far as the provider shows it.
+    /// The model's reasoning, if the provider shows it.
     Thinking {
         /// The readable part, possibly empty.
         text: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     ToolCall(ToolCall),
 }
 
@@ -37,9 +37,9 @@ pub enum Message {
     /// A prompt of the user, or of an extension's `prompt`.
     User {
         /// Text and images.
-        content: Vec<Content>,
-        /// When.
-        time: Time,
+        content: Vec<ContentBlock>,
+        /// The time.
+        time: Rfc3339Time,
     },
     /// An answer of the model, unaltered by any extension.
     Assistant(AssistantMessage),
@@ -53,25 +53,26 @@ pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
     /// When the message was complete.
-    pub time: Time,
-    /// Data that only the same provider can read again (signatures, encrypted reasoning); opaque to everybody else.
+    pub time: Rfc3339Time,
+    /// Data that only the same provider can read (signatures, encrypted reasoning); opaque to
+    /// others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub native: Option<Native>,
+    pub native: Option<NativeMessage>,
 }
 
 impl AssistantMessage {
-    /// All text blocks, joined by a newline.
+    /// Joins all text blocks with newlines.
     pub fn text(&self) -> String {
         text_of(&self.content)
     }
 
-    /// The tool calls, in order.
+    /// Iterates over the tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         tool_calls_of(&self.content)
     }
 }
 
-/// The text blocks of an answer, joined by a newline.
+/// Joins the text blocks of an answer with newlines.
 pub fn text_of(content: &[AssistantBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         AssistantBlock::Text { text } => Some(text.as_str()),
@@ -80,7 +81,7 @@ pub fn text_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The tool calls of an answer, in order.
+/// Iterates over the tool calls of an answer, in order.
 pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCall> {
     content.iter().filter_map(|block| match block {
         AssistantBlock::ToolCall(call) => Some(call),
@@ -90,39 +91,40 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 
 /// A provider's own form of one assistant message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Native {
-    /// Which provider and model can read `data`, as `provider/model`.
+pub struct NativeMessage {
+    /// The provider and model that can read `data`, as `provider/model`.
     pub origin: String,
-    /// The provider adapter's serialised form.
+    /// The serialized form of the provider adapter.
     pub data: crate::json::RawJson,
 }
 
 /// The result of one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ToolMessage {
-    /// The call this answers.
+    /// The id of the tool call.
     pub call_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The content for the model.
-    pub content: Vec<Content>,
+    pub content: Vec<ContentBlock>,
     /// True if the call failed.
     pub is_error: bool,
-    /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+    /// The extension of the tool; absent for built-in tools, and if no tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// Data for people and programs that the model is not shown, such as the diff of a change.
+    /// Data for people and programs that the model does not get, such as the diff of a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<crate::json::RawJson>,
-    /// When.
-    pub time: Time,
+    /// The time.
+    pub time: Rfc3339Time,
 }
 
-/// Why a step ended. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
+/// The cause of the end of a step. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
-    /// The model had no more to say. Read as `end_turn`, too: zot's documents say so, its code does not.
+pub enum StopCause {
+    /// The model finished. Also read from `end_turn`, as in zot's documents; zot's code writes
+    /// `end`.
     #[serde(alias = "end_turn")]
     End,
     /// The model waits for tool results.
@@ -131,13 +133,13 @@ pub enum Stop {
     Length,
     /// The step failed or was blocked.
     Error,
-    /// The user stopped it.
+    /// The user stopped the step.
     Aborted,
 }
 
-/// Tokens and, where prices are known, cost.
+/// Tokens, and the cost if prices are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Input tokens that were not cached.
     pub input: u64,
     /// Output tokens, reasoning included.
@@ -146,11 +148,11 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to the provider's cache.
     pub cache_write: u64,
-    /// US dollars; 0 where the price is not known.
+    /// The cost in US dollars; 0 if the price is not known.
     pub cost_usd: f64,
 }
 
-impl std::ops::AddAssign for Usage {
+impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input += other.input;
         self.output += other.output;

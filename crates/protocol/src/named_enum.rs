@@ -1,7 +1,7 @@
 //! Enums whose variants have names on the wire or in files.
 
-/// Defines an enum from its variants and their names. serde, the schema, `ALL`, `name`, `from_name` and `Display` all
-/// follow from that one list.
+/// Defines an enum from its variants and their names. That list generates serde, the schema, `ALL`,
+/// `name`, `from_name` and `Display`.
 macro_rules! named_enum {
     (
         $(#[$meta:meta])*
@@ -15,15 +15,15 @@ macro_rules! named_enum {
         }
 
         impl $enum {
-            /// Every variant, in the order of the definition.
+            /// All variants, in the order of the definition.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The name on the wire and in files.
+            /// Returns the name on the wire and in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Returns the variant of that name.
+            /// Returns the variant with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|variant| variant.name() == name)
             }

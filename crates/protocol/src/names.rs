@@ -1,14 +1,16 @@
-//! The rules of names: one rule for the host that refuses and for the library that says so before.
+//! Rules for names, used by the host and by the SDK, which reports violations earlier.
 //!
-//! Names are typed, shown in lists, sent to models and made into names of files. So they are ASCII: no letter that
-//! looks like another one, no direction, nothing that a terminal or a path would take for something else.
+//! People type names and see them in lists; haft sends them to models and uses them as file names.
+//! Names are therefore ASCII, without look-alike letters, text directions, or characters with a
+//! meaning for terminals or paths.
 
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 
-/// The name of haft itself where others sign with the name of an extension: no extension can have it.
+/// The name of haft itself, where extensions are identified by name. No extension can have it.
 pub const HAFT: &str = "haft";
 
-/// True if a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
+/// True if a command may have this name: letters, digits, `_` and `-`, at most `longest`
+/// characters.
 ///
 /// ```
 /// use haft_protocol::limits::MAX_NAME;
@@ -19,18 +21,19 @@ pub const HAFT: &str = "haft";
 /// ```
 pub fn is_command(name: &str, longest: usize) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    (1..=longest).contains(&name.len()) && plain || !is_up(Defence::Names)
+    (1..=longest).contains(&name.len()) && plain || !is_up(Defense::Names)
 }
 
-/// True if a tool may have this name: as a command's, and the first character is a letter. Models' servers take no
-/// others.
+/// True if a tool may have this name: the rule of commands, and the first character is a letter.
+/// Providers accept no other names.
 pub fn is_tool(name: &str, longest: usize) -> bool {
     let letter = name.starts_with(|first: char| first.is_ascii_alphabetic());
-    is_command(name, longest) && letter || !is_up(Defence::Names)
+    is_command(name, longest) && letter || !is_up(Defense::Names)
 }
 
-/// True if an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,
-/// `_` and `-`, the first one a letter or digit, at most `longest` of them, and not [`HAFT`] in any case of its letters.
+/// True if an extension may have this name, which its directory and log also have: letters, digits,
+/// `.`, `_` and `-`, at most `longest` characters. The first character is a letter or digit.
+/// [`HAFT`] is reserved in any case.
 pub fn is_extension(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len())
         && !name.eq_ignore_ascii_case(HAFT)
@@ -43,7 +46,7 @@ mod tests {
     use super::*;
     use crate::limits::MAX_NAME;
 
-    /// Command, tool, extension.
+    /// Checks the rules for a command, a tool and an extension, in this order.
     #[track_caller]
     fn check(name: &str, expect: (bool, bool, bool)) {
         let got = (is_command(name, MAX_NAME), is_tool(name, MAX_NAME), is_extension(name, MAX_NAME));
@@ -51,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_can_be_had() {
+    fn accepts_valid_names() {
         check("weather", (true, true, true));
         check("Todo_list-2", (true, true, true));
         check("1st", (true, false, true));
@@ -66,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_nobody_can_have() {
+    fn rejects_invalid_names() {
         let long = "x".repeat(10 * 1024);
         let bad = [
             "",
@@ -104,7 +107,7 @@ mod tests {
         for name in bad {
             check(name, (false, false, false));
         }
-        // What a tool cannot be called and a directory can.
+        // Valid as the name of a directory but not of a tool.
         check("host.exec", (false, false, true));
         check(&"x".repeat(MAX_NAME + 1), (false, false, false));
     }

@@ -1,34 +1,33 @@
-//! The directory somebody works in, and whether what lies in it counts: for whoever reads its settings, and for whoever
-//! starts its extensions.
+//! The working directory of a session, and the user's trust in it.
 
 use std::path::PathBuf;
 
-/// A directory somebody works in, and whether what lies in it is obeyed and run.
+/// A working directory, and whether haft uses the extensions, settings and instructions in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// The directory. Relative to the process's own, if it is not absolute.
+    /// The directory; relative to the working directory of the process unless absolute.
     pub dir: PathBuf,
-    /// The user's trust in it.
-    pub trust: Trust,
+    /// The user's trust in the project.
+    pub trust: ProjectTrust,
 }
 
-/// The trust in a project: whether haft obeys and runs what is in it.
+/// The user's trust in a project, which decides whether haft uses its contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// The user said so.
+pub enum ProjectTrust {
+    /// The user trusts the project.
     Trusted,
-    /// Nobody said so: what is there is told, and nothing of it is used.
+    /// The user does not trust the project: haft lists its contents and uses none of them.
     Untrusted,
 }
 
 impl Project {
-    /// True if the user trusts it.
+    /// True if the user trusts the project.
     pub fn is_trusted(&self) -> bool {
-        self.trust == Trust::Trusted
+        self.trust == ProjectTrust::Trusted
     }
 
-    /// Where what is for haft lies in it: `.haft`.
-    pub fn own_dir(&self) -> PathBuf {
+    /// Returns the project's directory for haft: `.haft`.
+    pub fn haft_dir(&self) -> PathBuf {
         self.dir.join(".haft")
     }
 }

@@ -4,19 +4,20 @@ use serde::Deserializer;
 use serde::de::{Deserialize, Error, MapAccess};
 
 use crate::error::without_position;
-use crate::reader::{Checked, Reader};
+use crate::reader::{CheckedJson, JsonReader};
 
-/// Reads `T`. The error says where and what: `` content[0].text: invalid type: integer `5`, expected a string ``.
-pub(crate) fn read<'a, T: Deserialize<'a>>(json: Checked<'a>) -> Result<T, String> {
-    T::deserialize(&mut Reader::new(json)).or_else(|_| read_carefully(json.text))
+/// Reads `T`. The error contains the path and the mistake: `` content[0].text: invalid type:
+/// integer `5`, expected a string ``.
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: CheckedJson<'a>) -> Result<T, String> {
+    T::deserialize(&mut JsonReader::new(json)).or_else(|_| read_carefully(json.text))
 }
 
-/// [`read`] inside a hand-written `Deserialize`.
-pub(crate) fn nested<'a, T: Deserialize<'a>, E: Error>(json: Checked<'a>) -> Result<T, E> {
+/// Reads a value like [`read`] inside a hand-written `Deserialize`.
+pub(crate) fn read_nested<'a, T: Deserialize<'a>, E: Error>(json: CheckedJson<'a>) -> Result<T, E> {
     read(json).map_err(E::custom)
 }
 
-/// The value of the next field, which has to be the one of this name.
+/// Returns the value of the next field, which must have this name.
 pub(crate) fn first_field<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     fields: &mut A,
     name: &str,
@@ -27,10 +28,10 @@ pub(crate) fn first_field<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     }
 }
 
-/// With serde_json, whose messages are those that people know.
+/// Reads with serde_json, which has the better error messages.
 #[cold]
 fn read_carefully<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
-    // Keeping track of the path costs time, so only a text that failed is read again with it.
+    // Tracking the path costs time, so only a text that failed is read again with it.
     serde_json::from_str(text).map_err(|error| {
         let mut reader = serde_json::Deserializer::from_str(text);
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
@@ -43,7 +44,7 @@ fn read_carefully<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     })
 }
 
-/// Absent and `null` mean the same for optional fields: Go writes empty lists as `null`.
+/// Reads an optional field, with `null` as absent: Go writes empty lists as `null`.
 pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,10 +1,11 @@
-//! Typed values out of JSON that is known to be well-formed, without looking at every byte again.
+//! Reads typed values from well-formed JSON without a second look at every byte.
 //!
-//! A line is checked once, as a whole, before it is read ([`scan`](crate::scan)). So what no field wants is skipped,
-//! a string is searched for its end only, and the text of arguments is taken as it stands. What is rare on the wire
-//! (numbers, enums) is left to serde_json.
+//! [`scan`](crate::scan) checks a line as a whole before it is read. The reader therefore skips
+//! unused values, searches a string only for its end, and copies the text of arguments. serde_json
+//! reads what is rare on the wire (numbers, enums).
 //!
-//! A failure says only that there is one: [`read`](crate::read) then asks serde_json, which says what it is.
+//! An error of this reader has no details: [`read`](crate::read) then asks serde_json, whose error
+//! describes the mistake.
 
 mod entries;
 mod raw;
@@ -15,59 +16,62 @@ use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Error;
 
 use crate::compact::has_line_ends;
-use crate::scan::{Plain, plain_end, unescape};
-use entries::{Entries, Items};
+use crate::scan::{PlainSpan, plain_end, unescape};
+use entries::{ArrayItems, ObjectEntries};
 
-pub(crate) use raw::{Text, raw_value};
+pub(crate) use raw::{JsonText, raw_value};
 
-/// The name of a newtype by which a [`Reader`] knows a type that reads its object in one pass when its tag comes first.
-/// The reader offers it the object; to any other reader it is a newtype like any other.
+/// The name of a newtype by which a [`JsonReader`] recognizes a type that reads its object in one
+/// pass if its tag comes first. The reader passes the object to it. For any other reader it is an
+/// ordinary newtype.
 pub(crate) const OBJECT: &str = "haft_protocol::Object";
 
-/// The name of a newtype by which a [`Reader`] knows a type that keeps a string as it is written. The reader offers it a
-/// string without escapes with its quotes, and any other one as owned text; to any other reader it is a newtype.
+/// The name of a newtype by which a [`JsonReader`] recognizes a type that keeps a string as it is
+/// written. The reader passes a string without escapes with its quotes, and any other string as
+/// owned text. For any other reader it is an ordinary newtype.
 pub(crate) const STRING: &str = "haft_protocol::String";
 
-/// JSON that is well-formed: of a line that was checked, or from a parser that checked it.
+/// Well-formed JSON: from a checked line, or from a parser that checked it.
 #[derive(Debug, Clone, Copy)]
-pub struct Checked<'a> {
+pub struct CheckedJson<'a> {
     pub(crate) text: &'a str,
     /// The known form of the text.
-    pub(crate) form: Form,
-    /// Its longest string, as far as it is known.
-    pub(crate) longest: Plain,
+    pub(crate) form: JsonForm,
+    /// The longest known plain span of the text.
+    pub(crate) longest: PlainSpan,
 }
 
-/// True if a newtype of this name is one that a [`Reader`] reads in a way of its own.
+/// True if a [`JsonReader`] treats a newtype of this name specially.
 pub(crate) fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }
 
 /// The known form of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum JsonForm {
     Any,
     Tight,
-    /// As [`compact`](crate::compact::compact) writes it: tight, and without anything that ends a line.
+    /// The output of [`compact`](crate::compact::compact): tight, and without characters that end a
+    /// line.
     Compact,
 }
 
-/// Reads one value. Never panics, whatever the text is; for one that is not well-formed the outcome means nothing.
+/// Reads one value. Never panics; for a text that is not well-formed the result is meaningless.
 #[derive(Debug)]
-pub(crate) struct Reader<'de> {
+pub(crate) struct JsonReader<'de> {
     text: &'de str,
     at: usize,
-    form: Form,
-    longest: Plain,
+    form: JsonForm,
+    longest: PlainSpan,
     /// The number of levels that may still be opened.
     levels: u8,
 }
 
-/// As deep as serde_json reads.
+/// The maximum nesting, the same as in serde_json.
 const LEVELS: u8 = 127;
 
-impl<'de> Reader<'de> {
-    pub(crate) fn new(Checked { text, form, longest }: Checked<'de>) -> Self {
+impl<'de> JsonReader<'de> {
+    pub(crate) fn new(CheckedJson { text, form, longest }: CheckedJson<'de>) -> Self {
         Self { text, at: 0, form, longest, levels: LEVELS }
     }
 
@@ -75,22 +79,22 @@ impl<'de> Reader<'de> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
-    fn token(&mut self) -> Option<u8> {
-        while self.form == Form::Any && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+    /// Returns the next byte that is not white space.
+    fn peek_token(&mut self) -> Option<u8> {
+        while self.form == JsonForm::Any && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
         self.peek()
     }
 
-    /// The text from `from` on to where the reader is.
-    fn since(&self, from: usize) -> Result<&'de str, Error> {
-        self.text.get(from..self.at).ok_or_else(malformed)
+    /// Returns the text from `from` to the current position.
+    fn text_since(&self, from: usize) -> Result<&'de str, Error> {
+        self.text.get(from..self.at).ok_or_else(malformed_error)
     }
 
-    /// The text of the next value.
+    /// Skips the next value and returns its text.
     fn skip(&mut self) -> Result<&'de str, Error> {
-        let first = self.token();
+        let first = self.peek_token();
         let from = self.at;
         match first {
             Some(b'"') => self.skip_string(),
@@ -101,7 +105,7 @@ impl<'de> Reader<'de> {
                 self.at += rest.iter().position(ends).unwrap_or(rest.len());
             }
         }
-        self.since(from)
+        self.text_since(from)
     }
 
     fn skip_string(&mut self) {
@@ -110,7 +114,7 @@ impl<'de> Reader<'de> {
         self.at += 1;
     }
 
-    /// The next quote that ends a string. The reader is inside of one.
+    /// Moves to the quote that ends the current string.
     fn skip_to_quote(&mut self) {
         loop {
             self.at = self.plain_end(self.at);
@@ -140,53 +144,54 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// As [`plain_end`], without another look at what is long.
+    /// Finds the end of the plain text like [`plain_end`], but skips the known plain span.
     fn plain_end(&self, from: usize) -> usize {
         match self.longest {
-            Plain { from: known, end } if known == from && end > from => end,
+            PlainSpan { from: known, end } if known == from && end > from => end,
             _ => plain_end(self.text.as_bytes(), from),
         }
     }
 
-    fn string(&mut self) -> Result<Cow<'de, str>, Error> {
+    fn read_string(&mut self) -> Result<Cow<'de, str>, Error> {
         let from = self.at + 1;
         self.at = self.plain_end(from);
-        let plain = self.since(from)?;
+        let plain = self.text_since(from)?;
         if self.peek() == Some(b'"') {
             self.at += 1;
             return Ok(Cow::Borrowed(plain));
         }
         let rest = self.text.get(from..).unwrap_or_default();
-        let (value, length) = unescape(rest).ok_or_else(malformed)?;
+        let (value, length) = unescape(rest).ok_or_else(malformed_error)?;
         self.at = from + length + 1;
         Ok(Cow::Owned(value))
     }
 
-    /// The string that comes next, with its quotes if it stands for itself.
-    fn written_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
-        if self.token() != Some(b'"') {
-            return Err(malformed());
+    /// Reads the next string, with its quotes if it contains no escapes.
+    fn read_quoted_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        if self.peek_token() != Some(b'"') {
+            return Err(malformed_error());
         }
         let from = self.at;
-        match self.string()? {
-            Cow::Borrowed(_) => visitor.visit_borrowed_str(self.since(from)?),
+        match self.read_string()? {
+            Cow::Borrowed(_) => visitor.visit_borrowed_str(self.text_since(from)?),
             Cow::Owned(text) => visitor.visit_string(text),
         }
     }
 
-    /// The text of the next value, which is tight. Only what is kept as text is searched for ends of lines.
+    /// Returns the text of the next value, which is tight. Only a value that is kept as text is
+    /// searched for line ends.
     fn tight_text<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
         let from = self.at;
         let text = self.skip()?;
-        if self.form == Form::Tight && has_line_ends(text.as_bytes()) {
+        if self.form == JsonForm::Tight && has_line_ends(text.as_bytes()) {
             self.at = from;
             return visitor.visit_some(self);
         }
         visitor.visit_borrowed_str(text)
     }
 
-    fn enter(&mut self) -> Result<(), Error> {
-        self.levels = self.levels.checked_sub(1).ok_or_else(malformed)?;
+    fn enter_nesting(&mut self) -> Result<(), Error> {
+        self.levels = self.levels.checked_sub(1).ok_or_else(malformed_error)?;
         self.at += 1;
         Ok(())
     }
@@ -196,12 +201,12 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Nobody sees it: see the module's documentation.
-fn malformed() -> Error {
+/// Creates the error without details; see the module documentation.
+fn malformed_error() -> Error {
     Error::custom("not what was expected")
 }
 
-/// Reads these as serde_json reads them.
+/// Reads these types with serde_json.
 macro_rules! by_the_library {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Error> {
@@ -210,7 +215,7 @@ macro_rules! by_the_library {
     };
 }
 
-impl<'de> Deserializer<'de> for &mut Reader<'de> {
+impl<'de> Deserializer<'de> for &mut JsonReader<'de> {
     type Error = Error;
 
     by_the_library! {
@@ -223,7 +228,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token() {
+        match self.peek_token() {
             Some(b'"') => self.deserialize_str(visitor),
             Some(b'{') => self.deserialize_map(visitor),
             Some(b'[') => self.deserialize_seq(visitor),
@@ -235,15 +240,15 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         match self.skip()? {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(malformed()),
+            _ => Err(malformed_error()),
         }
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.token() != Some(b'"') {
-            return Err(malformed());
+        if self.peek_token() != Some(b'"') {
+            return Err(malformed_error());
         }
-        match self.string()? {
+        match self.read_string()? {
             Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
             Cow::Owned(text) => visitor.visit_string(text),
         }
@@ -254,7 +259,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.token() {
+        match self.peek_token() {
             Some(b'n') => {
                 self.skip()?;
                 visitor.visit_none()
@@ -269,33 +274,33 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match name {
-            raw::TEXT if self.form != Form::Any => self.tight_text(visitor),
+            raw::TEXT if self.form != JsonForm::Any => self.tight_text(visitor),
             raw::TEXT => visitor.visit_some(self),
             OBJECT => self.deserialize_map(visitor),
-            STRING => self.written_string(visitor),
+            STRING => self.read_quoted_string(visitor),
             _ if raw::is_raw_value(name) => {
-                raw::Whole(self.skip()?).deserialize_newtype_struct(name, visitor)
+                raw::RawValueDeserializer(self.skip()?).deserialize_newtype_struct(name, visitor)
             }
             _ => visitor.visit_newtype_struct(self),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.token() != Some(b'[') {
-            return Err(malformed());
+        if self.peek_token() != Some(b'[') {
+            return Err(malformed_error());
         }
-        self.enter()?;
-        let mut items = Items::new(self);
+        self.enter_nesting()?;
+        let mut items = ArrayItems::new(self);
         let value = visitor.visit_seq(&mut items)?;
         items.end().map(|()| value)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.token() != Some(b'{') {
-            return Err(malformed());
+        if self.peek_token() != Some(b'{') {
+            return Err(malformed_error());
         }
-        self.enter()?;
-        let mut entries = Entries::new(self);
+        self.enter_nesting()?;
+        let mut entries = ObjectEntries::new(self);
         let value = visitor.visit_map(&mut entries)?;
         entries.end().map(|()| value)
     }
@@ -306,7 +311,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.token() {
+        match self.peek_token() {
             Some(b'[') => self.deserialize_seq(visitor),
             _ => self.deserialize_map(visitor),
         }

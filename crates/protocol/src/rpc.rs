@@ -1,19 +1,22 @@
-//! The dialect of programs that drive haft: one JSON object a line, commands in, replies and events out.
+//! The dialect of programs that drive haft: one JSON object per line, commands in, replies and
+//! events out.
 //!
-//! The names and shapes are those of zot's RPC mode, so that clients written for it work as they are; haft adds commands,
-//! events and fields and changes none.
+//! The names and shapes are those of zot's RPC mode, so clients written for it work unchanged. haft
+//! adds commands, events and fields and changes none.
 //!
-//! * [`Request`], [`Command`], [`read_request`]: what a client says, and [`Unread`] what is answered when that cannot be read;
-//! * [`Response`], [`Failure`], and [`Params::Data`]: the one reply to each command;
-//! * [`EventLine`], [`Event`], [`RpcEvent`]: what happens, each line with its session;
-//! * [`UiRequest`], [`UiResponse`]: questions for the person in front of the client.
+//! * [`RpcRequest`], [`Command`], [`read_request`]: the lines of a client; [`UnreadableRequest`]: a
+//!   line that cannot be read, with its reply;
+//! * [`RpcResponse`], [`CommandFailure`], and [`CommandParams::Data`]: the one reply to each
+//!   command;
+//! * [`EventLine`], [`ClientEvent`], [`RpcEvent`]: events, each line with its session;
+//! * [`UiRequest`], [`UiResponse`]: questions for the person at the client.
 //!
 //! ```
-//! use haft_protocol::rpc::{self, Command, Ping, Pong, Response};
+//! use haft_protocol::rpc::{self, Command, PingCommand, PongData, RpcResponse};
 //!
 //! let request = rpc::read_request(br#"{"id":"1","type":"ping"}"#, rpc::BOUNDS)?;
-//! assert_eq!(request.command, Command::Ping(Ping {}));
-//! let reply = Response::success::<Ping>(request.id, &Pong { pong: true })?;
+//! assert_eq!(request.command, Command::Ping(PingCommand {}));
+//! let reply = RpcResponse::success::<PingCommand>(request.id, &PongData { pong: true })?;
 //! assert_eq!(
 //!     reply.encode()?,
 //!     "{\"type\":\"response\",\"id\":\"1\",\"command\":\"ping\",\"success\":true,\"data\":{\"pong\":true}}\n",
@@ -37,26 +40,28 @@ mod response;
 
 pub use command::ReplyData;
 pub use command::{
-    Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, CompleteCommand, FollowUp, Fork,
-    GetMessages, GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions,
-    MoveTo, NewSession, PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand,
-    SetModel, SetName, SetThinking, SetTools, Shutdown, Steer, SwitchSession, TakeQueued, Token, Tree,
+    AbortCommand, AuthToken, ClearCommand, ClientInfo, CloseSession, Command, CommandKind, CommandParams,
+    CompactCommand, CompleteCommand, FollowUp, ForkCommand, GetMessages, GetModels, GetState, GetTools,
+    HelloCommand, InterruptCommand, ListCommands, ListExtensions, ListSessions, MoveTo, NewSession,
+    PanelCloseCommand, PanelKeyCommand, PanelResizeCommand, PingCommand, PromptCommand, ReloadExt,
+    RunCommand, SetModel, SetName, SetThinking, SetTools, ShutdownCommand, SteerCommand, SwitchSession,
+    TakeQueued, TreeCommand,
 };
 pub use data::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
+    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
     ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
-    MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
-    ShownBlock, ShownMessage, Started, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
-    TreeData,
+    MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
+    ShownBlock, ShownMessage, StartedData, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData,
+    ToolsSet, TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
-pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};
-pub use line::{escaped, line};
-pub use payload::Payload;
-pub use received::Line;
-pub use request::{BOUNDS, MAX_LINE, Request, Unread, read_request};
-pub use response::{ErrorCode, Failure, Response};
+pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};
+pub use line::{escape_control_chars, line};
+pub use payload::ReplyPayload;
+pub use received::ServerLine;
+pub use request::{BOUNDS, MAX_LINE, RpcRequest, UnreadableRequest, read_request};
+pub use response::{CommandFailure, ErrorCode, RpcResponse};
 
-/// The version of the protocol: zot's. It changes only when something old stops working; everything else is a
-/// [capability] or an additional field.
+/// The version of the protocol: zot's. It changes only with an incompatible change; all additions
+/// are [capabilities](capability) or fields.
 pub const PROTOCOL_VERSION: u32 = 1;

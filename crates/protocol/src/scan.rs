@@ -1,10 +1,11 @@
-//! One pass over a line before anything is built from it: depth, size, duplicate keys, numbers.
+//! Checks a line before anything is built from it: depth, size, duplicate keys, numbers.
 //!
-//! Parsers disagree about duplicate keys, deep nesting and huge numbers, so a guard in one language could
-//! approve what a tool in another executes differently. What is ambiguous is refused here, once, for everybody.
+//! Parsers disagree about duplicate keys, deep nesting and huge numbers. A gate in one language
+//! could approve a call that a tool in another language executes differently. This module therefore
+//! rejects ambiguous lines for all readers.
 //!
-//! [`overview`] is quick and knows only "all is well": what it cannot vouch for, good or bad, is left to [`scan`],
-//! which is many times slower and names what is wrong.
+//! [`scan_overview`] is quick and recognizes only correct lines. All others go to [`scan`], which
+//! is many times slower and names the mistake.
 
 mod careful;
 mod keys;
@@ -15,14 +16,14 @@ mod walk;
 
 pub(crate) use careful::scan;
 pub(crate) use strings::{plain_end, unescape};
-pub(crate) use walk::{overview, overview_knowing};
+pub(crate) use walk::{scan_overview, scan_overview_with_plain_span};
 
-/// The greatest depth and size of one JSON text.
+/// The maximum depth and size of one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanLimits {
-    /// Nested arrays and objects, the outermost counted as 1.
+    /// The maximum nesting of arrays and objects, with the outermost as 1.
     pub(crate) depth: usize,
-    /// Values and keys in all.
+    /// The maximum number of values and keys in total.
     pub(crate) nodes: usize,
 }
 
@@ -32,17 +33,17 @@ impl Default for ScanLimits {
     }
 }
 
-/// A part of a line in which every byte simply stands for itself wherever it is within a string: no quote, no backslash
-/// and no control character, so no end of the line, either. Nothing for sure about any line when it is empty.
+/// A plain part of a line: no quote, no backslash, and no control character, so no line end either.
+/// An empty span is valid for every line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Plain {
+pub struct PlainSpan {
     pub(crate) from: usize,
     pub(crate) end: usize,
 }
 
-impl Plain {
-    /// Looks at what has come of a line since `at`, and keeps the longest part that is known. Returns where the first
-    /// byte is that may end the line, at or behind `at`; the length when there is none.
+impl PlainSpan {
+    /// Scans a line from `at` on and keeps the longest plain part. Returns the index of the first
+    /// byte at or after `at` that may end the line, or the length of the line.
     pub fn grow(&mut self, line: &[u8], at: usize) -> usize {
         let end = plain_end(line, at);
         if self.end == at {
@@ -53,27 +54,27 @@ impl Plain {
         end
     }
 
-    /// True if it holds what it says, as far as the text goes.
-    pub(crate) fn is_true_of(self, text: &[u8]) -> bool {
+    /// True if the span is plain within the text.
+    pub(crate) fn holds_for(self, text: &[u8]) -> bool {
         let part = text.get(self.from..self.end.min(text.len())).unwrap_or_default();
         plain_end(part, 0) == part.len()
     }
 
-    /// The same part of the line without so many bytes at its beginning.
-    pub(crate) fn without(self, bytes: usize) -> Self {
+    /// Returns the span for the line without its first `bytes` bytes.
+    pub(crate) fn shifted_back(self, bytes: usize) -> Self {
         Self { from: self.from.saturating_sub(bytes), end: self.end.saturating_sub(bytes) }
     }
 }
 
-/// The overview that a pass over a well-formed text gives.
+/// The result of a scan of a well-formed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Overview<'a> {
-    /// The value of the field `type`, as JSON; only of the outermost object.
+pub(crate) struct ScanOverview<'a> {
+    /// The value of the field `type` of the outermost object, as JSON.
     pub(crate) kind: Option<&'a str>,
-    /// The value of the field `id`, likewise.
+    /// The value of the field `id` of the outermost object, as JSON.
     pub(crate) id: Option<&'a str>,
-    /// There is no white space between tokens.
+    /// True if there is no white space between tokens.
     pub(crate) tight: bool,
-    /// The longest part of a string, from its quote on, in which every byte stands for itself.
-    pub(crate) longest: Plain,
+    /// The longest plain part of a string, from its quote on.
+    pub(crate) longest: PlainSpan,
 }

@@ -1,37 +1,37 @@
-//! Parts of a long line that are kept without being copied: the line lives as long as they do.
+//! Parts of a long line that are kept without a copy: the line lives as long as they do.
 //!
-//! serde hands on a string as text and cannot say whose text it is, so the line that is read on a thread is noted here
-//! for the time of the reading.
+//! serde passes a string as text and not as part of its line. This module therefore stores the line
+//! that a thread reads, for the duration of the read.
 
 use std::cell::RefCell;
 
 use bytestring::ByteString;
 
-/// Bytes of a part that is worth a line: less is copied in no time.
+/// The minimum length of a part that keeps its line; shorter parts are copied.
 pub(crate) const LEAST: usize = 64 * 1024;
 
 thread_local! {
-    /// The line that this thread reads.
+    /// The line that this thread is reading.
     static LINE: RefCell<ByteString> = RefCell::default();
 }
 
 pub(crate) fn while_reading<T>(line: &ByteString, read: impl FnOnce() -> T) -> T {
-    /// The previous line, put back even after a panic: a line must not live on here.
-    struct Before(ByteString);
+    /// The previous line, restored even after a panic, so that no line stays stored.
+    struct PreviousLine(ByteString);
 
-    impl Drop for Before {
+    impl Drop for PreviousLine {
         fn drop(&mut self) {
             LINE.replace(std::mem::take(&mut self.0));
         }
     }
 
-    let _before = Before(LINE.replace(line.clone()));
+    let _before = PreviousLine(LINE.replace(line.clone()));
     read()
 }
 
-/// A text as something that can be kept: a part of the line that is read when it is most of that, otherwise a copy.
-/// What is small would keep a whole line.
-pub(crate) fn part(text: &str) -> ByteString {
+/// Returns an owned text: a part of the current line if it is most of the line, otherwise a copy. A
+/// small part would keep a whole line in memory.
+pub(crate) fn share_or_copy(text: &str) -> ByteString {
     LINE.with_borrow(|line| {
         let (whole, part) = (line.as_bytes().as_ptr_range(), text.as_bytes().as_ptr_range());
         let inside = whole.start <= part.start && part.end <= whole.end;
@@ -45,9 +45,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_most_of_a_long_line_is_shared() {
+    fn shares_only_large_parts_of_a_line() {
         let line = ByteString::from("x".repeat(2 * LEAST));
-        let shares = |text: &str| part(text).as_ptr() == text.as_ptr();
+        let shares = |text: &str| share_or_copy(text).as_ptr() == text.as_ptr();
         while_reading(&line, || {
             assert!(shares(&line));
             assert!(shares(&line[LEAST..]));

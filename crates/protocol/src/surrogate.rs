@@ -1,17 +1,18 @@
-//! Lone surrogates: `\ud800` without its other half, which no UTF-8 string can hold.
+//! Lone surrogates: `\ud800` without its other half, which UTF-8 cannot represent.
 //!
-//! Python writes them for file names that are not UTF-8, JavaScript for text cut in the middle of an emoji. In
-//! text for people and models they become U+FFFD, as everywhere else. In an id, a name or arguments the same
-//! repair would silently make one thing into another, so there they are refused.
+//! Python writes them for file names that are not UTF-8, JavaScript for text that is cut inside an
+//! emoji. In text for people and models they become U+FFFD. In an id, a name or arguments this
+//! repair would silently change the value, so they are rejected there.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The text in place of a lone surrogate. As long as the escape it replaces.
+/// The replacement of a lone surrogate, as long as the escape that it replaces.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// Fields that hold text for people and models. A field that is not listed is refused, the safe default.
+/// Fields with text for people and models. Any other field rejects lone surrogates, the safe
+/// default.
 const TEXT: &[&str] = &[
     "append_system_prompt",
     "description",
@@ -30,11 +31,11 @@ const TEXT: &[&str] = &[
     "title",
 ];
 
-/// Fields whose own members are looked at one by one.
+/// Fields whose members are checked one by one.
 const HOLDERS: &[&str] = &["content", "open_panel"];
 
-/// The text with every lone surrogate replaced; borrowed when there is none.
-pub(crate) fn mend(text: &str) -> Cow<'_, str> {
+/// Replaces every lone surrogate; borrowed if there is none.
+pub(crate) fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     if !text.contains("\\ud") && !text.contains("\\uD") {
         return Cow::Borrowed(text);
     }
@@ -44,7 +45,7 @@ pub(crate) fn mend(text: &str) -> Cow<'_, str> {
         out.push_str(plain);
         let length = escape_length(escape);
         let (escape, after) = escape.split_at(length);
-        let lone = length == REPLACEMENT.len() && matches!(unit(escape), Some(0xD800..=0xDFFF));
+        let lone = length == REPLACEMENT.len() && matches!(utf16_unit(escape), Some(0xD800..=0xDFFF));
         out.push_str(if lone { REPLACEMENT } else { escape });
         found |= lone;
         rest = after;
@@ -53,14 +54,14 @@ pub(crate) fn mend(text: &str) -> Cow<'_, str> {
     if found { Cow::Owned(out) } else { Cow::Borrowed(text) }
 }
 
-/// The first field of a mended frame that must not hold a replacement and does.
-pub(crate) fn misplaced(frame: &str) -> Option<String> {
+/// Returns the first field of a repaired frame that contains a replacement and must not.
+pub(crate) fn misplaced_replacement(frame: &str) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(frame) else { return None };
-    fields.iter().find_map(|(name, value)| misplaced_in(name, value))
+    fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value))
 }
 
-/// The first field of a mended object that is none of `texts` and holds a replacement.
-pub(crate) fn misplaced_but(object: &str, texts: &[&str]) -> Option<String> {
+/// Returns the first field of a repaired object outside `texts` that contains a replacement.
+pub(crate) fn misplaced_replacement_outside(object: &str, texts: &[&str]) -> Option<String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
     let is_wrong = |(name, value): &(&String, &Value)| {
         name.contains(char::REPLACEMENT_CHARACTER)
@@ -69,7 +70,7 @@ pub(crate) fn misplaced_but(object: &str, texts: &[&str]) -> Option<String> {
     fields.iter().find(is_wrong).map(|(name, _)| name.clone())
 }
 
-fn misplaced_in(name: &str, value: &Value) -> Option<String> {
+fn misplaced_replacement_in(name: &str, value: &Value) -> Option<String> {
     if TEXT.contains(&name) {
         return None;
     }
@@ -77,8 +78,10 @@ fn misplaced_in(name: &str, value: &Value) -> Option<String> {
         return holds_replacement(value).then(|| name.to_owned());
     }
     match value {
-        Value::Array(items) => items.iter().find_map(|item| misplaced_in(name, item)),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| misplaced_in(name, value)),
+        Value::Array(items) => items.iter().find_map(|item| misplaced_replacement_in(name, item)),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(name, value)| misplaced_replacement_in(name, value))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             holds_replacement(value).then(|| name.to_owned())
         }
@@ -89,19 +92,20 @@ fn holds_replacement(value: &Value) -> bool {
     value.to_string().contains(char::REPLACEMENT_CHARACTER)
 }
 
-/// The bytes of the escape that `text` begins with: a surrogate pair counts as one.
+/// Returns the length of the escape that `text` begins with, in bytes; a surrogate pair counts as
+/// one escape.
 fn escape_length(text: &str) -> usize {
-    match unit(text) {
-        Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+    match utf16_unit(text) {
+        Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(utf16_unit), Some(0xDC00..=0xDFFF)) => 12,
         Some(_) => 6,
         None => text.char_indices().nth(2).map_or(text.len(), |(at, _)| at),
     }
 }
 
-/// The UTF-16 unit of the `\uXXXX` that `text` begins with.
-fn unit(text: &str) -> Option<u16> {
+/// Reads the UTF-16 unit of the `\uXXXX` that `text` begins with.
+fn utf16_unit(text: &str) -> Option<u16> {
     let hex = text.strip_prefix("\\u")?.get(..4)?;
-    // `from_str_radix` would also take a sign.
+    // `from_str_radix` would also accept a sign.
     hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(hex, 16).ok())?
 }
 
@@ -111,7 +115,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        assert_eq!(mend(text), expect);
+        assert_eq!(replace_lone_surrogates(text), expect);
     }
 
     #[test]
@@ -127,9 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn names_and_arguments_are_not_mended() {
-        let check =
-            |frame: &str, expect: Option<&str>| assert_eq!(misplaced(frame).as_deref(), expect, "{frame}");
+    fn surrogates_in_names_and_arguments_are_not_repaired() {
+        let check = |frame: &str, expect: Option<&str>| {
+            assert_eq!(misplaced_replacement(frame).as_deref(), expect, "{frame}")
+        };
         check(r#"{"id":"1","content":[{"type":"text","text":"\ufffd"}]}"#, None);
         check(r#"{"open_panel":{"id":"\ufffd"}}"#, Some("id"));
         check(r#"{"content":"\ufffd"}"#, Some("content"));

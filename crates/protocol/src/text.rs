@@ -1,8 +1,8 @@
 //! Classes of characters that several crates treat alike.
 
-/// True if a character is not shown itself and not needed by any script or emoji to be shown right: direction marks
-/// and overrides, what has no width, blanks that count as letters, tags. Joiners and variation selectors are not
-/// among them: whether those are needed depends on what they stand behind.
+/// True if a character is invisible and not needed to display any script or emoji: direction marks
+/// and overrides, zero-width characters, blanks that count as letters, tags. Joiners and variation
+/// selectors are not included, because their use depends on the preceding character.
 pub const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{feff}'              // soft hyphen, grapheme joiner, byte order mark

@@ -1,44 +1,45 @@
-//! Thinking levels: the effort of a model before it answers.
+//! Thinking levels: the effort of a model before an answer.
 
 use std::str::FromStr;
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// How much a model should think before it answers; more is greater. On the wire and in files the lower-case name.
+    /// The effort of a model before an answer, in increasing order. The lower-case name is used on
+    /// the wire and in files.
     #[derive(Default)]
-    pub enum Thinking {
-        /// Whatever the provider does by default.
+    pub enum ThinkingLevel {
+        /// The default of the provider.
         #[default]
         Default = "default",
-        /// Not at all.
+        /// No thinking.
         Off = "off",
-        /// As little as the model can.
+        /// The minimum of the model.
         Minimal = "minimal",
-        /// A little.
+        /// Low effort.
         Low = "low",
-        /// Some.
+        /// Medium effort.
         Medium = "medium",
-        /// A lot.
+        /// High effort.
         High = "high",
-        /// As much as the model can.
+        /// The maximum of the model.
         XHigh = "xhigh",
     }
 }
 
-/// A level that does not exist.
+/// The name of a level that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown thinking level {0:?}; use {names}", names = Thinking::NAMES.join(", "))]
-pub struct UnknownThinking(pub String);
+#[error("unknown thinking level {0:?}; use {names}", names = ThinkingLevel::NAMES.join(", "))]
+pub struct UnknownThinkingLevel(pub String);
 
-impl Thinking {
-    /// All levels as they are written.
+impl ThinkingLevel {
+    /// The names of all levels.
     pub const NAMES: [&str; 7] = ["default", "off", "minimal", "low", "medium", "high", "xhigh"];
 
-    /// The level nearest to this one among those a model has: the next lower one at which it thinks, or else the next
-    /// higher one; [`Thinking::Off`] where the model cannot think, and its least where it cannot be kept from it.
-    /// [`Thinking::Default`] stays what it is.
-    pub fn clamped(self, levels: &[Self]) -> Self {
+    /// Returns the nearest level that a model supports: the next lower level with thinking, or else
+    /// the next higher one. If the model cannot think, the level is [`ThinkingLevel::Off`]; if it
+    /// always thinks, its lowest level. [`ThinkingLevel::Default`] stays unchanged.
+    pub fn clamp_to(self, levels: &[Self]) -> Self {
         if self == Self::Default || levels.contains(&self) {
             return self;
         }
@@ -49,11 +50,11 @@ impl Thinking {
     }
 }
 
-impl FromStr for Thinking {
-    type Err = UnknownThinking;
+impl FromStr for ThinkingLevel {
+    type Err = UnknownThinkingLevel;
 
-    fn from_str(text: &str) -> Result<Self, UnknownThinking> {
-        Self::from_name(text).ok_or_else(|| UnknownThinking(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, UnknownThinkingLevel> {
+        Self::from_name(text).ok_or_else(|| UnknownThinkingLevel(text.to_owned()))
     }
 }
 
@@ -63,22 +64,22 @@ mod tests {
 
     #[test]
     fn every_name_is_read_back() {
-        for (level, name) in Thinking::ALL.iter().zip(Thinking::NAMES) {
+        for (level, name) in ThinkingLevel::ALL.iter().zip(ThinkingLevel::NAMES) {
             assert_eq!((level.name(), name.parse()), (name, Ok(*level)));
             assert_eq!(serde_json::to_string(&level).unwrap(), format!("{name:?}"));
         }
-        let error = "lots".parse::<Thinking>().unwrap_err().to_string();
+        let error = "lots".parse::<ThinkingLevel>().unwrap_err().to_string();
         assert!(error.contains("\"lots\"") && error.contains("minimal, low"), "{error}");
     }
 
     #[track_caller]
-    fn check(wanted: Thinking, levels: &[Thinking], expect: Thinking) {
-        assert_eq!(wanted.clamped(levels), expect);
+    fn check(wanted: ThinkingLevel, levels: &[ThinkingLevel], expect: ThinkingLevel) {
+        assert_eq!(wanted.clamp_to(levels), expect);
     }
 
     #[test]
-    fn the_nearest_level_is_taken() {
-        use Thinking::{Default, High, Low, Medium, Minimal, Off, XHigh};
+    fn clamps_to_the_nearest_level() {
+        use ThinkingLevel::{Default, High, Low, Medium, Minimal, Off, XHigh};
         let usual = [Off, Low, Medium, High];
         check(Medium, &usual, Medium);
         check(XHigh, &usual, High);

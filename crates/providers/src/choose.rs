@@ -1,4 +1,4 @@
-//! Which model to use: what the user asked for, then keys in the environment, then a server on this machine.
+//! Selects the model: by the user's preference, then by API keys in the environment, then by local servers.
 
 mod check;
 mod listing;
@@ -17,37 +17,37 @@ use secrecy::SecretString;
 
 use crate::config::{ConfigError, ModelConfig};
 use crate::http::HttpModel;
-use crate::models::{Models, UnsetVariable, expanded};
-use crate::presets::{PRESETS, preset};
-use crate::scripted::{ScriptError, Scripted};
-use provider::Provider;
+use crate::models::{ModelsFile, UnsetVariable, expand_variables};
+use crate::presets::{PRESETS, find_preset};
+use crate::scripted::{ScriptError, ScriptedModel};
+use provider::ProviderCandidate;
 
 pub use check::{KeyError, check_key, key_server};
 pub use local::{LocalServer, local_servers};
-pub use machine::Machine;
-pub use provider::{KeyHome, key_home, place, take_apart};
+pub use machine::SystemProbe;
+pub use provider::{KeyLocation, key_location, resolve_model, split_provider};
 
-/// The wishes of the user by flags and configuration; everything may be left open.
+/// The user's preferences from flags and configuration; all are optional.
 #[derive(Clone, Default)]
-pub struct Wish {
-    /// A preset's name, `scripted`, or any name together with [`Wish::base_url`].
+pub struct ModelPreference {
+    /// A preset's name, `scripted`, or any name together with [`ModelPreference::base_url`].
     pub provider: Option<String>,
-    /// A model's id, also as `provider/model` while [`Wish::provider`] is open; for `scripted`, the script's path.
+    /// A model's id, or `provider/model` if [`ModelPreference::provider`] is `None`; for `scripted`, the script's path.
     pub model: Option<String>,
-    /// A key, instead of the environment's.
+    /// An API key that replaces the environment's key.
     pub api_key: Option<SecretString>,
-    /// The API's address, instead of the preset's.
+    /// The API's address, which replaces the preset's.
     pub base_url: Option<String>,
-    /// Further headers of every request.
+    /// Additional headers of every request.
     pub headers: Vec<(String, String)>,
-    /// The longest answer in tokens.
+    /// The maximum length of an answer in tokens.
     pub max_output_tokens: Option<u64>,
 }
 
-impl fmt::Debug for Wish {
+impl fmt::Debug for ModelPreference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Addresses and headers may carry secrets, so only what is harmless is shown.
-        f.debug_struct("Wish")
+        // Addresses and headers may contain secrets, so only harmless fields are shown.
+        f.debug_struct("ModelPreference")
             .field("provider", &self.provider)
             .field("model", &self.model)
             .field("max_output_tokens", &self.max_output_tokens)
@@ -55,305 +55,325 @@ impl fmt::Debug for Wish {
     }
 }
 
-/// The parts of the machine that the choice may look at; [`Machine`] is the real one.
+/// The parts of the machine that the selection can inspect; [`SystemProbe`] is the real implementation.
 #[async_trait]
-pub trait Surroundings: Send + Sync {
-    /// An environment variable.
+pub trait EnvironmentProbe: Send + Sync {
+    /// Returns an environment variable.
     fn var(&self, name: &str) -> Option<String>;
-    /// The key that is stored for a provider.
+    /// Returns the stored key of a provider.
     fn key(&self, provider: &str) -> Option<SecretString>;
-    /// True if anything listens on this port of the loopback address.
-    async fn listens(&self, port: u16) -> bool;
-    /// The ids of the models that a server lists, asked in its API at its `base_url`, which is set, with its key and
-    /// headers; empty when it does not answer as a model server does.
-    async fn models(&self, server: &ModelConfig) -> Vec<String>;
+    /// True if a process listens on this port of the loopback address.
+    async fn is_listening(&self, port: u16) -> bool;
+    /// Returns the ids of the models that a server lists. The request goes to the server's `base_url`, which must be
+    /// set, with its key and headers. The list is empty if the answer is not a list of models.
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String>;
 }
 
-/// The model to use.
+/// The selected model.
 #[derive(Debug, Clone)]
-pub enum Choice {
-    /// One behind an API.
+pub enum ModelChoice {
+    /// A model behind an API.
     Http(Box<ModelConfig>),
-    /// A script.
+    /// The path of a script.
     Scripted(PathBuf),
 }
 
-impl Choice {
-    /// The model itself. Reads the script of [`Choice::Scripted`]; sends nothing.
+impl ModelChoice {
+    /// Creates the model. Reads the script of [`ModelChoice::Scripted`]; sends nothing.
     ///
     /// # Errors
-    /// [`OpenError`] when the configuration or the script is not valid.
+    /// [`OpenError`] if the configuration or the script is not valid.
     pub fn open(self) -> Result<Arc<dyn Model>, OpenError> {
         match self {
             Self::Http(config) => Ok(Arc::new(HttpModel::new(*config)?)),
-            Self::Scripted(path) => Ok(Arc::new(Scripted::from_file(&path)?)),
+            Self::Scripted(path) => Ok(Arc::new(ScriptedModel::from_file(&path)?)),
         }
     }
 }
 
-/// Why a chosen model cannot be opened.
+/// The reasons why a selected model cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The configuration cannot work.
+    /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The script cannot be played.
+    /// The script is not valid.
     #[error(transparent)]
     Script(#[from] ScriptError),
 }
 
-/// A choice and what led to it.
+/// The selected model and the reason.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct ChosenModel {
     /// The model.
-    pub choice: Choice,
-    /// Why this one.
-    pub because: Because,
+    pub choice: ModelChoice,
+    /// The reason for the selection.
+    pub because: ChoiceReason,
 }
 
-/// The reason for a choice; its `Display` goes behind "using MODEL, ".
+/// The reason for a selection; its `Display` follows "using MODEL, ".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Because {
-    /// The user named it.
+pub enum ChoiceReason {
+    /// The user selected it.
     Asked,
-    /// This variable holds a key.
+    /// This environment variable contains a key.
     Key(String),
     /// A key is stored for this provider.
     Stored(String),
-    /// `models.json` names it, and it needs no key.
+    /// `models.json` configures it, and it needs no key.
     Own,
-    /// A server listens on this port of the machine.
+    /// A local server listens on this port.
     Local(u16),
-    /// A server of the user's answers at this address.
+    /// A server that the user configured answers at this address.
     Server(String),
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("as asked for"),
+            Self::Asked => f.write_str("as requested"),
             Self::Key(variable) => write!(f, "because {variable} is set"),
             Self::Stored(provider) => write!(f, "because a key is stored for {provider}"),
-            Self::Own => f.write_str("because models.json names it"),
+            Self::Own => f.write_str("because models.json configures it"),
             Self::Local(port) => write!(f, "because a server listens on port {port}"),
             Self::Server(address) => write!(f, "because a server answers at {address}"),
         }
     }
 }
 
-/// Chooses a model: flags, then keys in the environment or stored, then a server of `models.json`, then a local server
-/// on its default port or where the user says that it is.
+/// Selects a model: by flags, then by keys in the environment or stored keys, then by servers of `models.json`, then by
+/// local servers on their default or configured ports.
 ///
-/// A key goes to its own provider only: with an address but no provider, the keys of the environment stay where they
-/// are (but for `HAFT_API_KEY`).
+/// A key is sent only to its own provider. With an address but no provider, only `HAFT_API_KEY` of the environment's
+/// keys is used.
 ///
 /// # Errors
-/// [`ChooseError`], whose message says what to do.
-pub async fn choose(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let wish = named(wish, models);
-    match wish.provider.clone() {
+/// [`ChooseError`], whose message contains the next step.
+pub async fn choose_model(
+    preference: ModelPreference,
+    models: &ModelsFile,
+    environment: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
+    let preference = with_named_provider(preference, models);
+    match preference.provider.clone() {
         Some(name) if name == "scripted" => {
-            let path = wish.model.ok_or(ChooseError::NoScript)?;
-            Ok(Chosen { choice: Choice::Scripted(path.into()), because: Because::Asked })
+            let path = preference.model.ok_or(ChooseError::NoScript)?;
+            Ok(ChosenModel { choice: ModelChoice::Scripted(path.into()), because: ChoiceReason::Asked })
         }
         Some(name) => {
-            let provider = known_or_own(&name, &wish, models)?;
-            http(provider, wish, Because::Asked, around).await
+            let provider = find_provider(&name, &preference, models)?;
+            choose_http(provider, preference, ChoiceReason::Asked, environment).await
         }
-        None => open(wish, models, around).await,
+        None => choose_unnamed(preference, models, environment).await,
     }
 }
 
-/// Takes `provider/model` apart, and an address without a provider as a compatible server.
-fn named(mut wish: Wish, models: &Models) -> Wish {
-    if wish.provider.is_none() && wish.base_url.is_some() {
-        wish.provider = Some("compatible".to_owned());
+/// Splits `provider/model`, and treats an address without a provider as a compatible server.
+fn with_named_provider(mut preference: ModelPreference, models: &ModelsFile) -> ModelPreference {
+    if preference.provider.is_none() && preference.base_url.is_some() {
+        preference.provider = Some("compatible".to_owned());
     }
-    if wish.provider.is_none()
-        && let Some((name, model)) = wish.model.as_deref().and_then(|model| take_apart(model, None, models))
+    if preference.provider.is_none()
+        && let Some((name, model)) =
+            preference.model.as_deref().and_then(|model| split_provider(model, None, models))
     {
-        (wish.provider, wish.model) = (Some(name), Some(model));
+        (preference.provider, preference.model) = (Some(name), Some(model));
     }
-    wish
+    preference
 }
 
-fn known_or_own<'a>(name: &'a str, wish: &Wish, models: &'a Models) -> Result<Provider<'a>, ChooseError> {
-    // Any name is a compatible server's once there is an address.
-    let compatible = Provider { name, preset: preset("compatible"), own: None, models };
-    let own = || wish.base_url.as_ref().map(|_| compatible);
-    Provider::named(name, models).or_else(own).ok_or_else(|| {
+fn find_provider<'a>(
+    name: &'a str,
+    preference: &ModelPreference,
+    models: &'a ModelsFile,
+) -> Result<ProviderCandidate<'a>, ChooseError> {
+    // With an address, any name is a compatible server.
+    let compatible = ProviderCandidate { name, preset: find_preset("compatible"), own: None, models };
+    let own = || preference.base_url.as_ref().map(|_| compatible);
+    ProviderCandidate::by_name(name, models).or_else(own).ok_or_else(|| {
         let presets = PRESETS.iter().map(|preset| preset.name);
-        let known: Vec<&str> = presets.chain(models.providers()).chain(["scripted"]).collect();
+        let known: Vec<&str> = presets.chain(models.custom_providers()).chain(["scripted"]).collect();
         ChooseError::UnknownProvider { name: name.to_owned(), known: known.join(", ") }
     })
 }
 
-/// No provider was named.
-async fn open(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let knows = |provider: &Provider<'_>| wish.model.as_ref().is_some_and(|model| provider.knows(model));
-    if wish.api_key.is_some() {
-        let provider = Provider::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
-        return http(provider, wish, Because::Asked, around).await;
+/// Selects a model when no provider is specified.
+async fn choose_unnamed(
+    preference: ModelPreference,
+    models: &ModelsFile,
+    environment: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
+    let knows = |provider: &ProviderCandidate<'_>| {
+        preference.model.as_ref().is_some_and(|model| provider.has_model(model))
+    };
+    if preference.api_key.is_some() {
+        let provider =
+            ProviderCandidate::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
+        return choose_http(provider, preference, ChoiceReason::Asked, environment).await;
     }
-    let usable =
-        || Provider::candidates(models).filter_map(|provider| Some((provider, provider.usable(around)?)));
+    let usable = || {
+        ProviderCandidate::candidates(models)
+            .filter_map(|provider| Some((provider, provider.usable_reason(environment)?)))
+    };
     let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());
     if let Some((provider, because)) = fitting {
-        return http(provider, wish, because, around).await;
+        return choose_http(provider, preference, because, environment).await;
     }
-    let servers = local_servers(models, around).await;
+    let servers = local_servers(models, environment).await;
     let serves =
-        |server: &&LocalServer| wish.model.as_ref().is_some_and(|model| server.models.contains(model));
+        |server: &&LocalServer| preference.model.as_ref().is_some_and(|model| server.models.contains(model));
     let server = servers.iter().find(serves).or(servers.first()).ok_or(ChooseError::Nothing)?;
-    let provider = Provider::of(server.preset, models);
-    let model = wish.model.clone().or_else(|| provider.default_model());
+    let provider = ProviderCandidate::from_preset(server.preset, models);
+    let model = preference.model.clone().or_else(|| provider.default_model());
     let model = model.or_else(|| server.models.first().cloned());
-    http(provider, Wish { model, ..wish }, server.because(), around).await
+    choose_http(provider, ModelPreference { model, ..preference }, server.choice_reason(), environment).await
 }
 
-/// An address for people. One that cannot be read is not shown, since a password may be anywhere in it.
+/// Returns an address for display. An address that cannot be parsed is not shown, because it may contain a password.
 fn without_password(address: &str) -> String {
     match Url::parse(address) {
         Ok(url) if url.has_host() => format!("{}{}", url.origin().ascii_serialization(), url.path()),
-        Ok(_) | Err(_) => "that address".to_owned(),
+        Ok(_) | Err(_) => "the given address".to_owned(),
     }
 }
 
-fn value(around: &dyn Surroundings, name: &str) -> Option<String> {
-    around.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+fn env_value(environment: &dyn EnvironmentProbe, name: &str) -> Option<String> {
+    environment.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-async fn http(
-    provider: Provider<'_>,
-    wish: Wish,
-    because: Because,
-    around: &dyn Surroundings,
-) -> Result<Chosen, ChooseError> {
+async fn choose_http(
+    provider: ProviderCandidate<'_>,
+    preference: ModelPreference,
+    because: ChoiceReason,
+    environment: &dyn EnvironmentProbe,
+) -> Result<ChosenModel, ChooseError> {
     let name = || provider.name.to_owned();
-    let base_url = wish.base_url.clone().or_else(|| provider.own_address(around));
+    let base_url = preference.base_url.clone().or_else(|| provider.own_address(environment));
     let usual = provider.preset.and_then(|preset| preset.base_url);
     let local = provider.preset.is_some_and(|preset| preset.local_port.is_some());
-    let api_key = wish.api_key.clone().or_else(|| provider.key(around).map(|(key, _)| key));
+    let api_key = preference.api_key.clone().or_else(|| provider.key(environment).map(|(key, _)| key));
     let Some(address) = base_url.as_deref().or(usual) else {
         return Err(ChooseError::NoBaseUrl { provider: name() });
     };
     let own_address = base_url.is_some() || local;
-    // Whoever names a variable for a key means it to be sent.
+    // A user who configures a variable for a key wants the key to be sent.
     let key_named = provider.own.is_some_and(|own| own.key_env.is_some());
     if let (None, Some(variable)) = (&api_key, provider.key_env().filter(|_| key_named || !own_address)) {
         return Err(ChooseError::NoKey { provider: name(), variable: variable.to_owned() });
     }
     let address = address.to_owned();
-    let mut headers = own_headers(&provider, around)?;
-    headers.extend(wish.headers);
+    let mut headers = configured_headers(&provider, environment)?;
+    headers.extend(preference.headers);
     let mut config = ModelConfig {
         base_url,
         api_key,
         key_env: provider.key_env().map(str::to_owned),
         headers,
-        max_output_tokens: wish.max_output_tokens,
+        max_output_tokens: preference.max_output_tokens,
         ..ModelConfig::new(provider.dialect(), provider.name, "")
     };
-    config.model = match wish.model.or_else(|| provider.default_model()) {
+    config.model = match preference.model.or_else(|| provider.default_model()) {
         Some(model) => model,
-        None if own_address && !provider.lists_models() => first_listed(&config, address, around).await?,
+        None if own_address && !provider.lists_models() => {
+            first_listed(&config, address, environment).await?
+        }
         None => return Err(ChooseError::NoModel { provider: name() }),
     };
     let own = provider.own.and_then(|own| own.models.get(&config.model));
     config.facts = own.cloned().unwrap_or_default();
-    Ok(Chosen { choice: Choice::Http(Box::new(config)), because })
+    Ok(ChosenModel { choice: ModelChoice::Http(Box::new(config)), because })
 }
 
 async fn first_listed(
     config: &ModelConfig,
     address: String,
-    around: &dyn Surroundings,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<String, ChooseError> {
     let none = ChooseError::NoAnswer { address: without_password(&address) };
     let server = ModelConfig { base_url: Some(address), ..config.clone() };
-    around.models(&server).await.into_iter().next().ok_or(none)
+    environment.list_models(&server).await.into_iter().next().ok_or(none)
 }
 
-/// The headers of `models.json`, with their variables in place.
-fn own_headers(
-    provider: &Provider<'_>,
-    around: &dyn Surroundings,
+/// Returns the headers of `models.json` with their variables expanded.
+fn configured_headers(
+    provider: &ProviderCandidate<'_>,
+    environment: &dyn EnvironmentProbe,
 ) -> Result<Vec<(String, String)>, ChooseError> {
     let written = provider.own.map(|own| own.headers.as_slice()).unwrap_or_default();
     let made = written.iter().map(|(header, value)| {
-        let value = expanded(value, |name| around.var(name)).map_err(|source| ChooseError::Header {
-            provider: provider.name.to_owned(),
-            header: header.clone(),
-            source,
+        let value = expand_variables(value, |name| environment.var(name)).map_err(|source| {
+            ChooseError::Header { provider: provider.name.to_owned(), header: header.clone(), source }
         })?;
         Ok((header.clone(), value))
     });
     made.collect()
 }
 
-/// Why there is no model to use.
+/// The reasons why no model can be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChooseError {
-    /// Nothing was asked for and nothing was found.
+    /// No preference was given, and no usable provider was found.
     #[error(
-        "no model to talk to. Name one with --provider and --model, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, \
-         or store a key by haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio, on its \
-         default port), or see haft at work without any model: haft demo"
+        "no model is configured; pass --provider and --model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, save a key \
+         with haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio) on its default port; \
+         haft demo runs without a model"
     )]
     Nothing,
-    /// The provider is none of the presets, not in `models.json`, and no address was given.
+    /// The provider is neither a preset nor in `models.json`, and no address was given.
     #[error(
-        "unknown provider {name:?}; choose one of {known}, or pass --base-url for a server of your own, or name \
-         it in models.json"
+        "unknown provider {name:?}; choose one of {known}, pass --base-url for your own server, or add the \
+         provider to models.json"
     )]
     UnknownProvider {
-        /// The name that was asked for.
+        /// The unknown name.
         name: String,
-        /// The names that are known.
+        /// The known names.
         known: String,
     },
     /// The provider needs a key.
-    #[error("no key for {provider}; set {variable}, store one in auth.json by haft login, or pass --api-key")]
+    #[error("no API key for {provider}; set {variable}, save a key with haft login, or pass --api-key")]
     NoKey {
         /// The provider.
         provider: String,
-        /// Where its key is looked for.
+        /// The environment variable of its key.
         variable: String,
     },
-    /// The provider is a kind of server, not one.
-    #[error("no address for {provider}; pass --base-url")]
+    /// The provider represents any compatible server and has no default address.
+    #[error("no server address for {provider}; pass --base-url")]
     NoBaseUrl {
         /// The provider.
         provider: String,
     },
-    /// A key was given, but not whose it is.
-    #[error("--api-key was given, but not whose key it is; pass --provider too")]
+    /// A key was given without its provider.
+    #[error("--api-key needs a provider; also pass --provider")]
     KeyWithoutProvider,
     /// The provider has no default model.
-    #[error("no model for {provider}; pass --model (haft --list-models shows the known ones)")]
+    #[error("no model selected for {provider}; pass --model (haft --list-models shows the known models)")]
     NoModel {
         /// The provider.
         provider: String,
     },
-    /// A server was to be asked for its models, and gave none.
-    #[error("no server at {address} lists a model; start it, load a model, or pass --model and --base-url")]
+    /// The server returned no models.
+    #[error(
+        "no model available at {address}; start the server, load a model, or pass --model and --base-url"
+    )]
     NoAnswer {
         /// The address.
         address: String,
     },
-    /// A header that `models.json` gives the provider cannot be made.
-    #[error("models.json: the header {header:?} of {provider} cannot be made: {source}")]
+    /// A header in `models.json` refers to an unset variable.
+    #[error("models.json: cannot build the header {header:?} of {provider}: {source}")]
     Header {
         /// The provider.
         provider: String,
         /// The header's name.
         header: String,
-        /// Which variable is missing.
+        /// The unset variable.
         source: UnsetVariable,
     },
-    /// `scripted` needs the script's path.
-    #[error("the scripted model needs a script; pass its path by --model")]
+    /// `scripted` requires the script's path.
+    #[error("the scripted provider needs a script; pass its path with --model")]
     NoScript,
 }

@@ -1,4 +1,4 @@
-//! The configuration of a model over HTTP.
+//! The configuration of a model behind an HTTP API.
 
 use std::fmt;
 
@@ -6,14 +6,13 @@ use haft_core::model::ModelFacts;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-/// The API a server speaks.
-/// In files it is written `anthropic`, `openai-chat`, `openai-responses`, `gemini`, `ollama`.
+/// The API of a server. In files: `anthropic`, `openai-chat`, `openai-responses`, `gemini`, `ollama`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-pub enum Dialect {
+pub enum ApiDialect {
     /// Anthropic Messages, `POST /v1/messages`.
     #[serde(rename = "anthropic")]
     AnthropicMessages,
-    /// OpenAI Chat Completions, `POST /chat/completions`: what compatible and local servers speak.
+    /// OpenAI Chat Completions, `POST /chat/completions`, also used by compatible and local servers.
     #[serde(rename = "openai-chat")]
     OpenAiChat,
     /// OpenAI Responses, `POST /responses`.
@@ -22,7 +21,7 @@ pub enum Dialect {
     /// Gemini, `POST /v1beta/models/MODEL:streamGenerateContent`.
     #[serde(rename = "gemini")]
     Gemini,
-    /// Ollama's own, `POST /api/chat`.
+    /// Ollama's native API, `POST /api/chat`.
     #[serde(rename = "ollama")]
     Ollama,
 }
@@ -31,30 +30,29 @@ pub enum Dialect {
 #[derive(Clone)]
 pub struct ModelConfig {
     /// The API.
-    pub dialect: Dialect,
-    /// The name of the provider, as in [`crate::PRESETS`] or any name of your own; part of
-    /// [`ModelInfo`](haft_core::model::ModelInfo) and of what a session may replay.
+    pub dialect: ApiDialect,
+    /// The name of the provider: one of [`crate::PRESETS`] or any other name. Part of
+    /// [`ModelInfo`](haft_core::model::ModelInfo) and of the origin of messages in a session.
     pub provider: String,
-    /// The model's id there.
+    /// The model's id at the provider.
     pub model: String,
-    /// Where the API is; [`None`] is the preset's own address. With or without a trailing `/v1`.
+    /// The address of the API, with or without a trailing `/v1`; [`None`] uses the preset's address.
     pub base_url: Option<String>,
-    /// The key; [`None`] sends none.
+    /// The key; [`None`] sends no key.
     pub api_key: Option<SecretString>,
-    /// The variable that holds the key, for what is said when the key is missing or refused.
+    /// The environment variable of the key, for messages about a missing or rejected key.
     pub key_env: Option<String>,
-    /// Headers of every request; they win over what the dialect sends by itself. Their values are treated as
-    /// secrets.
+    /// Headers of every request, which override the dialect's own headers. Their values are treated as secrets.
     pub headers: Vec<(String, String)>,
-    /// The longest answer in tokens; [`None`] leaves it to the provider, or to what the catalogue knows.
+    /// The maximum length of an answer in tokens; [`None`] uses the catalog's or the provider's limit.
     pub max_output_tokens: Option<u64>,
-    /// The facts of the model, in place of those of the catalogue.
+    /// The facts of the model, which override those of the catalog.
     pub facts: ModelFacts,
 }
 
 impl ModelConfig {
-    /// A configuration with nothing optional set.
-    pub fn new(dialect: Dialect, provider: impl Into<String>, model: impl Into<String>) -> Self {
+    /// Creates a configuration without optional settings.
+    pub fn new(dialect: ApiDialect, provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             dialect,
             provider: provider.into(),
@@ -83,17 +81,17 @@ impl fmt::Debug for ModelConfig {
     }
 }
 
-/// Why a configuration cannot work.
+/// The reasons why a configuration is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Neither the configuration nor a preset says where the server is.
-    #[error("no address for provider {provider:?}; pass --base-url")]
+    /// Neither the configuration nor a preset has the server's address.
+    #[error("no server address for provider {provider:?}; pass --base-url")]
     NoBaseUrl {
         /// The provider.
         provider: String,
     },
-    /// The address is no `http://` or `https://` URL.
+    /// The address is not an `http://` or `https://` URL.
     #[error("the base URL of provider {provider:?} is not an http or https URL; check --base-url")]
     BaseUrl {
         /// The provider.
@@ -107,14 +105,14 @@ pub enum ConfigError {
     },
     /// The key has characters that HTTP does not allow, often a newline from a file.
     #[error(
-        "the key of provider {provider:?} has characters that HTTP does not allow; is there a newline in it?"
+        "the key of provider {provider:?} has characters that HTTP does not allow; check it for a newline"
     )]
     Key {
         /// The provider.
         provider: String,
     },
     /// The model's id is empty.
-    #[error("no model for provider {provider:?}; pass --model")]
+    #[error("no model selected for provider {provider:?}; pass --model")]
     NoModel {
         /// The provider.
         provider: String,

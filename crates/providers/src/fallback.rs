@@ -1,4 +1,4 @@
-//! Models that stand in for each other: while one cannot be asked, the next one is.
+//! Fallback models: while a model is not available, the next one is used.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,43 +14,44 @@ use tokio_util::sync::CancellationToken;
 
 use crate::timeouts::FALLBACK_REST;
 
-/// Models in the order in which they are preferred. When one is at its limit, down, or refuses its key, after all of
-/// its own retries and before the first piece of an answer, the next one is asked the same and
-/// [`ModelEvent::Fallback`] says so; [`ModelEvent::Answering`] says who answers. The one that answered is asked first for five minutes; then the preferred one is
-/// tried again. A request that a provider refuses for what it holds, or for its length, is the answer it gets.
+/// Models in the order of preference. If a model is rate limited, unavailable or rejects its key, the next one receives
+/// the request. This happens after all of the model's retries and before the first piece of an answer.
+/// [`ModelEvent::Fallback`] reports the switch, and [`ModelEvent::Answering`] names the model that answers. That model
+/// is used first for five minutes; then the preferred model is tried again. A rejection because of the content or
+/// length of the request is returned as the answer.
 #[derive(Clone)]
-pub struct Fallback {
-    shared: Arc<Shared>,
+pub struct FallbackModel {
+    shared: Arc<FallbackState>,
 }
 
-struct Shared {
+struct FallbackState {
     models: Vec<Arc<dyn Model>>,
-    active: Mutex<Active>,
+    active: Mutex<ActiveModel>,
 }
 
-/// Which model is asked first.
+/// The model that is tried first.
 #[derive(Debug, Clone, Copy, Default)]
-struct Active {
+struct ActiveModel {
     index: usize,
     until: Option<Instant>,
 }
 
-impl Fallback {
-    /// `first`, and in its place `others` in this order.
+impl FallbackModel {
+    /// Creates a model that uses `first`, and `others` as fallbacks in this order.
     pub fn new(first: Arc<dyn Model>, others: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
         let models = [first].into_iter().chain(others).collect();
-        Self { shared: Arc::new(Shared { models, active: Mutex::default() }) }
+        Self { shared: Arc::new(FallbackState { models, active: Mutex::default() }) }
     }
 }
 
 #[async_trait]
-impl Model for Fallback {
+impl Model for FallbackModel {
     fn info(&self) -> ModelInfo {
-        self.shared.model(self.shared.first()).info()
+        self.shared.model(self.shared.preferred_index()).info()
     }
 
     fn facts(&self) -> ModelFacts {
-        self.shared.model(self.shared.first()).facts()
+        self.shared.model(self.shared.preferred_index()).facts()
     }
 
     async fn stream(
@@ -58,16 +59,16 @@ impl Model for Fallback {
         cancel: CancellationToken,
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
-        let first = self.shared.first();
+        let first = self.shared.preferred_index();
         let others = (0..self.shared.models.len()).filter(|index| *index != first).collect();
-        let asking = Asking {
+        let asking = FallbackRequest {
             shared: self.shared.clone(),
             cancel,
             request,
             first,
             index: first,
             others,
-            phase: Phase::Ready,
+            phase: FallbackPhase::Ready,
             begins: None,
         };
         Ok(stream::unfold(asking, |mut asking| async move {
@@ -78,44 +79,44 @@ impl Model for Fallback {
     }
 }
 
-impl Shared {
+impl FallbackState {
     fn model(&self, index: usize) -> &Arc<dyn Model> {
         self.models.get(index).unwrap_or(&self.models[0])
     }
 
-    fn first(&self) -> usize {
+    fn preferred_index(&self) -> usize {
         let active = *self.lock();
         let rested = active.until.is_some_and(|until| until <= Instant::now());
         if rested { 0 } else { active.index }
     }
 
-    fn stands_in(&self, index: usize) {
+    fn set_active(&self, index: usize) {
         let until = (index > 0).then(|| Instant::now() + FALLBACK_REST);
-        *self.lock() = Active { index, until };
+        *self.lock() = ActiveModel { index, until };
     }
 
-    fn lock(&self) -> MutexGuard<'_, Active> {
+    fn lock(&self) -> MutexGuard<'_, ActiveModel> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One request on its way through the models.
-struct Asking {
-    shared: Arc<Shared>,
+/// One request during its attempts with several models.
+struct FallbackRequest {
+    shared: Arc<FallbackState>,
     cancel: CancellationToken,
     request: ModelRequest,
     first: usize,
     index: usize,
-    /// Those that were not asked yet.
+    /// The models that were not tried yet.
     others: VecDeque<usize>,
-    phase: Phase,
-    /// The first piece of the answer, while it is told whose it is.
+    phase: FallbackPhase,
+    /// The first piece of the answer, while the event about its model is sent.
     begins: Option<ModelEvent>,
 }
 
-enum Phase {
+enum FallbackPhase {
     Ready,
-    /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
+    /// The model answers; `begun` after the first piece of the answer, when no other model can replace it.
     Answering {
         stream: ModelStream,
         begun: bool,
@@ -123,32 +124,32 @@ enum Phase {
     Over,
 }
 
-impl Asking {
+impl FallbackRequest {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         if let Some(event) = self.begins.take() {
             return Some(Ok(event));
         }
         loop {
             match &mut self.phase {
-                Phase::Over => return None,
-                Phase::Ready => {
+                FallbackPhase::Over => return None,
+                FallbackPhase::Ready => {
                     let model = self.shared.model(self.index);
                     match model.stream(self.cancel.clone(), self.request.clone()).await {
-                        Ok(stream) => self.phase = Phase::Answering { stream, begun: false },
-                        Err(error) => return Some(self.failed(error, false)),
+                        Ok(stream) => self.phase = FallbackPhase::Answering { stream, begun: false },
+                        Err(error) => return Some(self.fail_over(error, false)),
                     }
                 }
-                Phase::Answering { stream, begun } => {
+                FallbackPhase::Answering { stream, begun } => {
                     let begun_before = *begun;
                     return match stream.next().await {
-                        // Who stands for several says it itself; here it would be said twice.
+                        // A model that represents several reports this itself; otherwise the event would be sent twice.
                         Some(Ok(ModelEvent::Answering(_))) => continue,
                         Some(Ok(event)) if event.is_answer() && !begun_before => {
                             *begun = true;
-                            Some(Ok(self.begun(event)))
+                            Some(Ok(self.start_response(event)))
                         }
                         Some(Ok(event)) => Some(Ok(event)),
-                        Some(Err(error)) => Some(self.failed(error, begun_before)),
+                        Some(Err(error)) => Some(self.fail_over(error, begun_before)),
                         None => None,
                     };
                 }
@@ -156,30 +157,30 @@ impl Asking {
         }
     }
 
-    /// Names the model that answers, before the first piece of the answer.
-    fn begun(&mut self, event: ModelEvent) -> ModelEvent {
+    /// Reports the model that answers, before the first piece of the answer.
+    fn start_response(&mut self, event: ModelEvent) -> ModelEvent {
         if self.index != self.first {
-            self.shared.stands_in(self.index);
+            self.shared.set_active(self.index);
         }
         self.begins = Some(event);
         ModelEvent::Answering(self.shared.model(self.index).info())
     }
 
-    fn failed(&mut self, error: ModelError, begun: bool) -> Result<ModelEvent, ModelError> {
+    fn fail_over(&mut self, error: ModelError, begun: bool) -> Result<ModelEvent, ModelError> {
         let next = if !begun && another_may_answer(error.kind) { self.others.pop_front() } else { None };
         let Some(next) = next else {
-            self.phase = Phase::Over;
+            self.phase = FallbackPhase::Over;
             return Err(error);
         };
         let from = self.shared.model(self.index).info();
         let to = self.shared.model(next).info();
-        tracing::warn!(%from, %to, reason = %error.message, "another model is asked");
-        (self.index, self.phase) = (next, Phase::Ready);
+        tracing::warn!(%from, %to, reason = %error.message, "switched to the fallback model");
+        (self.index, self.phase) = (next, FallbackPhase::Ready);
         Ok(ModelEvent::Fallback { from, to, message: error.message })
     }
 }
 
-/// True if the failure is one of the provider and not of the request.
+/// True if the failure is caused by the provider and not by the request.
 fn another_may_answer(kind: ModelErrorKind) -> bool {
     match kind {
         ModelErrorKind::Auth
@@ -193,7 +194,7 @@ fn another_may_answer(kind: ModelErrorKind) -> bool {
     }
 }
 
-impl fmt::Debug for Fallback {
+impl fmt::Debug for FallbackModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let models = self.shared.models.iter().map(|model| model.info().to_string());
         f.debug_list().entries(models).finish()

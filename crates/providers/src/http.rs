@@ -1,4 +1,4 @@
-//! `Model` over HTTP: one configuration, any number of requests.
+//! `Model` over HTTP: one configuration for any number of requests.
 
 #![expect(
     clippy::result_large_err,
@@ -21,57 +21,57 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue;
+use crate::catalog;
 use crate::config::{ConfigError, ModelConfig};
-use crate::presets::preset;
+use crate::presets::find_preset;
 use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
-use client::Client;
-use endpoint::Endpoint;
-use failure::Blame;
-pub(crate) use plain::{Bounds, ask_plainly};
-use run::Run;
+use client::HttpClient;
+use endpoint::ApiEndpoint;
+use failure::FailureReporter;
+pub(crate) use plain::{RequestLimits, send_get};
+use run::RequestDriver;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///
-/// Nothing touches the network, the certificate store or the TLS library before the first request, and the catalogue
-/// of models is not read before somebody asks for the model's limits.
+/// The network, the certificate store and the TLS library are not used before the first request. The catalog of models
+/// is not loaded before the model's limits are needed.
 #[derive(Clone)]
 pub struct HttpModel {
-    setup: Arc<Setup>,
+    setup: Arc<HttpSetup>,
 }
 
 /// The setup that all requests of a model share.
-pub(crate) struct Setup {
+pub(crate) struct HttpSetup {
     provider: String,
     model: String,
     max_output_tokens: Option<u64>,
     own_facts: ModelFacts,
-    endpoint: Endpoint,
-    client: Client,
-    blame: Blame,
+    endpoint: ApiEndpoint,
+    client: HttpClient,
+    reporter: FailureReporter,
     timeouts: Timeouts,
 }
 
 impl HttpModel {
-    /// Checks the configuration; sends nothing.
+    /// Creates a model after checking the configuration; sends nothing.
     ///
     /// # Errors
-    /// [`ConfigError`] when the address, a header, the key or the model's id cannot be used.
+    /// [`ConfigError`] if the address, a header, the key or the model's id is not valid.
     pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
         Self::with_timeouts(config, Timeouts::default())
     }
 
-    /// As [`HttpModel::new`], with other waits.
+    /// Creates a model as [`HttpModel::new`] does, with other timeouts.
     ///
     /// # Errors
-    /// As [`HttpModel::new`].
+    /// The same as [`HttpModel::new`].
     pub fn with_timeouts(config: ModelConfig, timeouts: Timeouts) -> Result<Self, ConfigError> {
         if config.model.trim().is_empty() {
             return Err(ConfigError::NoModel { provider: config.provider });
@@ -81,14 +81,14 @@ impl HttpModel {
         config.headers.iter().for_each(|(_, value)| redactor.add(value));
         config.api_key.iter().for_each(|key| redactor.add(key.expose_secret()));
         redactor.add(base_url.password().unwrap_or(base_url.username()));
-        let setup = Setup {
+        let setup = HttpSetup {
             provider: config.provider.clone(),
             model: config.model.clone(),
             max_output_tokens: config.max_output_tokens,
             own_facts: config.facts.clone(),
-            endpoint: Endpoint::new(&config, &base_url),
-            client: Client::new(&config, &base_url, &timeouts)?,
-            blame: Blame {
+            endpoint: ApiEndpoint::new(&config, &base_url),
+            client: HttpClient::new(&config, &base_url, &timeouts)?,
+            reporter: FailureReporter {
                 provider: config.provider.clone(),
                 address: base_url.origin().ascii_serialization(),
                 key_env: key_env(&config),
@@ -101,31 +101,32 @@ impl HttpModel {
     }
 }
 
-/// The variable that holds the key, by the configuration or by the preset.
+/// Returns the environment variable of the key, from the configuration or the preset.
 fn key_env(config: &ModelConfig) -> Option<String> {
-    let usual = || preset(&config.provider)?.key_env.map(str::to_owned);
+    let usual = || find_preset(&config.provider)?.key_env.map(str::to_owned);
     config.key_env.clone().or_else(usual)
 }
 
-impl Setup {
+impl HttpSetup {
     /// Returns the origin of this model's messages in a session, as `provider/model`.
     fn origin(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Returns the model's entry in the catalogue. Asked for late, because reading the catalogue takes milliseconds the
-    /// first time.
+    /// Returns the model's entry in the catalog. Called late, because loading the catalog takes milliseconds the first
+    /// time.
     fn spec(&self) -> Option<&'static ModelSpec> {
-        catalogue::spec(&self.provider, &self.model)
+        catalog::find_spec(&self.provider, &self.model)
     }
 
-    /// Returns the user's facts of the model, and for the rest those of the catalogue.
+    /// Returns the user's facts about the model, completed from the catalog.
     fn facts(&self) -> ModelFacts {
-        self.own_facts.clone().or(catalogue::facts(&self.provider, &self.model))
+        self.own_facts.clone().or(catalog::model_facts(&self.provider, &self.model))
     }
 
-    /// Returns the cost of an answer: by the user's prices, or as the provider said, or by the catalogue's prices.
-    fn cost(&self, usage: &Usage, said: Option<f64>) -> f64 {
+    /// Returns the cost of an answer: by the user's prices, or else as the provider reported, or else by the catalog's
+    /// prices.
+    fn cost(&self, usage: &TokenUsage, said: Option<f64>) -> f64 {
         let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
         match self.own_facts.prices {
             Some(prices) => prices.cost(usage),
@@ -150,7 +151,7 @@ impl Model for HttpModel {
         request: ModelRequest,
     ) -> Result<ModelStream, ModelError> {
         let request = request::build(&self.setup, &request)?;
-        Ok(Run::new(cancel, self.setup.clone(), request).into_stream())
+        Ok(RequestDriver::new(cancel, self.setup.clone(), request).into_stream())
     }
 }
 
@@ -159,7 +160,7 @@ impl fmt::Debug for HttpModel {
         f.debug_struct("HttpModel")
             .field("provider", &self.setup.provider)
             .field("model", &self.setup.model)
-            .field("address", &self.setup.blame.address)
+            .field("address", &self.setup.reporter.address)
             .finish_non_exhaustive()
     }
 }

@@ -1,29 +1,29 @@
-//! Models: three HTTP APIs, and a scripted one that needs no network, behind `haft_core::model::Model`.
+//! Models behind `haft_core::model::Model`: HTTP APIs, and a scripted model that needs no network.
 //!
-//! For whom: haft's front ends, and programs that embed the agent. The promise: an answer ends with its whole
-//! response or with an error that says what to do; what passes is tried again before the first piece of an answer
-//! and never after it; cancelling ends the request at once; keys are in no error, log or debug output. Nothing is
-//! sent, and no certificate is loaded, before the first request. Never in here: knowledge of extensions, a runtime.
+//! Audience: haft's front ends, and programs that embed the agent. Guarantees: an answer ends with the complete
+//! response or with an error that names the next step. Temporary failures are retried only before the first piece of an
+//! answer. Cancelling ends the request at once. Errors, logs and debug output contain no keys. Nothing is sent, and no
+//! certificate is loaded, before the first request. Out of scope: extensions, an async runtime.
 //!
-//! The HTTP APIs are spoken by one library, which no public type of this crate shows.
+//! One library implements the HTTP APIs; no public type of this crate exposes it.
 //!
 //! ```
 //! use haft_core::model::Model;
-//! use haft_providers::{Dialect, HttpModel, ModelConfig, Scripted};
+//! use haft_providers::{ApiDialect, HttpModel, ModelConfig, ScriptedModel};
 //!
 //! // A model behind an API …
-//! let mut config = ModelConfig::new(Dialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
+//! let mut config = ModelConfig::new(ApiDialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
 //! config.api_key = Some("sk-ant-…".replace('…', "123").into());
 //! let model = HttpModel::new(config)?;
 //! assert_eq!(model.facts().window, Some(1_000_000));
 //!
-//! // … and one that reads its lines.
+//! // … and a scripted model.
 //! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
-//! assert_eq!(Scripted::from_json(script)?.info().provider, "scripted");
+//! assert_eq!(ScriptedModel::from_json(script)?.info().provider, "scripted");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod catalogue;
+mod catalog;
 mod choose;
 mod config;
 mod fallback;
@@ -35,15 +35,16 @@ pub mod retry;
 mod scripted;
 mod timeouts;
 
-pub use catalogue::{KnownModel, catalogue, find, preload};
+pub use catalog::{KnownModel, find_model, model_catalog, preload_catalog};
 pub use choose::{
-    Because, Choice, ChooseError, Chosen, KeyError, KeyHome, LocalServer, Machine, OpenError, Surroundings,
-    Wish, check_key, choose, key_home, key_server, local_servers, place, take_apart,
+    ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, KeyError, KeyLocation, LocalServer,
+    ModelChoice, ModelPreference, OpenError, SystemProbe, check_key, choose_model, key_location, key_server,
+    local_servers, resolve_model, split_provider,
 };
-pub use config::{ConfigError, Dialect, ModelConfig};
-pub use fallback::Fallback;
+pub use config::{ApiDialect, ConfigError, ModelConfig};
+pub use fallback::FallbackModel;
 pub use http::HttpModel;
-pub use models::{Models, ModelsError, OwnModel, UnsetVariable};
-pub use presets::{PRESETS, Preset, preset};
-pub use scripted::{ScriptError, Scripted};
+pub use models::{ConfiguredModel, ModelsError, ModelsFile, UnsetVariable};
+pub use presets::{PRESETS, ProviderPreset, find_preset};
+pub use scripted::{ScriptError, ScriptedModel};
 pub use timeouts::Timeouts;

@@ -1,4 +1,4 @@
-//! `models.json`: what the user adds to, or says otherwise than, the presets and the catalogue.
+//! `models.json`: the user's additions to the presets and the catalog, and changes of them.
 
 mod file;
 
@@ -8,84 +8,84 @@ use std::path::{Path, PathBuf};
 
 use haft_core::model::ModelFacts;
 
-use crate::config::Dialect;
-use crate::presets::preset;
+use crate::config::ApiDialect;
+use crate::presets::find_preset;
 
-/// The longest `models.json` that is read, in bytes.
+/// The maximum size of `models.json` in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
 
-/// The content of `models.json`. `docs/models.md` describes its form.
+/// The content of `models.json`. `docs/models.md` describes the format.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Models {
-    providers: BTreeMap<String, OwnProvider>,
+pub struct ModelsFile {
+    providers: BTreeMap<String, ConfiguredProvider>,
 }
 
-/// The user's entry of one provider, which may be a preset or one of the user's own.
+/// The user's entry for one provider: a preset or the user's own provider.
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct OwnProvider {
-    pub(crate) dialect: Option<Dialect>,
+pub(crate) struct ConfiguredProvider {
+    pub(crate) dialect: Option<ApiDialect>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
-    /// Names and values; in a value `$NAME` stands for a variable.
+    /// Names and values of headers; `$NAME` in a value refers to an environment variable.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) default_model: Option<String>,
     pub(crate) models: BTreeMap<String, ModelFacts>,
 }
 
-/// A model that `models.json` names.
+/// A model in `models.json`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OwnModel {
+pub struct ConfiguredModel {
     /// The provider.
     pub provider: String,
-    /// The model's id there.
+    /// The model's id at the provider.
     pub model: String,
-    /// The facts of the file, and for the rest those of the catalogue.
+    /// The facts of the file, completed from the catalog.
     pub facts: ModelFacts,
 }
 
-/// `models.json` cannot be used. The message names the file, the place in it and what should be there.
+/// The error for an unusable `models.json`. The message names the file, the position and the expected content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelsError {
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is longer than 4 MiB.
-    #[error("{} is longer than 4 MiB", path.display())]
+    /// The file is larger than 4 MiB.
+    #[error("{} is larger than 4 MiB", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no JSON.
-    #[error("{} is not JSON: {detail}", path.display())]
+    /// The file is not valid JSON.
+    #[error("{} is not valid JSON: {detail}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
         /// The expected value, with line and column.
         detail: String,
     },
-    /// A field is missing, unknown, or has a value that cannot be.
+    /// A field is missing, unknown, or has an invalid value.
     #[error("{}: {field}: {detail}", path.display())]
     Field {
         /// The file.
         path: PathBuf,
-        /// The field, with the provider and the model it belongs to.
+        /// The field, with its provider and model.
         field: String,
         /// The expected value.
         detail: String,
     },
 }
 
-impl Models {
-    /// Reads the file; a file that does not exist says nothing.
+impl ModelsFile {
+    /// Loads the file; returns the defaults if it does not exist.
     ///
     /// # Errors
-    /// [`ModelsError`] when it cannot be read or has a mistake in it.
+    /// [`ModelsError`] if the file cannot be read or has an error.
     pub fn load(path: &Path) -> Result<Self, ModelsError> {
         let read = |source| ModelsError::Read { path: path.into(), source };
         let mut bytes = Vec::new();
@@ -98,36 +98,38 @@ impl Models {
             return Err(ModelsError::TooLong { path: path.into() });
         }
         file::parse(&bytes).map(|providers| Self { providers }).map_err(|mistake| match mistake {
-            file::Mistake::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
-            file::Mistake::Field { field, detail } => ModelsError::Field { path: path.into(), field, detail },
+            file::FileParseError::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
+            file::FileParseError::Field { field, detail } => {
+                ModelsError::Field { path: path.into(), field, detail }
+            }
         })
     }
 
-    /// The models it names, by provider and then by id.
-    pub fn models(&self) -> impl Iterator<Item = OwnModel> {
+    /// Returns the models in the file, by provider and then by id.
+    pub fn models(&self) -> impl Iterator<Item = ConfiguredModel> {
         self.providers.iter().flat_map(|(provider, own)| {
-            own.models.iter().map(|(model, facts)| OwnModel {
+            own.models.iter().map(|(model, facts)| ConfiguredModel {
                 provider: provider.clone(),
                 model: model.clone(),
-                facts: facts.clone().or(crate::catalogue::facts(provider, model)),
+                facts: facts.clone().or(crate::catalog::model_facts(provider, model)),
             })
         })
     }
 
-    /// The providers it names that are no presets.
-    pub fn providers(&self) -> impl Iterator<Item = &str> {
-        self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none())
+    /// Returns the providers in the file that are not presets.
+    pub fn custom_providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str).filter(|name| find_preset(name).is_none())
     }
 
-    pub(crate) fn provider(&self, name: &str) -> Option<&OwnProvider> {
+    pub(crate) fn provider(&self, name: &str) -> Option<&ConfiguredProvider> {
         self.providers.get(name)
     }
 }
 
-impl std::fmt::Debug for OwnProvider {
+impl std::fmt::Debug for ConfiguredProvider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Addresses and headers may carry secrets, so only what is harmless is shown.
-        f.debug_struct("OwnProvider")
+        // Addresses and headers may contain secrets, so only harmless fields are shown.
+        f.debug_struct("ConfiguredProvider")
             .field("dialect", &self.dialect)
             .field("key_env", &self.key_env)
             .field("models", &self.models)
@@ -135,20 +137,23 @@ impl std::fmt::Debug for OwnProvider {
     }
 }
 
-/// A header names a variable that is not set.
+/// A header refers to an unset variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the variable {0} is not set")]
+#[error("the environment variable {0} is not set")]
 pub struct UnsetVariable(pub String);
 
-/// The value of a header with its variables replaced: `$NAME` and `${NAME}` stand for variables, `$$` for a dollar.
+/// Expands the variables in a header's value: `$NAME` and `${NAME}` refer to variables, `$$` is a dollar sign.
 ///
 /// # Errors
-/// [`UnsetVariable`] when one is not set, or empty.
-pub(crate) fn expanded(value: &str, var: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+/// [`UnsetVariable`] if a variable is unset or empty.
+pub(crate) fn expand_variables(
+    value: &str,
+    var: impl Fn(&str) -> Option<String>,
+) -> Result<String, UnsetVariable> {
     let (mut out, mut rest) = (String::new(), value);
     while let Some((before, behind)) = rest.split_once('$') {
         out.push_str(before);
-        let (name, behind) = reference(behind);
+        let (name, behind) = split_variable(behind);
         if name.is_empty() {
             out.push('$');
             rest = behind.strip_prefix('$').unwrap_or(behind);
@@ -162,8 +167,8 @@ pub(crate) fn expanded(value: &str, var: impl Fn(&str) -> Option<String>) -> Res
     Ok(out)
 }
 
-/// The name behind a `$`, and what follows it; no name where none follows.
-fn reference(behind: &str) -> (&str, &str) {
+/// Returns the name after a `$`, and the rest; an empty name if none follows.
+fn split_variable(behind: &str) -> (&str, &str) {
     if let Some((name, rest)) = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'))
         && is_variable(name)
     {
@@ -190,7 +195,7 @@ mod tests {
             "EMPTY" => Some(String::new()),
             _ => None,
         };
-        let got = expanded(value, var);
+        let got = expand_variables(value, var);
         assert_eq!(got.as_deref().map_err(|unset| unset.0.as_str()), expect);
     }
 

@@ -1,29 +1,34 @@
-//! The providers haft knows by name.
+//! The providers that haft knows by name.
 
-use crate::config::Dialect;
+use crate::config::ApiDialect;
 
-/// One provider: where it is, what it speaks, where its key is found.
+/// One provider: its address, its API, and the location of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
+pub struct ProviderPreset {
     /// The value of `--provider`.
     pub name: &'static str,
     /// The API.
-    pub dialect: Dialect,
-    /// The API's address; [`None`] must be given by `--base-url`.
+    pub dialect: ApiDialect,
+    /// The API's address; [`None`] requires `--base-url`.
     pub base_url: Option<&'static str>,
-    /// The environment variable with the key.
+    /// The environment variable of the key.
     pub key_env: Option<&'static str>,
-    /// The environment variable that replaces the address.
+    /// The environment variable that overrides the address.
     pub base_url_env: Option<&'static str>,
-    /// The model when none is asked for.
+    /// The default model.
     pub default_model: Option<&'static str>,
-    /// The port a server on this machine listens on by default; such a server needs no key.
+    /// The default port of a server on this machine; such a server needs no key.
     pub local_port: Option<u16>,
-    pub(crate) catalogue: Option<&'static str>,
+    pub(crate) catalog: Option<&'static str>,
 }
 
-impl Preset {
-    const fn hosted(name: &'static str, dialect: Dialect, base_url: &'static str, key: &'static str) -> Self {
+impl ProviderPreset {
+    const fn hosted(
+        name: &'static str,
+        dialect: ApiDialect,
+        base_url: &'static str,
+        key: &'static str,
+    ) -> Self {
         Self {
             name,
             dialect,
@@ -32,92 +37,113 @@ impl Preset {
             base_url_env: None,
             default_model: None,
             local_port: None,
-            catalogue: Some(name),
+            catalog: Some(name),
         }
     }
 
     const fn local(name: &'static str, base_url: &'static str, port: u16, key: &'static str) -> Self {
         Self {
             local_port: Some(port),
-            catalogue: None,
-            ..Self::hosted(name, Dialect::OpenAiChat, base_url, key)
+            catalog: None,
+            ..Self::hosted(name, ApiDialect::OpenAiChat, base_url, key)
         }
     }
 }
 
 /// All presets, in the order in which environment keys and local servers are tried.
-pub const PRESETS: &[Preset] = &[
-    Preset {
+pub const PRESETS: &[ProviderPreset] = &[
+    ProviderPreset {
         base_url_env: Some("ANTHROPIC_BASE_URL"),
         default_model: Some("claude-sonnet-5-5"),
-        ..Preset::hosted(
+        ..ProviderPreset::hosted(
             "anthropic",
-            Dialect::AnthropicMessages,
+            ApiDialect::AnthropicMessages,
             "https://api.anthropic.com",
             "ANTHROPIC_API_KEY",
         )
     },
-    Preset {
+    ProviderPreset {
         base_url_env: Some("OPENAI_BASE_URL"),
         default_model: Some("gpt-5.6"),
-        ..Preset::hosted("openai", Dialect::OpenAiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY")
+        ..ProviderPreset::hosted(
+            "openai",
+            ApiDialect::OpenAiResponses,
+            "https://api.openai.com/v1",
+            "OPENAI_API_KEY",
+        )
     },
-    Preset {
+    ProviderPreset {
         base_url_env: Some("OPENAI_BASE_URL"),
         default_model: Some("gpt-5.6"),
-        catalogue: Some("openai"),
-        ..Preset::hosted("openai-chat", Dialect::OpenAiChat, "https://api.openai.com/v1", "OPENAI_API_KEY")
+        catalog: Some("openai"),
+        ..ProviderPreset::hosted(
+            "openai-chat",
+            ApiDialect::OpenAiChat,
+            "https://api.openai.com/v1",
+            "OPENAI_API_KEY",
+        )
     },
-    Preset {
+    ProviderPreset {
         base_url_env: Some("GEMINI_BASE_URL"),
         default_model: Some("gemini-3.8-flash"),
-        catalogue: Some("gcp.gemini"),
-        ..Preset::hosted(
+        catalog: Some("gcp.gemini"),
+        ..ProviderPreset::hosted(
             "gemini",
-            Dialect::Gemini,
+            ApiDialect::Gemini,
             "https://generativelanguage.googleapis.com",
             "GEMINI_API_KEY",
         )
     },
-    Preset::hosted("openrouter", Dialect::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    Preset::hosted("deepseek", Dialect::OpenAiChat, "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
-    Preset::hosted("groq", Dialect::OpenAiChat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    Preset::hosted("mistral", Dialect::OpenAiChat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    Preset {
-        dialect: Dialect::Ollama,
+    ProviderPreset::hosted(
+        "openrouter",
+        ApiDialect::OpenAiChat,
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+    ),
+    ProviderPreset::hosted(
+        "deepseek",
+        ApiDialect::OpenAiChat,
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
+    ),
+    ProviderPreset::hosted("groq", ApiDialect::OpenAiChat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    ProviderPreset::hosted("mistral", ApiDialect::OpenAiChat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    ProviderPreset {
+        dialect: ApiDialect::Ollama,
         base_url_env: Some("OLLAMA_BASE_URL"),
-        ..Preset::local("ollama", "http://127.0.0.1:11434", 11434, "OLLAMA_API_KEY")
+        ..ProviderPreset::local("ollama", "http://127.0.0.1:11434", 11434, "OLLAMA_API_KEY")
     },
-    Preset::local("llama.cpp", "http://127.0.0.1:8080/v1", 8080, "LLAMA_API_KEY"),
-    Preset::local("vllm", "http://127.0.0.1:8000/v1", 8000, "VLLM_API_KEY"),
-    Preset::local("lmstudio", "http://127.0.0.1:1234/v1", 1234, "LM_API_TOKEN"),
-    Preset {
+    ProviderPreset::local("llama.cpp", "http://127.0.0.1:8080/v1", 8080, "LLAMA_API_KEY"),
+    ProviderPreset::local("vllm", "http://127.0.0.1:8000/v1", 8000, "VLLM_API_KEY"),
+    ProviderPreset::local("lmstudio", "http://127.0.0.1:1234/v1", 1234, "LM_API_TOKEN"),
+    ProviderPreset {
         name: "compatible",
-        dialect: Dialect::OpenAiChat,
+        dialect: ApiDialect::OpenAiChat,
         base_url: None,
         key_env: Some("HAFT_API_KEY"),
         base_url_env: None,
         default_model: None,
         local_port: None,
-        catalogue: None,
+        catalog: None,
     },
 ];
 
-/// The preset of that name.
-pub fn preset(name: &str) -> Option<&'static Preset> {
+/// Returns the preset of this name.
+pub fn find_preset(name: &str) -> Option<&'static ProviderPreset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::find;
+    use crate::catalog::find_model;
 
     #[test]
-    fn default_models_are_in_the_catalogue_and_not_deprecated() {
+    fn default_models_are_in_the_catalog_and_not_deprecated() {
         for preset in PRESETS {
             let Some(model) = preset.default_model else { continue };
-            let known = find(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+            let known =
+                find_model(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalog"));
             assert!(!known.deprecated, "{model} is deprecated");
         }
     }

@@ -1,4 +1,4 @@
-//! Keeps keys out of everything that people, logs or models read.
+//! Removes keys from all text that people, logs or models read.
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -8,11 +8,11 @@ pub(crate) struct Redactor {
     secrets: Vec<SecretString>,
 }
 
-/// Shorter values are too common in ordinary text to be worth hiding.
+/// The minimum length of a secret; shorter values are too common in ordinary text to be hidden.
 const SHORTEST: usize = 4;
 
 impl Redactor {
-    /// Adds a secret, and the token in it where it is a `Bearer <token>` value.
+    /// Adds a secret, and the token of a `Bearer <token>` value.
     pub(crate) fn add(&mut self, secret: &str) {
         for part in [secret, secret.rsplit(' ').next().unwrap_or_default()] {
             let known = self.secrets.iter().any(|other| other.expose_secret() == part);
@@ -20,11 +20,11 @@ impl Redactor {
                 self.secrets.push(part.into());
             }
         }
-        // A secret that contains another must go first, or its rest would stay.
+        // A secret that contains another is replaced first; otherwise a part of it would remain.
         self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
     }
 
-    /// The text without any secret, plain or as JSON escapes it.
+    /// Returns the text without any secret, in plain or JSON-escaped form.
     pub(crate) fn apply(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| {
             let secret = secret.expose_secret();

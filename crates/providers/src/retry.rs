@@ -1,17 +1,17 @@
-//! When to try again: pure functions of what happened.
+//! Retry delays, as pure functions.
 
 use std::time::{Duration, SystemTime};
 
 use crate::timeouts::Timeouts;
 
-/// The greatest number of attempts of a request.
+/// The maximum number of attempts of a request.
 pub const MAX_ATTEMPTS: u32 = 4;
 
 /// Returns the wait after the `failed`-th attempt (counted from 1).
 ///
-/// Back-off doubles from [`Timeouts::backoff_first`] up to [`Timeouts::backoff_cap`] and is spread by `jitter`
-/// (0 to 1) over its upper half, so that many clients do not come back together. A provider's `asked` wait replaces
-/// it, up to [`Timeouts::retry_after_cap`].
+/// The delay doubles from [`Timeouts::backoff_first`] up to [`Timeouts::backoff_cap`]. `jitter` (0 to 1) spreads it
+/// over its upper half, so that clients do not retry simultaneously. A provider's `asked` delay replaces it, up to
+/// [`Timeouts::retry_after_cap`].
 pub fn delay(failed: u32, jitter: f64, asked: Option<Duration>, timeouts: &Timeouts) -> Duration {
     if let Some(asked) = asked {
         return asked.min(timeouts.retry_after_cap);
@@ -21,7 +21,7 @@ pub fn delay(failed: u32, jitter: f64, asked: Option<Duration>, timeouts: &Timeo
     full.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
 }
 
-/// Reads a `retry-after` header: seconds, or an HTTP date relative to `now`. A date that has passed is no wait.
+/// Parses a `retry-after` header: seconds, or an HTTP date relative to `now`. A date in the past is no delay.
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_provider_decides_up_to_a_cap() {
+    fn retry_after_overrides_back_off_up_to_a_cap() {
         check(1, 0.3, Some(0), 0);
         check(3, 0.3, Some(7), 7_000);
         check(1, 0.3, Some(3_600), 60_000);

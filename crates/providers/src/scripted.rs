@@ -1,4 +1,4 @@
-//! A model that reads its lines from a file: for demos, tests and trying extensions without a key.
+//! A model that replays a script: for demos, tests, and trying extensions without a key.
 //!
 //! The format is described in `docs/providers.md`.
 
@@ -14,18 +14,18 @@ use futures::StreamExt;
 use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use tokio_util::sync::CancellationToken;
 
-use play::Player;
+use play::ScriptPlayer;
 use script::Script;
 
-/// A model that answers with the steps of a script. No network, no clock unless a step asks for pauses; the same
-/// requests give the same answers. Clones share their place in the script.
+/// A model that answers with the steps of a script. It needs no network, and no clock unless a step has pauses. The
+/// same requests produce the same answers. Clones share their position in the script.
 #[derive(Debug, Clone)]
-pub struct Scripted {
+pub struct ScriptedModel {
     script: Arc<Script>,
-    player: Arc<Mutex<Player>>,
+    player: Arc<Mutex<ScriptPlayer>>,
 }
 
-/// Why a script cannot be played.
+/// The reasons why a script is not valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -34,41 +34,41 @@ pub enum ScriptError {
     Read {
         /// The file.
         path: String,
-        /// Why.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
-    /// The text is not a script: no JSON, no `steps`, or a field nobody knows.
+    /// The text is not a script: invalid JSON, missing `steps`, or an unknown field.
     #[error("the script is not valid: {reason}")]
     Script {
-        /// The message of the parser, with line and column.
+        /// The parser's message, with line and column.
         reason: String,
     },
-    /// One of the steps is not valid.
+    /// A step is not valid.
     #[error("step {step} of the script is not valid: {reason}")]
     Step {
-        /// Which, counted from 1.
+        /// The number of the step, counted from 1.
         step: usize,
-        /// The mistake.
+        /// The error.
         reason: String,
     },
 }
 
-impl Scripted {
-    /// Reads a script from its JSON text.
+impl ScriptedModel {
+    /// Parses a script from its JSON text.
     ///
     /// # Errors
     /// [`ScriptError::Script`] or [`ScriptError::Step`], which names the step.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script = Script::parse(text)?;
-        let player = Mutex::new(Player::new(script.steps.len()));
+        let player = Mutex::new(ScriptPlayer::new(script.steps.len()));
         Ok(Self { script: Arc::new(script), player: Arc::new(player) })
     }
 
     /// Reads a script from a file.
     ///
     /// # Errors
-    /// [`ScriptError::Read`], and those of [`Scripted::from_json`].
+    /// [`ScriptError::Read`], and those of [`ScriptedModel::from_json`].
     pub fn from_file(path: &Path) -> Result<Self, ScriptError> {
         let read = std::fs::read_to_string(path);
         let text = read.map_err(|source| ScriptError::Read { path: path.display().to_string(), source })?;
@@ -77,7 +77,7 @@ impl Scripted {
 }
 
 #[async_trait]
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn info(&self) -> ModelInfo {
         ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
     }
@@ -96,6 +96,6 @@ impl Model for Scripted {
         }
         let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
         let (lines, pause) = player.answer(&self.script, &request.messages)?;
-        Ok(play::stream(cancel, lines, pause).boxed())
+        Ok(play::cancellable_stream(cancel, lines, pause).boxed())
     }
 }

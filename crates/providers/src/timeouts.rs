@@ -1,28 +1,28 @@
-//! Every duration of this crate.
+//! All durations of this crate.
 
 use std::time::Duration;
 
-/// The time that a substitute model is asked before the first one.
+/// The time for which a fallback model is tried before the preferred one.
 pub(crate) const FALLBACK_REST: Duration = Duration::from_secs(300);
 
-/// The deadlines of requests. The defaults are for people at a terminal; tests shorten the waits between attempts.
+/// The time limits of requests. The defaults suit people at a terminal; tests shorten the delays between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until a TCP and TLS connection stands.
+    /// Limit for establishing a TCP and TLS connection.
     pub connect: Duration,
-    /// Between two reads of an answer. Long, because a local model may read a long prompt without a word.
+    /// Limit between two reads of an answer. Long, because a local model may process a long prompt without output.
     pub idle: Duration,
-    /// Wait before the second attempt; doubled for each further one.
+    /// Delay before the second attempt; doubles for each further one.
     pub backoff_first: Duration,
-    /// The longest wait that back-off alone gives.
+    /// The maximum back-off delay.
     pub backoff_cap: Duration,
-    /// The longest wait that a provider's `retry-after` is granted.
+    /// The maximum accepted `retry-after` delay of a provider.
     pub retry_after_cap: Duration,
-    /// For a connection to a port of this machine, to learn whether a local server listens there.
+    /// Limit for a connection to a local port, to detect a local server.
     pub probe: Duration,
-    /// For a local server to list its models.
+    /// Limit for a local server to list its models.
     pub probe_models: Duration,
-    /// For a provider to say whether it takes a key.
+    /// Limit for a provider to verify a key.
     pub probe_key: Duration,
 }
 

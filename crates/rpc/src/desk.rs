@@ -1,8 +1,8 @@
-//! `Desk`: the commands of one session, in the order in which they count.
+//! `CommandScheduler`: orders the commands of one session.
 //!
-//! A state machine without IO: commands and what became of the work go in, [`Effect`]s come out, to be carried out in order
-//! before anything else goes in. The promise: each command is answered exactly once, whatever happens, and one thing is
-//! worked on at a time.
+//! A state machine without IO. Commands and results go in; [`SchedulerEffect`]s come out, which the
+//! caller applies in order before the next input. The scheduler answers each command exactly once
+//! and runs one job at a time.
 
 #[cfg(test)]
 mod tests;
@@ -10,120 +10,127 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use haft_protocol::rpc::{
-    Abort, Command, CommandKind, Compact, ErrorCode, Failure, NoData, Payload, Prompt, Request, Response,
-    Started,
+    AbortCommand, Command, CommandFailure, CommandKind, CompactCommand, ErrorCode, NoData, PromptCommand,
+    ReplyPayload, RpcRequest, RpcResponse, StartedData,
 };
 
-/// The number of prompts that may wait behind the one that is worked on.
+/// The maximum number of prompts that wait for the current job.
 pub const MOST_WAITING: usize = 64;
 
-/// The number of commands that may be under way, prompts that wait included.
+/// The maximum number of open commands, including waiting prompts.
 pub(crate) const MOST_OPEN: usize = 256;
 
 #[derive(Debug, PartialEq)]
-pub(crate) enum Effect {
-    Reply(Response),
-    /// This is done beside the work; what it comes to is told with [`Desk::done`]. [`Command::Clear`] is done before
-    /// anything else goes in, since nothing is worked on only now.
-    Do(Ticket, Command),
-    /// This is worked on from here on, until [`Desk::ended`].
-    Start(Job),
+pub(crate) enum SchedulerEffect {
+    Reply(RpcResponse),
+    /// Runs the command beside the current job. The caller reports the result with
+    /// [`CommandScheduler::done`]. [`Command::Clear`] must finish before the next input, because
+    /// the session is idle only now.
+    Do(CommandTicket, Command),
+    /// Starts the job, which runs until [`CommandScheduler::ended`].
+    Start(SessionJob),
     Stop,
-    /// The session is not needed any more: nothing is worked on and nothing waits. [`Desk::closed`] comes next.
+    /// Closes the session: no job runs and none waits. The caller then calls
+    /// [`CommandScheduler::closed`].
     Close,
 }
 
-/// A job of a session, one after the other.
+/// A job of a session. Jobs run one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Job {
-    Prompt(Prompt),
-    /// A message for the model as it stands, whatever it begins with.
-    Message(Prompt),
-    Compact(Compact),
+pub(crate) enum SessionJob {
+    Prompt(PromptCommand),
+    /// A message for the model, unchanged even if it looks like a command.
+    Message(PromptCommand),
+    Compact(CompactCommand),
 }
 
-/// A command that is not answered yet.
+/// An unanswered command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct CommandTicket(u64);
 
 /// The state of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct CommandScheduler {
     tickets: u64,
-    open: BTreeMap<Ticket, Asked>,
-    /// Of these, the ones that change what a job works with: none begins before they are done.
-    holding: BTreeSet<Ticket>,
+    open: BTreeMap<CommandTicket, PendingReply>,
+    /// The commands among them that change the setup of a job. No job starts before they are done.
+    holding: BTreeSet<CommandTicket>,
     works: bool,
-    /// The jobs that wait; none while nothing is worked on and nothing is changed.
-    waiting: VecDeque<Waiting>,
-    stage: Stage,
-    closer: Option<Asked>,
+    /// The waiting jobs; empty while no job runs and no setup changes.
+    waiting: VecDeque<WaitingJob>,
+    stage: SchedulerStage,
+    closer: Option<PendingReply>,
 }
 
-/// A command, as far as its answer needs it.
+/// The parts of a command that its reply needs.
 #[derive(Debug)]
-struct Asked {
+struct PendingReply {
     id: Option<String>,
     kind: CommandKind,
 }
 
-/// A job, and the command that is answered when it begins.
+/// A waiting job, and the command that is answered when the job starts.
 #[derive(Debug)]
-struct Waiting {
-    ticket: Option<Ticket>,
-    job: Job,
+struct WaitingJob {
+    ticket: Option<CommandTicket>,
+    job: SessionJob,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Stage {
+enum SchedulerStage {
     #[default]
     Open,
-    /// No more commands come; what was accepted is finished.
+    /// The client sends no more commands; accepted commands still run.
     Finishing,
-    /// The session ends its work and begins nothing else.
+    /// The session finishes its current job and starts no other.
     Closing,
-    /// [`Effect::Close`] was said.
+    /// The scheduler has emitted [`SchedulerEffect::Close`].
     Closed,
 }
 
-impl Desk {
-    pub(crate) fn command(&mut self, request: Request) -> Vec<Effect> {
-        let Request { id, command, session: _ } = request;
-        let asked = Asked { id, kind: command.kind() };
-        if matches!(self.stage, Stage::Closing | Stage::Closed) {
-            return vec![asked.failed(ended())];
+impl CommandScheduler {
+    pub(crate) fn command(&mut self, request: RpcRequest) -> Vec<SchedulerEffect> {
+        let RpcRequest { id, command, session: _ } = request;
+        let asked = PendingReply { id, kind: command.kind() };
+        if matches!(self.stage, SchedulerStage::Closing | SchedulerStage::Closed) {
+            return vec![asked.into_failure(session_ended_failure())];
         }
-        self.take(asked, command)
+        self.route_command(asked, command)
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what has no place in the order of work is done at once"
-    )]
-    fn take(&mut self, asked: Asked, command: Command) -> Vec<Effect> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other commands run at once")]
+    fn route_command(&mut self, asked: PendingReply, command: Command) -> Vec<SchedulerEffect> {
         match command {
-            Command::Prompt(prompt) if says_nothing(&prompt) => vec![asked.failed(empty())],
-            Command::Prompt(prompt) => self.accept(asked, Job::Prompt(prompt)),
-            Command::Compact(compact) => self.accept(asked, Job::Compact(compact)),
+            Command::Prompt(prompt) if is_empty_prompt(&prompt) => {
+                vec![asked.into_failure(empty_message_failure())]
+            }
+            Command::Prompt(prompt) => self.accept_job(asked, SessionJob::Prompt(prompt)),
+            Command::Compact(compact) => self.accept_job(asked, SessionJob::Compact(compact)),
             Command::Abort(abort) => self.abort(asked, abort),
-            Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => vec![asked.failed(busy())],
+            Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => {
+                vec![asked.into_failure(busy_failure())]
+            }
             Command::CloseSession(_) => {
                 self.closer = Some(asked);
                 self.shutdown()
             }
-            _ if self.open.len() >= MOST_OPEN => vec![asked.failed(flooded())],
+            _ if self.open.len() >= MOST_OPEN => vec![asked.into_failure(too_many_commands_failure())],
             command => {
                 let holds =
                     matches!(command, Command::SetModel(_) | Command::ReloadExt(_) | Command::MoveTo(_));
-                let ticket = self.ticket(asked);
+                let ticket = self.issue_ticket(asked);
                 self.holding.extend(holds.then_some(ticket));
-                vec![Effect::Do(ticket, command)]
+                vec![SchedulerEffect::Do(ticket, command)]
             }
         }
     }
 
-    pub(crate) fn done(&mut self, ticket: Ticket, outcome: Result<Payload, Failure>) -> Vec<Effect> {
-        let mut effects: Vec<Effect> = self.answer(ticket, outcome).into_iter().collect();
+    pub(crate) fn complete(
+        &mut self,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) -> Vec<SchedulerEffect> {
+        let mut effects: Vec<SchedulerEffect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
             effects.extend(self.start());
         }
@@ -131,178 +138,191 @@ impl Desk {
         effects
     }
 
-    /// A job that nobody waits for the beginning of: the prompt of an extension's command, told before that command is
-    /// done.
+    /// Adds a job without a waiting command: the prompt of an extension's command. The caller adds
+    /// it before that command is done.
     ///
     /// # Errors
-    /// [`Failure`] when too much waits, or the session is closing.
-    pub(crate) fn add(&mut self, job: Job) -> Result<Vec<Effect>, Failure> {
+    /// [`CommandFailure`] if too many jobs wait, or the session is closing.
+    pub(crate) fn add_job(&mut self, job: SessionJob) -> Result<Vec<SchedulerEffect>, CommandFailure> {
         match self.stage {
-            Stage::Closing | Stage::Closed => Err(ended()),
-            Stage::Open | Stage::Finishing if self.waiting.len() >= MOST_WAITING => Err(full()),
-            Stage::Open | Stage::Finishing => Ok(self.enqueue(Waiting { ticket: None, job })),
+            SchedulerStage::Closing | SchedulerStage::Closed => Err(session_ended_failure()),
+            SchedulerStage::Open | SchedulerStage::Finishing if self.waiting.len() >= MOST_WAITING => {
+                Err(queue_full_failure())
+            }
+            SchedulerStage::Open | SchedulerStage::Finishing => {
+                Ok(self.enqueue(WaitingJob { ticket: None, job }))
+            }
         }
     }
 
-    pub(crate) fn ended(&mut self) -> Vec<Effect> {
+    pub(crate) fn job_ended(&mut self) -> Vec<SchedulerEffect> {
         self.works = false;
         match self.stage {
-            Stage::Open | Stage::Finishing => {
+            SchedulerStage::Open | SchedulerStage::Finishing => {
                 let mut effects = self.start();
                 effects.extend(self.close_if_finished());
                 effects
             }
-            Stage::Closing => vec![self.close()],
-            Stage::Closed => Vec::new(),
+            SchedulerStage::Closing => vec![self.close()],
+            SchedulerStage::Closed => Vec::new(),
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Vec<Effect> {
-        if self.stage == Stage::Open {
-            self.stage = Stage::Finishing;
+    pub(crate) fn finish(&mut self) -> Vec<SchedulerEffect> {
+        if self.stage == SchedulerStage::Open {
+            self.stage = SchedulerStage::Finishing;
         }
         self.close_if_finished().into_iter().collect()
     }
 
-    /// Ends at once: what is worked on is stopped, and whoever waits for an answer is told that none comes.
-    pub(crate) fn shutdown(&mut self) -> Vec<Effect> {
-        if matches!(self.stage, Stage::Closing | Stage::Closed) {
+    /// Stops the current job and fails all open commands.
+    pub(crate) fn shutdown(&mut self) -> Vec<SchedulerEffect> {
+        if matches!(self.stage, SchedulerStage::Closing | SchedulerStage::Closed) {
             return Vec::new();
         }
-        self.stage = Stage::Closing;
+        self.stage = SchedulerStage::Closing;
         self.waiting.clear();
         self.holding.clear();
         let open = std::mem::take(&mut self.open);
-        let mut effects: Vec<Effect> = open.into_values().map(|asked| asked.failed(ended())).collect();
-        effects.push(if self.works { Effect::Stop } else { self.close() });
+        let mut effects: Vec<SchedulerEffect> =
+            open.into_values().map(|asked| asked.into_failure(session_ended_failure())).collect();
+        effects.push(if self.works { SchedulerEffect::Stop } else { self.close() });
         effects
     }
 
-    pub(crate) fn closed(&mut self) -> Vec<Effect> {
-        self.closer.take().map(|asked| asked.answered(Ok(Payload::of(NoData {})))).into_iter().collect()
+    pub(crate) fn session_closed(&mut self) -> Vec<SchedulerEffect> {
+        self.closer
+            .take()
+            .map(|asked| asked.into_reply(Ok(ReplyPayload::from_value(NoData {}))))
+            .into_iter()
+            .collect()
     }
 
-    pub(crate) fn works(&self) -> bool {
+    pub(crate) fn is_working(&self) -> bool {
         self.works
     }
 
-    /// The number of jobs that wait behind it.
-    pub(crate) fn waiting(&self) -> usize {
+    /// Returns the number of jobs that wait.
+    pub(crate) fn waiting_jobs(&self) -> usize {
         self.waiting.len()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.stage == Stage::Closed
+        self.stage == SchedulerStage::Closed
     }
 
-    /// True if somebody relies on where the session stands, or moves it.
+    /// True if a job runs or a command changes the current entry of the session.
     fn is_busy(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
         self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
     }
 
-    fn ticket(&mut self, asked: Asked) -> Ticket {
+    fn issue_ticket(&mut self, asked: PendingReply) -> CommandTicket {
         self.tickets += 1;
-        let ticket = Ticket(self.tickets);
+        let ticket = CommandTicket(self.tickets);
         self.open.insert(ticket, asked);
         ticket
     }
 
-    fn answer(&mut self, ticket: Ticket, outcome: Result<Payload, Failure>) -> Option<Effect> {
-        self.open.remove(&ticket).map(|asked| asked.answered(outcome))
+    fn answer(
+        &mut self,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) -> Option<SchedulerEffect> {
+        self.open.remove(&ticket).map(|asked| asked.into_reply(outcome))
     }
 
-    fn accept(&mut self, asked: Asked, job: Job) -> Vec<Effect> {
+    fn accept_job(&mut self, asked: PendingReply, job: SessionJob) -> Vec<SchedulerEffect> {
         if self.waiting.len() >= MOST_WAITING {
-            return vec![asked.failed(full())];
+            return vec![asked.into_failure(queue_full_failure())];
         }
-        let ticket = Some(self.ticket(asked));
-        self.enqueue(Waiting { ticket, job })
+        let ticket = Some(self.issue_ticket(asked));
+        self.enqueue(WaitingJob { ticket, job })
     }
 
-    fn enqueue(&mut self, waiting: Waiting) -> Vec<Effect> {
+    fn enqueue(&mut self, waiting: WaitingJob) -> Vec<SchedulerEffect> {
         self.waiting.push_back(waiting);
         self.start()
     }
 
-    /// Begins what waits longest, if it can begin.
-    fn start(&mut self) -> Vec<Effect> {
+    /// Starts the oldest waiting job, if it can start.
+    fn start(&mut self) -> Vec<SchedulerEffect> {
         if self.works || !self.holding.is_empty() {
             return Vec::new();
         }
-        let Some(Waiting { ticket, job }) = self.waiting.pop_front() else { return Vec::new() };
+        let Some(WaitingJob { ticket, job }) = self.waiting.pop_front() else { return Vec::new() };
         self.works = true;
-        let started = Payload::of(Started { started: true });
+        let started = ReplyPayload::from_value(StartedData { started: true });
         let reply = ticket.and_then(|ticket| self.answer(ticket, Ok(started)));
-        reply.into_iter().chain([Effect::Start(job)]).collect()
+        reply.into_iter().chain([SchedulerEffect::Start(job)]).collect()
     }
 
-    fn abort(&mut self, asked: Asked, abort: Abort) -> Vec<Effect> {
-        let mut effects = vec![asked.answered(Ok(Payload::of(NoData {})))];
+    fn abort(&mut self, asked: PendingReply, abort: AbortCommand) -> Vec<SchedulerEffect> {
+        let mut effects = vec![asked.into_reply(Ok(ReplyPayload::from_value(NoData {})))];
         if abort.queued == Some(true) {
             let taken = std::mem::take(&mut self.waiting).into_iter().filter_map(|waiting| waiting.ticket);
-            effects.extend(taken.filter_map(|ticket| self.answer(ticket, Err(aborted()))));
+            effects.extend(taken.filter_map(|ticket| self.answer(ticket, Err(aborted_failure()))));
         }
-        effects.extend(self.works.then_some(Effect::Stop));
+        effects.extend(self.works.then_some(SchedulerEffect::Stop));
         effects
     }
 
-    fn close_if_finished(&mut self) -> Option<Effect> {
+    fn close_if_finished(&mut self) -> Option<SchedulerEffect> {
         let idle = !self.works && self.waiting.is_empty() && self.open.is_empty();
-        let finished = self.stage == Stage::Finishing && idle;
+        let finished = self.stage == SchedulerStage::Finishing && idle;
         finished.then(|| self.close())
     }
 
-    fn close(&mut self) -> Effect {
-        self.stage = Stage::Closed;
-        Effect::Close
+    fn close(&mut self) -> SchedulerEffect {
+        self.stage = SchedulerStage::Closed;
+        SchedulerEffect::Close
     }
 }
 
-impl Asked {
-    fn answered(self, outcome: Result<Payload, Failure>) -> Effect {
+impl PendingReply {
+    fn into_reply(self, outcome: Result<ReplyPayload, CommandFailure>) -> SchedulerEffect {
         let Self { id, kind } = self;
-        Effect::Reply(match outcome {
-            Ok(data) => Response::done(id, kind, data),
-            Err(failure) => Response::failure(id, kind, failure),
+        SchedulerEffect::Reply(match outcome {
+            Ok(data) => RpcResponse::success_of_kind(id, kind, data),
+            Err(failure) => RpcResponse::failure(id, kind, failure),
         })
     }
 
-    fn failed(self, failure: Failure) -> Effect {
-        self.answered(Err(failure))
+    fn into_failure(self, failure: CommandFailure) -> SchedulerEffect {
+        self.into_reply(Err(failure))
     }
 }
 
-fn says_nothing(prompt: &Prompt) -> bool {
+fn is_empty_prompt(prompt: &PromptCommand) -> bool {
     prompt.message.trim().is_empty() && prompt.images.is_empty()
 }
 
-fn empty() -> Failure {
-    Failure::new(ErrorCode::EmptyMessage, "the message is empty; say something")
+fn empty_message_failure() -> CommandFailure {
+    CommandFailure::new(ErrorCode::EmptyMessage, "the message is empty; add a text")
 }
 
-fn busy() -> Failure {
-    let error = "the session is at work; wait for `done`, or send `abort` first";
-    Failure::new(ErrorCode::Busy, error)
+fn busy_failure() -> CommandFailure {
+    let error = "the session is busy; wait for `done`, or send `abort` first";
+    CommandFailure::new(ErrorCode::Busy, error)
 }
 
-fn full() -> Failure {
+fn queue_full_failure() -> CommandFailure {
     let error = format!("{MOST_WAITING} prompts wait already; wait for some to begin, or abort them");
-    Failure::new(ErrorCode::QueueFull, error)
+    CommandFailure::new(ErrorCode::QueueFull, error)
 }
 
-fn flooded() -> Failure {
+fn too_many_commands_failure() -> CommandFailure {
     let error = format!("{MOST_OPEN} commands are under way already; wait for some of their replies");
-    Failure::new(ErrorCode::QueueFull, error)
+    CommandFailure::new(ErrorCode::QueueFull, error)
 }
 
-fn aborted() -> Failure {
-    Failure::new(ErrorCode::Aborted, "taken back by `abort` before it began")
+fn aborted_failure() -> CommandFailure {
+    CommandFailure::new(ErrorCode::Aborted, "cancelled by `abort` before it started")
 }
 
-fn ended() -> Failure {
-    Failure::new(
+fn session_ended_failure() -> CommandFailure {
+    CommandFailure::new(
         ErrorCode::Shutdown,
-        "not done: the session is closed, or haft ends; ask another session, or start haft again",
+        "command not run: the session is closed or haft is ending; use another session or restart haft",
     )
 }

@@ -1,7 +1,7 @@
-//! `Dialogs`: the questions that wait for a person.
+//! `DialogRegistry`: the questions that wait for a person.
 //!
-//! A state machine without IO and without a clock. The promise: every question is over exactly once, with an answer that fits
-//! it, and with its default when nobody gives another one in time.
+//! A state machine without IO and without a clock. Every question ends exactly once: with a valid
+//! answer, or with its default if no answer arrives in time.
 
 #[cfg(test)]
 mod tests;
@@ -11,117 +11,122 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
-use crate::shortened;
+use crate::shorten_name;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct UserQuestion {
     pub(crate) extension: Option<ExtensionName>,
     pub(crate) kind: UiKind,
     pub(crate) title: String,
     pub(crate) message: String,
-    /// The choices, where there are some.
+    /// The choices, if the question has any.
     pub(crate) options: Vec<String>,
-    /// The call that is about to run, for [`UiKind::Approve`].
+    /// The call that needs approval, for [`UiKind::Approve`].
     pub(crate) call: Option<ToolCall>,
-    /// The answer without an answer: the careful one.
+    /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
-    /// The time until the answer is given up: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
+    /// The time until the question expires: usually [`DIALOG`](crate::timeouts::DIALOG).
     pub(crate) within: Duration,
 }
 
-/// A question that is over: whoever asked gets the answer, and the client is told why.
+/// A closed question, with the answer for the asker and the reason for the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Over {
-    /// The `id` of its `ui_request`.
+pub(crate) struct ClosedDialog {
+    /// The `id` of the `ui_request`.
     pub(crate) id: String,
-    /// The answer; the default unless the client gave one.
+    /// The answer of the client, or the default.
     pub(crate) answer: UiAnswer,
     pub(crate) why: UiEnd,
 }
 
-/// The questions that are open.
+/// The open questions.
 #[derive(Debug, Default)]
-pub(crate) struct Dialogs {
+pub(crate) struct DialogRegistry {
     answers: bool,
     asked: u64,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenDialog>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenDialog {
     kind: UiKind,
     options: Vec<String>,
     default: UiAnswer,
     deadline: Instant,
 }
 
-impl Dialogs {
-    /// The client says whether it answers questions. Those that are open stay so.
+impl DialogRegistry {
+    /// Sets whether the client answers questions. Open questions stay open.
     pub(crate) fn set_answers(&mut self, answers: bool) {
         self.answers = answers;
     }
 
-    /// Returns the request that the client is sent; [`Over`] comes later. None if the client answers no questions: then the
-    /// default counts.
-    pub(crate) fn ask(&mut self, question: Question, now: Instant) -> Option<UiRequest> {
-        let Question { extension, kind, title, message, options, call, default, within } = question;
+    /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
+    /// Returns `None` if the client answers no questions; the default then applies.
+    pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {
+        let UserQuestion { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
             return None;
         }
         self.asked += 1;
         let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        let open = Open { kind, options: options.clone(), default: default.clone(), deadline: now + within };
+        let open =
+            OpenDialog { kind, options: options.clone(), default: default.clone(), deadline: now + within };
         self.open.insert(self.asked, open);
-        let id = name(self.asked);
+        let id = dialog_id(self.asked);
         Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
     }
 
-    /// The client's answer.
+    /// Accepts the client's answer.
     ///
     /// # Errors
-    /// [`Failure`]: the question is not open, or the answer does not fit it; then it stays open.
-    pub(crate) fn answer(&mut self, response: UiResponse) -> Result<Over, Failure> {
+    /// [`CommandFailure`] if the question is not open, or if the answer does not fit; in the second
+    /// case the question stays open.
+    pub(crate) fn answer(&mut self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         let UiResponse { request, answer } = response;
-        let number = self.number(&request).ok_or_else(|| not_open(&request))?;
-        let open = self.open.remove(&number).ok_or_else(|| not_open(&request))?;
-        match open.judge(&answer) {
-            Ok(()) if answer == UiAnswer::Cancelled => Ok(over(number, open, UiEnd::Cancelled)),
-            Ok(()) => Ok(Over { id: request, answer, why: UiEnd::Answered }),
+        let number = self.find_number(&request).ok_or_else(|| not_open_failure(&request))?;
+        let open = self.open.remove(&number).ok_or_else(|| not_open_failure(&request))?;
+        match open.check_answer(&answer) {
+            Ok(()) if answer == UiAnswer::Cancelled => Ok(close_with_default(number, open, UiEnd::Cancelled)),
+            Ok(()) => Ok(ClosedDialog { id: request, answer, why: UiEnd::Answered }),
             Err(expected) => {
                 self.open.insert(number, open);
-                Err(Failure::new(ErrorCode::BadRequest, format!("{request} is answered with {expected}")))
+                Err(CommandFailure::new(
+                    ErrorCode::BadRequest,
+                    format!("{request} is answered with {expected}"),
+                ))
             }
         }
     }
 
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Over> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<ClosedDialog> {
         let late = self.open.extract_if(.., |_, open| open.deadline <= now);
-        late.map(|(number, open)| over(number, open, UiEnd::Timeout)).collect()
+        late.map(|(number, open)| close_with_default(number, open, UiEnd::Timeout)).collect()
     }
 
-    /// Nobody needs the answer any more; nothing if it is over already.
-    pub(crate) fn cancel(&mut self, id: &str) -> Option<Over> {
-        let number = self.number(id)?;
-        self.open.remove(&number).map(|open| over(number, open, UiEnd::Cancelled))
+    /// Cancels a question whose answer is no longer needed. Returns `None` if it is already closed.
+    pub(crate) fn cancel(&mut self, id: &str) -> Option<ClosedDialog> {
+        let number = self.find_number(id)?;
+        self.open.remove(&number).map(|open| close_with_default(number, open, UiEnd::Cancelled))
     }
 
-    /// Ends all questions: there is no client any more who could answer, and none is asked from here on.
-    pub(crate) fn end(&mut self) -> Vec<Over> {
+    /// Closes all questions, because the client cannot answer any more. No later question is sent.
+    pub(crate) fn end(&mut self) -> Vec<ClosedDialog> {
         self.answers = false;
         let open = std::mem::take(&mut self.open);
-        open.into_iter().map(|(number, open)| over(number, open, UiEnd::Shutdown)).collect()
+        open.into_iter().map(|(number, open)| close_with_default(number, open, UiEnd::Shutdown)).collect()
     }
 
-    fn number(&self, id: &str) -> Option<u64> {
-        self.open.keys().copied().find(|number| name(*number) == id)
+    fn find_number(&self, id: &str) -> Option<u64> {
+        self.open.keys().copied().find(|number| dialog_id(*number) == id)
     }
 }
 
-impl Open {
-    /// Checks an answer; the error says what it has to be.
-    fn judge(&self, answer: &UiAnswer) -> Result<(), String> {
+impl OpenDialog {
+    /// Checks an answer; the error describes a valid one.
+    fn check_answer(&self, answer: &UiAnswer) -> Result<(), String> {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)
             | (UiKind::Confirm | UiKind::Approve, UiAnswer::Confirmed(_))
@@ -140,18 +145,18 @@ impl Open {
     }
 }
 
-fn over(number: u64, open: Open, why: UiEnd) -> Over {
-    Over { id: name(number), answer: open.default, why }
+fn close_with_default(number: u64, open: OpenDialog, why: UiEnd) -> ClosedDialog {
+    ClosedDialog { id: dialog_id(number), answer: open.default, why }
 }
 
-fn name(number: u64) -> String {
+fn dialog_id(number: u64) -> String {
     format!("ui-{number}")
 }
 
-fn not_open(id: &str) -> Failure {
-    let id = shortened(id);
-    Failure::new(
+fn not_open_failure(id: &str) -> CommandFailure {
+    let id = shorten_name(id);
+    CommandFailure::new(
         ErrorCode::NotOpen,
-        format!("no question {id:?} is open: it was answered, or its time is over"),
+        format!("question {id:?} is not open: it was answered or has expired"),
     )
 }

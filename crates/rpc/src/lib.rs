@@ -1,16 +1,17 @@
 //! Agent events as lines of JSON, and agents that another program drives.
 //!
-//! For whom: `haft --json`, `haft rpc`, and programs that have their own agents driven. The promise: one event is one line in
-//! the names of zot's RPC mode, written whole and at once; a command is answered exactly once; nobody waits for a client.
-//! Never in here: agent logic, files, settings, a runtime.
+//! For `haft --json`, `haft rpc`, and programs that let a client drive their own agents. Each event is one line with the names
+//! of zot's RPC mode, written in full and at once. Each command is answered exactly once. The agent never waits for a client.
+//! This crate contains no agent logic, file access, settings or runtime.
 //!
-//! * [`serve()`]: a client drives the sessions that a program opens with its [`Sessions`]; each has a [`Screen`];
-//!   [`serve_local()`] for one in the same process, without JSON;
-//! * [`line()`]: an event as one line; [`escaped`]: a line of JSON that no terminal obeys;
-//! * [`EventWriter`]: writes events alone.
+//! * [`serve()`]: a client drives the sessions that a program opens with its [`SessionProvider`]; each has a [`SessionScreen`];
+//!   [`serve_local()`] does the same for a client in the same process, without JSON;
+//! * [`line()`]: an event as one line; [`escape_control_chars`]: makes a line of JSON safe to print in a terminal;
+//! * [`EventWriter`]: writes only events.
 //!
-//! Inside, `desk.rs` has the commands of a session in order, `outbox.rs` what waits for a client, `dialogs.rs` the questions
-//! that wait for a person: state machines without IO. `serve/` carries out what they say.
+//! Three state machines without IO make the decisions: `CommandScheduler` orders the commands of a session, `ClientOutbox`
+//! holds the lines that wait for a client, and `DialogRegistry` holds the questions that wait for a person. `serve` applies
+//! their results.
 
 pub mod timeouts;
 
@@ -28,13 +29,13 @@ mod sessions;
 mod writer;
 
 pub use desk::MOST_WAITING;
-pub use haft_protocol::rpc::{escaped, line};
-pub use outbox::Room;
-pub use screen::{Screen, Screens};
-pub use serve::{End, Options, ServeError, serve, serve_local};
-pub use sessions::{Expanded, Opened, Sessions, Which, stored_info};
+pub use haft_protocol::rpc::{escape_control_chars, line};
+pub use outbox::OutboxLimits;
+pub use screen::{ScreenFactory, SessionScreen};
+pub use serve::{EndReason, ServeError, ServeOptions, serve, serve_local};
+pub use sessions::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
 pub use writer::{EventWriter, WriteError};
 
-fn shortened(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().take(64).collect()
 }

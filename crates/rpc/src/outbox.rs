@@ -1,9 +1,10 @@
-//! `Outbox`: what waits for a client that reads in its own time.
+//! `ClientOutbox`: the lines that wait for a client.
 //!
-//! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
-//! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
-//! of their session. So is what an extension can tell without end. Of an extension's panel, what is newer takes the place of
-//! what waits, and so does what it says in the status line.
+//! The agent never waits for the client. The outbox keeps all replies, messages, results and ends,
+//! however slowly the client reads. If too much waits, it drops events whose content arrives in
+//! full later, and events that an extension can send without limit. It reports the number of
+//! dropped events before the next line of their session. New content of a panel or status item
+//! replaces the waiting content.
 
 #[cfg(test)]
 mod tests;
@@ -11,227 +12,232 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
+use haft_protocol::rpc::{ClientEvent, EventLine, RpcEvent, RpcResponse, ServerLine};
 use serde::Serialize as _;
 
-/// The number of bytes that may wait before something is left out.
+/// The limits on waiting bytes above which events are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
+pub struct OutboxLimits {
+    /// The limit for pieces of text, thinking, arguments and tool output. Above it, panels are
+    /// replaced.
     pub pieces: usize,
-    /// For what extensions tell without end: notes, what they show, what they put into the editor, and what they have haft
-    /// do.
+    /// The limit for events that extensions send freely: notes, panels, texts for the editor, and
+    /// host calls.
     pub notes: usize,
 }
 
-impl Default for Room {
+impl Default for OutboxLimits {
     fn default() -> Self {
         Self { pieces: 1024 * 1024, notes: 8 * 1024 * 1024 }
     }
 }
 
-/// The lines that wait, oldest first.
+/// The waiting lines, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Outbox {
-    room: Room,
-    form: Form,
+pub(crate) struct ClientOutbox {
+    room: OutboxLimits,
+    form: LineEncoding,
     lines: VecDeque<WaitingLine>,
-    /// Of all lines, as far as it is known without writing them.
+    /// The size of all lines, as far as it is known without encoding them.
     bytes: usize,
-    /// The numbers of events that were left out and not reported yet, by session.
-    gaps: BTreeMap<Session, u64>,
+    /// The numbers of dropped events that are not yet reported, by session.
+    gaps: BTreeMap<SessionKey, u64>,
 }
 
 /// The form of lines for a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum LineEncoding {
     #[default]
     Text,
-    /// Lines as they are: it is in the same process.
+    /// Values without encoding, for a client in the same process.
     Typed,
 }
 
 #[derive(Debug)]
 struct WaitingLine {
-    kept: Kept,
-    topic: Option<Topic>,
+    content: LineContent,
+    topic: Option<LineTopic>,
 }
 
-/// The form in which a line waits.
+/// The form of a waiting line.
 #[derive(Debug)]
-enum Kept {
+enum LineContent {
     Text(String),
-    /// With what it weighs, in bytes.
-    Typed(Box<Line>, usize),
+    /// A value and its size in bytes.
+    Typed(Box<ServerLine>, usize),
 }
 
 impl WaitingLine {
     fn bytes(&self) -> usize {
-        match &self.kept {
-            Kept::Text(line) => line.len(),
-            Kept::Typed(_, bytes) => *bytes,
+        match &self.content {
+            LineContent::Text(line) => line.len(),
+            LineContent::Typed(_, bytes) => *bytes,
         }
     }
 }
 
-/// The session of an event, if it is about one.
-type Session = Option<String>;
+/// The session of an event, or `None` for events without a session.
+type SessionKey = Option<String>;
 
-/// The subject of a line that a later line of the same extension may replace.
+/// The subject of a line that a later line of the same extension can replace.
 #[derive(Debug, PartialEq, Eq)]
-struct Topic {
-    session: Session,
+struct LineTopic {
+    session: SessionKey,
     extension: ExtensionName,
-    about: About,
+    about: ScreenRegion,
 }
 
-/// The part of the screen that a line of an extension is about.
+/// The part of the screen that a line of an extension changes.
 #[derive(Debug, PartialEq, Eq)]
-enum About {
-    /// The panel of the extension, of which it has one open at a time.
-    Panel(Told),
+enum ScreenRegion {
+    /// The panel of the extension, which has at most one open panel.
+    Panel(PanelPhase),
     Status(String),
 }
 
 /// The state of a panel for a client.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum PanelPhase {
     Opens,
     Holds(PanelId),
     Closes,
 }
 
-impl Topic {
-    /// True if both are about one panel, or one item of the status line.
+impl LineTopic {
+    /// True if both lines concern the same panel or the same status item.
     fn is_beside(&self, other: &Self) -> bool {
         let same_part = match (&self.about, &other.about) {
-            (About::Panel(_), About::Panel(_)) => true,
+            (ScreenRegion::Panel(_), ScreenRegion::Panel(_)) => true,
             (one, other) => one == other,
         };
         same_part && self.session == other.session && self.extension == other.extension
     }
 }
 
-/// The loss for a client when an event is left out.
-enum Worth {
-    /// Something that nothing else tells.
+/// The priority of an event if too much waits.
+enum EventPriority {
+    /// Kept always: no other event has the content.
     All,
     Piece,
-    /// Something that an extension tells as often as it likes.
+    /// Dropped early: an extension can send it without limit.
     Note,
-    /// Something about a part of the screen that the next thing about this part may replace.
-    Replaceable(ExtensionName, About),
+    /// Replaced by the next event for the same part of the screen.
+    Replaceable(ExtensionName, ScreenRegion),
 }
 
-impl Outbox {
-    /// An empty one.
-    pub(crate) fn new(room: Room, form: Form) -> Self {
+impl ClientOutbox {
+    /// Creates an empty outbox.
+    pub(crate) fn new(room: OutboxLimits, form: LineEncoding) -> Self {
         Self { room, form, ..Self::default() }
     }
 
     /// Adds a reply.
     ///
     /// # Errors
-    /// When it has no JSON form, which none lacks; then nothing is added.
-    pub(crate) fn reply(&mut self, reply: Response) -> Result<(), serde_json::Error> {
+    /// If the reply has no JSON form, which never happens; the outbox is then unchanged.
+    pub(crate) fn reply(&mut self, reply: RpcResponse) -> Result<(), serde_json::Error> {
         let line = self.waiting_line(reply, None)?;
         self.push(line);
         Ok(())
     }
 
-    /// Adds an event, or leaves it out.
+    /// Adds an event, or drops it.
     ///
     /// # Errors
-    /// When it has no JSON form, which none lacks; then nothing is added.
+    /// If the event has no JSON form, which never happens; the outbox is then unchanged.
     pub(crate) fn event(
         &mut self,
-        session: Session,
-        event: impl Into<Event>,
+        session: SessionKey,
+        event: impl Into<ClientEvent>,
     ) -> Result<(), serde_json::Error> {
         let event = event.into();
-        let worth = worth(&event);
+        let worth = event_priority(&event);
         let room = match worth {
-            Worth::All | Worth::Replaceable(..) => usize::MAX,
-            Worth::Piece => self.room.pieces,
-            Worth::Note => self.room.notes,
+            EventPriority::All | EventPriority::Replaceable(..) => usize::MAX,
+            EventPriority::Piece => self.room.pieces,
+            EventPriority::Note => self.room.notes,
         };
         if self.bytes > room {
-            self.lose(session);
+            self.record_loss(session);
             return Ok(());
         }
         let topic = match worth {
-            Worth::All | Worth::Piece | Worth::Note => None,
-            Worth::Replaceable(extension, about) => {
-                Some(Topic { session: session.clone(), extension, about })
+            EventPriority::All | EventPriority::Piece | EventPriority::Note => None,
+            EventPriority::Replaceable(extension, about) => {
+                Some(LineTopic { session: session.clone(), extension, about })
             }
         };
         let line = self.waiting_line(EventLine { event, session: session.clone() }, topic)?;
-        let Some(line) = self.join(line) else { return Ok(()) };
-        self.tell_gap(session)?;
+        let Some(line) = self.merge_line(line) else { return Ok(()) };
+        self.report_gap(session)?;
         self.push(line);
         Ok(())
     }
 
-    /// Takes the next lines as text, as many as `most` bytes hold and at least one. Nothing when none waits.
+    /// Takes the next lines as text: at most `most` bytes, but at least one line. Returns `None` if
+    /// no line waits.
     ///
     /// # Errors
-    /// None in truth: what was left out last is told of here, and that has a JSON form.
+    /// None in practice: this method reports the last dropped events, and that event has a JSON
+    /// form.
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
-        self.tell_gaps()?;
+        self.report_gaps()?;
         let mut taken = String::new();
         while let Some(line) = self.lines.front()
             && (taken.is_empty() || taken.len() + line.bytes() <= most)
         {
             match self.pop() {
-                Some(Kept::Text(line)) => taken.push_str(&line),
-                Some(Kept::Typed(line, _)) => taken.push_str(&line.encode()?),
+                Some(LineContent::Text(line)) => taken.push_str(&line),
+                Some(LineContent::Typed(line, _)) => taken.push_str(&line.encode()?),
                 None => {}
             }
         }
         Ok((!taken.is_empty()).then_some(taken))
     }
 
-    /// Takes the next line as it is. Nothing when none waits.
-    pub(crate) fn take_line(&mut self) -> Result<Option<Line>, serde_json::Error> {
-        self.tell_gaps()?;
-        Ok(self.pop().and_then(|kept| if let Kept::Typed(line, _) = kept { Some(*line) } else { None }))
+    /// Takes the next line as a value. Returns `None` if no line waits.
+    pub(crate) fn take_line(&mut self) -> Result<Option<ServerLine>, serde_json::Error> {
+        self.report_gaps()?;
+        Ok(self
+            .pop()
+            .and_then(|kept| if let LineContent::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
-    /// Adds what waits in another one, and what it has left out.
+    /// Appends the waiting lines and the drop counts of another outbox.
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         std::mem::take(&mut other.lines).into_iter().for_each(|line| self.push(line));
-        other.tell_gaps()?;
+        other.report_gaps()?;
         other.lines.into_iter().for_each(|line| self.push(line));
         Ok(())
     }
 
-    /// The number of bytes that wait.
-    pub(crate) fn waiting(&self) -> usize {
+    /// Returns the number of waiting bytes.
+    pub(crate) fn waiting_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// True if so much waits that no more commands should be read: their replies would only wait, too.
+    /// True if no more commands should be read, because their replies would also wait.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes > self.room.notes
     }
 
     fn waiting_line(
         &self,
-        line: impl Into<Line>,
-        topic: Option<Topic>,
+        line: impl Into<ServerLine>,
+        topic: Option<LineTopic>,
     ) -> Result<WaitingLine, serde_json::Error> {
         let line = line.into();
         let kept = match self.form {
-            Form::Text => Kept::Text(line.encode()?),
-            Form::Typed => {
-                let bytes = weight_of(&line)?;
-                Kept::Typed(Box::new(line), bytes)
+            LineEncoding::Text => LineContent::Text(line.encode()?),
+            LineEncoding::Typed => {
+                let bytes = line_weight(&line)?;
+                LineContent::Typed(Box::new(line), bytes)
             }
         };
-        Ok(WaitingLine { kept, topic })
+        Ok(WaitingLine { content: kept, topic })
     }
 
     fn push(&mut self, line: WaitingLine) {
@@ -239,27 +245,28 @@ impl Outbox {
         self.lines.push_back(line);
     }
 
-    fn pop(&mut self) -> Option<Kept> {
+    fn pop(&mut self) -> Option<LineContent> {
         let line = self.lines.pop_front()?;
         self.bytes -= line.bytes();
-        Some(line.kept)
+        Some(line.content)
     }
 
-    fn lose(&mut self, session: Session) {
+    fn record_loss(&mut self, session: SessionKey) {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts a line behind the older ones about the same part of the screen, or in the place of the last of
-    /// them if both have the same topic. Returns the line where it comes last of all.
-    fn join(&mut self, line: WaitingLine) -> Option<WaitingLine> {
+    /// Merges a line with the waiting lines of the same part of the screen if much waits. The line
+    /// moves behind them, or replaces the last one if both have the same topic. Returns the line if
+    /// it belongs at the end.
+    fn merge_line(&mut self, line: WaitingLine) -> Option<WaitingLine> {
         let Some(topic) = line.topic.as_ref().filter(|_| self.bytes > self.room.pieces) else {
             return Some(line);
         };
         let is_beside =
             |older: &WaitingLine| older.topic.as_ref().is_some_and(|older| older.is_beside(topic));
-        if topic.about == About::Panel(Told::Opens) {
-            // Behind the panels of others: the one that opened last is the one that is seen. Nobody misses what was told of
-            // the panel before.
+        if topic.about == ScreenRegion::Panel(PanelPhase::Opens) {
+            // Behind the panels of other extensions, because the last opened panel is visible. The
+            // events of the previous panel are obsolete.
             self.lines.retain(|older| !is_beside(older));
             self.bytes = self.lines.iter().map(WaitingLine::bytes).sum();
             return Some(line);
@@ -276,18 +283,18 @@ impl Outbox {
         None
     }
 
-    /// Once nothing waits, says what was left out last.
-    fn tell_gaps(&mut self) -> Result<(), serde_json::Error> {
+    /// Reports the last dropped events when no line waits.
+    fn report_gaps(&mut self) -> Result<(), serde_json::Error> {
         if self.lines.is_empty() {
             while let Some((session, _)) = self.gaps.first_key_value() {
-                self.tell_gap(session.clone())?;
+                self.report_gap(session.clone())?;
             }
         }
         Ok(())
     }
 
-    /// Says how many of a session were left out, if any were.
-    fn tell_gap(&mut self, session: Session) -> Result<(), serde_json::Error> {
+    /// Reports the number of dropped events of a session, if there are any.
+    fn report_gap(&mut self, session: SessionKey) -> Result<(), serde_json::Error> {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
         let line = self.waiting_line(EventLine { event, session }, None)?;
@@ -296,73 +303,75 @@ impl Outbox {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
-fn worth(event: &Event) -> Worth {
-    let panel = |extension: &ExtensionName, told| Worth::Replaceable(extension.clone(), About::Panel(told));
+#[expect(clippy::wildcard_enum_match_arm, reason = "only the events that are named here may be dropped")]
+fn event_priority(event: &ClientEvent) -> EventPriority {
+    let panel = |extension: &ExtensionName, told| {
+        EventPriority::Replaceable(extension.clone(), ScreenRegion::Panel(told))
+    };
     match event {
-        Event::Agent(
+        ClientEvent::Agent(
             AgentEvent::TextDelta { .. }
             | AgentEvent::ThinkingDelta { .. }
             | AgentEvent::ToolUseArgs { .. }
             | AgentEvent::ToolProgress { .. },
-        ) => Worth::Piece,
-        Event::Agent(
+        ) => EventPriority::Piece,
+        ClientEvent::Agent(
             AgentEvent::ExtNotify { .. }
             | AgentEvent::ExtClearNotes { .. }
             | AgentEvent::ExtDisplay { .. }
             | AgentEvent::HostCallStart { .. }
             | AgentEvent::HostCallEnd { .. },
         )
-        | Event::Rpc(RpcEvent::Insert { .. }) => Worth::Note,
-        Event::Rpc(RpcEvent::PanelOpen { extension, .. }) => panel(extension, Told::Opens),
-        Event::Rpc(RpcEvent::PanelRender { extension, panel: content }) => {
-            panel(extension, Told::Holds(content.panel_id.clone()))
+        | ClientEvent::Rpc(RpcEvent::Insert { .. }) => EventPriority::Note,
+        ClientEvent::Rpc(RpcEvent::PanelOpen { extension, .. }) => panel(extension, PanelPhase::Opens),
+        ClientEvent::Rpc(RpcEvent::PanelRender { extension, panel: content }) => {
+            panel(extension, PanelPhase::Holds(content.panel_id.clone()))
         }
-        Event::Rpc(RpcEvent::PanelClose { extension, .. }) => panel(extension, Told::Closes),
-        Event::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
-            Worth::Replaceable(extension.clone(), About::Status(key.clone()))
+        ClientEvent::Rpc(RpcEvent::PanelClose { extension, .. }) => panel(extension, PanelPhase::Closes),
+        ClientEvent::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
+            EventPriority::Replaceable(extension.clone(), ScreenRegion::Status(key.clone()))
         }
-        _ => Worth::All,
+        _ => EventPriority::All,
     }
 }
 
-/// As many bytes as it has as a line of JSON, but for what is escaped in one, and those of the images that such a line only
-/// tells the size of.
-fn weight_of(line: &Line) -> Result<usize, serde_json::Error> {
-    let mut count = Count(0);
+/// Returns the approximate size of a line as JSON. Escapes are not counted, nor is the data of
+/// images, of which the line contains only the size.
+fn line_weight(line: &ServerLine) -> Result<usize, serde_json::Error> {
+    let mut count = ByteCounter(0);
     let mut json = serde_json::Serializer::new(&mut count);
     match line {
-        Line::Reply(reply) => reply.serialize(&mut json)?,
-        Line::Event(event) => event.serialize(&mut json)?,
+        ServerLine::Reply(reply) => reply.serialize(&mut json)?,
+        ServerLine::Event(event) => event.serialize(&mut json)?,
     }
     let images = match line {
-        Line::Reply(_) => 0,
-        Line::Event(line) => images(&line.event),
+        ServerLine::Reply(_) => 0,
+        ServerLine::Event(line) => image_bytes(&line.event),
     };
     Ok(count.0 + 1 + images)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other event has images")]
-fn images(event: &Event) -> usize {
+fn image_bytes(event: &ClientEvent) -> usize {
     let content = match event {
-        Event::Agent(
+        ClientEvent::Agent(
             AgentEvent::UserMessage { content, .. }
             | AgentEvent::ToolResult { content, .. }
             | AgentEvent::HostCallEnd { content, .. },
         ) => content,
         _ => return 0,
     };
-    let image = |content: &Content| match content {
-        Content::Image(image) => image.data.len(),
-        Content::Text { .. } => 0,
+    let image = |content: &ContentBlock| match content {
+        ContentBlock::Image(image) => image.data.len(),
+        ContentBlock::Text { .. } => 0,
     };
     content.iter().map(image).sum()
 }
 
-/// Counts what is written, and keeps nothing of it.
-struct Count(usize);
+/// Counts the written bytes and discards them.
+struct ByteCounter(usize);
 
-impl Write for Count {
+impl Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())

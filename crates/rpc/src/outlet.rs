@@ -1,68 +1,70 @@
-//! `Outlet`: the way to the client. Everybody puts lines into it and waits for nothing; one writer takes them out.
+//! `ClientSink`: the connection to the client. Any task can add lines without waiting; one writer
+//! takes them out.
 
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_protocol::rpc::{Event, Line, Response};
+use haft_protocol::rpc::{ClientEvent, RpcResponse, ServerLine};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use crate::outbox::{Form, Outbox, Room};
+use crate::outbox::{ClientOutbox, LineEncoding, OutboxLimits};
 
-/// The number of bytes of one write, unless one line is longer: what a pipe takes at once.
+/// The maximum size of one write, unless one line is longer: the amount that a pipe accepts at
+/// once.
 const PIECE: usize = 64 * 1024;
 
-/// Cheap to clone; the clones are one.
+/// A handle to the sink. Clones are cheap and share the same sink.
 #[derive(Clone)]
-pub(crate) struct Outlet(Arc<Inner>);
+pub(crate) struct ClientSink(Arc<SinkShared>);
 
-struct Inner {
-    state: Mutex<State>,
-    /// Something was put in, or nothing more comes.
+struct SinkShared {
+    state: Mutex<SinkState>,
+    /// Signals that a line was added, or that no more lines follow.
     more: Notify,
-    /// Something was taken out.
+    /// Signals that a line was taken.
     taken: Notify,
 }
 
-struct State {
-    outbox: Outbox,
-    /// The number of bytes that the client has taken: bytes, or lines.
+struct SinkState {
+    outbox: ClientOutbox,
+    /// The amount that the client has taken, in bytes or in lines.
     written: u64,
-    /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
-    held: Option<Outbox>,
+    /// Events before the authentication of the client; `None` afterwards.
+    held: Option<ClientOutbox>,
     closed: bool,
-    /// The client took something no more.
+    /// True if the client no longer accepts data.
     broken: bool,
 }
 
-impl Outlet {
-    /// `holds`: events wait until [`open`](Self::open).
-    pub(crate) fn new(room: Room, form: Form, holds: bool) -> Self {
-        let held = holds.then(|| Outbox::new(room, form));
-        let outbox = Outbox::new(room, form);
-        let state = Mutex::new(State { outbox, written: 0, held, closed: false, broken: false });
-        Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
+impl ClientSink {
+    /// Creates a sink. If `holds` is true, events wait until [`release_held`](Self::release_held).
+    pub(crate) fn new(room: OutboxLimits, form: LineEncoding, holds: bool) -> Self {
+        let held = holds.then(|| ClientOutbox::new(room, form));
+        let outbox = ClientOutbox::new(room, form);
+        let state = Mutex::new(SinkState { outbox, written: 0, held, closed: false, broken: false });
+        Self(Arc::new(SinkShared { state, more: Notify::new(), taken: Notify::new() }))
     }
 
-    pub(crate) fn reply(&self, reply: Response) {
+    pub(crate) fn reply(&self, reply: RpcResponse) {
         self.add(|state| state.outbox.reply(reply));
     }
 
-    /// Adds an event, or leaves it out, as [`Outbox`] says.
-    pub(crate) fn event(&self, session: Option<&str>, event: impl Into<Event>) {
+    /// Adds an event, or drops it according to the rules of [`ClientOutbox`].
+    pub(crate) fn event(&self, session: Option<&str>, event: impl Into<ClientEvent>) {
         let session = session.map(str::to_owned);
-        self.add(|State { outbox, held, .. }| held.as_mut().unwrap_or(outbox).event(session, event));
+        self.add(|SinkState { outbox, held, .. }| held.as_mut().unwrap_or(outbox).event(session, event));
     }
 
-    /// Somebody was let in: what was held comes next.
-    pub(crate) fn open(&self) {
-        self.add(|State { outbox, held, .. }| held.take().map_or(Ok(()), |held| outbox.append(held)));
+    /// Releases the held events after the client was authenticated.
+    pub(crate) fn release_held(&self) {
+        self.add(|SinkState { outbox, held, .. }| held.take().map_or(Ok(()), |held| outbox.append(held)));
     }
 
-    fn add(&self, put: impl FnOnce(&mut State) -> Result<(), serde_json::Error>) {
+    fn add(&self, put: impl FnOnce(&mut SinkState) -> Result<(), serde_json::Error>) {
         let outcome = put(&mut self.lock());
         if let Err(error) = outcome {
             tracing::error!(%error, "a line has no JSON form");
@@ -70,8 +72,8 @@ impl Outlet {
         self.0.more.notify_one();
     }
 
-    /// Waits until commands may be read: their replies would only wait, too.
-    pub(crate) async fn room(&self) {
+    /// Waits until commands may be read. Otherwise their replies would also wait.
+    pub(crate) async fn wait_for_room(&self) {
         loop {
             let taken = self.0.taken.notified();
             if !self.lock().outbox.is_full() {
@@ -86,10 +88,10 @@ impl Outlet {
         self.0.more.notify_one();
     }
 
-    /// Writes what comes until nothing more does. There is one writer.
+    /// Writes lines until no more follow. A sink has one writer.
     ///
     /// # Errors
-    /// When the output takes nothing more.
+    /// If the output no longer accepts data.
     pub(crate) async fn write(&self, output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         let written = self.write_out(output).await;
         self.lock().broken = written.is_err();
@@ -103,32 +105,33 @@ impl Outlet {
         Ok(())
     }
 
-    /// Tells a client in the same process what comes until nothing more does, in place of [`write`](Self::write).
+    /// Sends lines to a client in the same process until no more follow, instead of
+    /// [`write`](Self::write).
     ///
     /// # Errors
-    /// When the client is gone.
-    pub(crate) async fn tell(&self, lines: mpsc::Sender<Line>) -> std::io::Result<()> {
+    /// If the client is gone.
+    pub(crate) async fn send_lines(&self, lines: mpsc::Sender<ServerLine>) -> std::io::Result<()> {
         let told = tokio::select! {
-            told = self.tell_all(&lines) => told,
-            // It is noticed although there is nothing to tell.
+            told = self.send_all(&lines) => told,
+            // Detects a closed channel even if there is no line to send.
             () = lines.closed() => Err(std::io::ErrorKind::BrokenPipe.into()),
         };
         self.lock().broken = told.is_err();
         told
     }
 
-    async fn tell_all(&self, lines: &mpsc::Sender<Line>) -> std::io::Result<()> {
-        while let Some(line) = self.next(Outbox::take_line).await? {
+    async fn send_all(&self, lines: &mpsc::Sender<ServerLine>) -> std::io::Result<()> {
+        while let Some(line) = self.next(ClientOutbox::take_line).await? {
             lines.send(line).await.map_err(|_| std::io::ErrorKind::BrokenPipe)?;
             self.lock().written += 1;
         }
         Ok(())
     }
 
-    /// Waits for what comes next; `None` when nothing more does. Nothing is lost when the future is dropped.
+    /// Waits for the next lines; `None` if no more follow. Dropping the future loses nothing.
     async fn next<T>(
         &self,
-        take: impl Fn(&mut Outbox) -> Result<Option<T>, serde_json::Error>,
+        take: impl Fn(&mut ClientOutbox) -> Result<Option<T>, serde_json::Error>,
     ) -> std::io::Result<Option<T>> {
         loop {
             let more = self.0.more.notified();
@@ -163,9 +166,10 @@ impl Outlet {
         output.flush().await
     }
 
-    /// Waits until the writer has written the rest, as long as the client takes some of it within `patience`. Says whether
-    /// it has; a writer that has failed is not asked again.
-    pub(crate) async fn drained(
+    /// Waits until the writer has written the remaining lines, as long as the client takes some
+    /// within `patience`. Returns true if all lines were written. A failed writer is not polled
+    /// again.
+    pub(crate) async fn drain(
         &self,
         mut writer: Pin<&mut impl Future<Output = std::io::Result<()>>>,
         patience: Duration,
@@ -183,48 +187,48 @@ impl Outlet {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A line that was half made when something panicked is not in the box.
+    fn lock(&self) -> MutexGuard<'_, SinkState> {
+        // A panic never leaves an incomplete line in the outbox.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Outlet {
+impl fmt::Debug for ClientSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outlet").field("waiting", &self.lock().outbox.waiting()).finish_non_exhaustive()
+        f.debug_struct("Outlet").field("waiting", &self.lock().outbox.waiting_bytes()).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::event::{AgentEvent, Level};
+    use haft_protocol::event::{AgentEvent, NoteLevel};
     use haft_protocol::ids::ExtensionName;
-    use haft_protocol::rpc::{CommandKind, ErrorCode, Failure};
+    use haft_protocol::rpc::{CommandFailure, CommandKind, ErrorCode};
 
     use super::*;
 
     fn note() -> AgentEvent {
         let message = "still here".repeat(10);
-        AgentEvent::ExtNotify { extension: ExtensionName::new("clock"), level: Level::Info, message }
+        AgentEvent::ExtNotify { extension: ExtensionName::new("clock"), level: NoteLevel::Info, message }
     }
 
     #[test]
-    fn what_is_held_has_no_more_room_than_what_waits() {
-        let room = Room { pieces: 1000, notes: 2000 };
-        let outlet = Outlet::new(room, Form::Text, true);
+    fn held_events_share_the_limits() {
+        let room = OutboxLimits { pieces: 1000, notes: 2000 };
+        let outlet = ClientSink::new(room, LineEncoding::Text, true);
         for _ in 0..1000 {
             outlet.event(Some("1"), note());
         }
-        let refusal = Failure::new(ErrorCode::AuthRequired, "no");
-        outlet.reply(Response::failure(None, CommandKind::Ping, refusal));
-        let before = outlet.lock().outbox.waiting();
-        assert!(before < 200, "nothing but the reply is told before somebody is let in");
+        let refusal = CommandFailure::new(ErrorCode::AuthRequired, "no");
+        outlet.reply(RpcResponse::failure(None, CommandKind::Ping, refusal));
+        let before = outlet.lock().outbox.waiting_bytes();
+        assert!(before < 200, "only the reply is sent before authentication");
 
-        outlet.open();
+        outlet.release_held();
         let all = outlet.lock().outbox.take(usize::MAX).unwrap().unwrap();
         assert!(all.len() < 3000 && all[before..].starts_with(r#"{"type":"ext_notify","#), "{all}");
         assert!(all.contains(r#"{"type":"event_gap","lost":"#), "{all}");
         outlet.event(None, note());
-        assert!(outlet.lock().outbox.waiting() > 0, "nothing is held any more");
+        assert!(outlet.lock().outbox.waiting_bytes() > 0, "no events are held after release");
     }
 }

@@ -1,71 +1,72 @@
-//! `Questions`: asking the person in front of the client, and waiting for what comes of it.
+//! `QuestionBroker`: asks the person at the client and waits for the answer.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::rpc::{Failure, Hello, RpcEvent, UiAnswer, UiEnd, UiResponse};
+use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::{Dialogs, Over, Question};
-use crate::outlet::Outlet;
+use crate::dialogs::{ClosedDialog, DialogRegistry, UserQuestion};
+use crate::outlet::ClientSink;
 
-/// Stands for every tool.
+/// The name that means every tool.
 const ALL: &str = "*";
 
-/// Cheap to clone; the clones are one.
+/// A handle to the broker. Clones are cheap and share the same state.
 #[derive(Debug, Clone)]
-pub(crate) struct Questions {
-    outlet: Outlet,
-    state: Arc<Mutex<State>>,
+pub(crate) struct QuestionBroker {
+    client_sink: ClientSink,
+    state: Arc<Mutex<BrokerState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    dialogs: Dialogs,
-    askers: BTreeMap<String, Asker>,
-    /// The tools whose calls the client wants to be asked about.
+struct BrokerState {
+    dialogs: DialogRegistry,
+    askers: BTreeMap<String, QuestionAsker>,
+    /// The tools whose calls need the client's approval.
     approve: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Asker {
+struct QuestionAsker {
     session: String,
-    answer: oneshot::Sender<Over>,
+    answer: oneshot::Sender<ClosedDialog>,
 }
 
-impl Questions {
-    pub(crate) fn new(outlet: Outlet) -> Self {
-        Self { outlet, state: Arc::default() }
+impl QuestionBroker {
+    pub(crate) fn new(outlet: ClientSink) -> Self {
+        Self { client_sink: outlet, state: Arc::default() }
     }
 
-    /// Takes the client's description of itself. What it does not say stays as it was.
-    pub(crate) fn hello(&self, hello: &Hello) {
+    /// Applies the client's `hello`. Absent fields keep their values.
+    pub(crate) fn apply_hello(&self, hello: &HelloCommand) {
         let mut state = self.lock();
         if let Some(approve) = &hello.approve {
             state.approve.clone_from(approve);
         }
-        // Who wants to be asked answers.
+        // A client that wants approvals also answers questions.
         let asked = hello.approve.as_ref().is_some_and(|tools| !tools.is_empty()).then_some(true);
         if let Some(answers) = asked.or(hello.ui) {
             state.dialogs.set_answers(answers);
         }
     }
 
-    /// True if the client wants to be asked about calls of this tool.
-    pub(crate) fn wants(&self, tool: &str) -> bool {
+    /// True if the client must approve calls of this tool.
+    pub(crate) fn wants_approval(&self, tool: &str) -> bool {
         self.lock().approve.iter().any(|name| name == ALL || name == tool)
     }
 
-    /// Asks, and waits for the answer. `None` says that nobody was asked or nobody waits any more: the default counts.
+    /// Asks a question and waits for the answer. Returns `None` if the question was not sent or was
+    /// withdrawn; the default then applies.
     pub(crate) async fn ask(
         &self,
         cancel: &CancellationToken,
         session: &str,
-        question: Question,
-    ) -> Option<Over> {
-        // What led to the question is told before it: whoever works on it gives that away when the work pauses.
+        question: UserQuestion,
+    ) -> Option<ClosedDialog> {
+        // The events before a question must arrive first. A task sends them when it yields.
         tokio::task::yield_now().await;
         let within = question.within;
         let (id, mut answer) = {
@@ -73,36 +74,37 @@ impl Questions {
             let request = state.dialogs.ask(question, Instant::now().into_std())?;
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
-            state.askers.insert(id.clone(), Asker { session: session.to_owned(), answer: sender });
-            self.outlet.event(Some(session), RpcEvent::UiRequest(request));
+            state.askers.insert(id.clone(), QuestionAsker { session: session.to_owned(), answer: sender });
+            self.client_sink.event(Some(session), RpcEvent::UiRequest(request));
             (id, answer)
         };
-        // Also when whoever asks is dropped.
-        let _withdrawn = Withdrawn { questions: self, id };
+        // Withdraws the question if the asker is dropped.
+        let _withdrawn = WithdrawOnDrop { questions: self, id };
         tokio::select! {
             biased;
             over = &mut answer => over.ok(),
             () = cancel.cancelled() => None,
             () = sleep(within) => {
-                self.expired();
-                // It is over now. An answer that was taken at this moment counts, as the client was told.
+                self.expire_due();
+                // The question has expired. An answer that arrived at this moment still counts,
+                // because the client was told so.
                 answer.await.ok().filter(|over| over.why != UiEnd::Timeout)
             }
         }
     }
 
-    /// The client's answer. The one who asked gets it with [`conclude`](Self::conclude).
-    pub(crate) fn answer(&self, response: UiResponse) -> Result<Over, Failure> {
+    /// Accepts the client's answer. The asker gets it through [`conclude`](Self::conclude).
+    pub(crate) fn answer(&self, response: UiResponse) -> Result<ClosedDialog, CommandFailure> {
         self.lock().dialogs.answer(response)
     }
 
-    /// A question is over: the one who asked is told, and the client why.
-    pub(crate) fn conclude(&self, over: Over) {
+    /// Ends a question: the asker gets the answer, the client the reason.
+    pub(crate) fn conclude(&self, over: ClosedDialog) {
         let asker = self.lock().askers.remove(&over.id);
-        let Some(Asker { session, answer }) = asker else { return };
+        let Some(QuestionAsker { session, answer }) = asker else { return };
         let done = RpcEvent::UiDone { id: over.id.clone(), why: over.why };
-        self.outlet.event(Some(&session), done);
-        // Nobody may be waiting any more.
+        self.client_sink.event(Some(&session), done);
+        // The asker may be gone.
         drop(answer.send(over));
     }
 
@@ -111,25 +113,25 @@ impl Questions {
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
-    /// Ends all questions whose time is over; the one that noticed has none of its own left to wait for.
-    fn expired(&self) {
+    /// Ends all expired questions, because another asker may not wait any more.
+    fn expire_due(&self) {
         let over = self.lock().dialogs.expire(Instant::now().into_std());
         over.into_iter().for_each(|over| self.conclude(over));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is one call.
+    fn lock(&self) -> MutexGuard<'_, BrokerState> {
+        // Each change is one call, so a poisoned lock is harmless.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes a question back that is still open.
-struct Withdrawn<'a> {
-    questions: &'a Questions,
+/// Withdraws an open question on drop.
+struct WithdrawOnDrop<'a> {
+    questions: &'a QuestionBroker,
     id: String,
 }
 
-impl Drop for Withdrawn<'_> {
+impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
         let over = self.questions.lock().dialogs.cancel(&self.id);
         if let Some(over) = over {
@@ -138,6 +140,6 @@ impl Drop for Withdrawn<'_> {
     }
 }
 
-pub(crate) fn confirmed(over: Option<&Over>) -> bool {
+pub(crate) fn is_confirmed(over: Option<&ClosedDialog>) -> bool {
     over.is_some_and(|over| over.why == UiEnd::Answered && over.answer == UiAnswer::Confirmed(true))
 }

@@ -1,5 +1,5 @@
-//! `Screen`: the client as a session sees it. What its extensions show goes there, and whoever has to ask the person asks
-//! there.
+//! `SessionScreen`: the client as front end of a session. It receives the output of extensions and
+//! asks the person questions.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,110 +7,111 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::{Approval, ApproveTool, Observer};
+use haft_core::hooks::{ApproveTool, ApproverDecision, Observer};
 use haft_core::session::Session;
-use haft_host::{EventSink, Frontend, GateChoice, GateFailing};
+use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Event, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
+use haft_protocol::rpc::{ClientEvent, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::Question;
-use crate::outlet::Outlet;
-use crate::questions::{Questions, confirmed};
+use crate::dialogs::UserQuestion;
+use crate::outlet::ClientSink;
+use crate::questions::{QuestionBroker, is_confirmed};
 use crate::timeouts::DIALOG;
 
-/// The answers about a failing gate, with their meanings.
+/// The answers to the question about a failing gate, with their meanings.
 const CHOICES: [(&str, GateChoice); 3] = [
     ("restart", GateChoice::Restart),
     ("continue_without", GateChoice::ContinueWithout),
     ("stop", GateChoice::Stop),
 ];
 
-/// Gives sessions their screens, while one is opened.
+/// Creates the screen of a session that is being opened.
 #[derive(Debug)]
-pub struct Screens {
-    outlet: Outlet,
-    questions: Questions,
-    /// True if the client is told of sessions that begin.
-    tells: bool,
+pub struct ScreenFactory {
+    client_sink: ClientSink,
+    questions: QuestionBroker,
+    /// True if the client gets `session_opened` events.
+    announces_sessions: bool,
     begun: Mutex<Vec<String>>,
 }
 
-impl Screens {
-    pub(crate) fn new(outlet: Outlet, questions: Questions, tells: bool) -> Self {
-        Self { outlet, questions, tells, begun: Mutex::default() }
+impl ScreenFactory {
+    pub(crate) fn new(outlet: ClientSink, questions: QuestionBroker, tells: bool) -> Self {
+        Self { client_sink: outlet, questions, announces_sessions: tells, begun: Mutex::default() }
     }
 
-    /// The screen of a session. The client is told here that it is open, so that it knows it before anything happens in it.
-    pub fn begin(&self, session: &Session) -> Arc<Screen> {
+    /// Creates the screen of a session. The client gets the event that the session is open before
+    /// any other event of it.
+    pub fn open_screen(&self, session: &Session) -> Arc<SessionScreen> {
         let id = session.id().to_string();
         let path = session.path().map(|path| path.to_string_lossy().into_owned());
         lock(&self.begun).push(id.clone());
-        if self.tells {
-            self.outlet.event(Some(&id), RpcEvent::SessionOpened { ephemeral: path.is_none(), path });
+        if self.announces_sessions {
+            self.client_sink.event(Some(&id), RpcEvent::SessionOpened { ephemeral: path.is_none(), path });
         }
-        Arc::new(Screen {
+        Arc::new(SessionScreen {
             session: id,
-            outlet: self.outlet.clone(),
+            client_sink: self.client_sink.clone(),
             questions: self.questions.clone(),
             panels: Mutex::default(),
-            sums_up: AtomicBool::new(false),
+            compacting: AtomicBool::new(false),
         })
     }
 
-    /// The session was not opened after all.
-    pub(crate) fn failed(&self) {
-        for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.tells) {
-            self.outlet.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
+    /// Reports that the session was not opened.
+    pub(crate) fn report_open_failed(&self) {
+        for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.announces_sessions) {
+            self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
         }
     }
 }
 
-/// The client as a session sees it: the front end of its extensions, and what tells and asks for its agent.
+/// The client as front end of a session, for its extensions and its agent.
 #[derive(Debug)]
-pub struct Screen {
-    /// The id that the session had when it was opened: the client knows it by that.
+pub struct SessionScreen {
+    /// The id of the session when it was opened, by which the client knows it.
     session: String,
-    outlet: Outlet,
-    questions: Questions,
+    client_sink: ClientSink,
+    questions: QuestionBroker,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
-    /// True if the conversation is being summed up, outside of a run.
-    sums_up: AtomicBool,
+    /// True during a compaction outside of a run.
+    compacting: AtomicBool,
 }
 
-impl Screen {
-    /// Where the host of the session's extensions tells its events.
+impl SessionScreen {
+    /// Returns the sink for events of the session's extension host.
     pub fn events(self: &Arc<Self>) -> EventSink {
         let screen = Arc::clone(self);
         Arc::new(move |event| screen.event(event))
     }
 
-    /// Puts into the agent's builder what the client needs: it is asked about calls if it wants to be, and told of
-    /// summaries that it asked for.
-    pub fn joined(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
-        let screen = || Member(Arc::clone(self));
+    /// Adds the hooks of the client to the agent's builder: approval of tool calls, and events of
+    /// compactions that the client requested.
+    pub fn attach_to(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
+        let screen = || ScreenHooks(Arc::clone(self));
         builder.approve_tool(screen()).observer(screen())
     }
 
-    /// The id by which the client knows the session.
+    /// Returns the id by which the client knows the session.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    pub(crate) fn event(&self, event: impl Into<Event>) {
-        self.outlet.event(Some(&self.session), event);
+    pub(crate) fn event(&self, event: impl Into<ClientEvent>) {
+        self.client_sink.event(Some(&self.session), event);
     }
 
-    /// The conversation is being summed up outside of a run, or is not any more.
-    pub(crate) fn sums_up(&self, now: bool) {
-        self.sums_up.store(now, Ordering::Relaxed);
+    /// Sets whether a compaction runs outside of a run.
+    pub(crate) fn set_compacting(&self, now: bool) {
+        self.compacting.store(now, Ordering::Relaxed);
     }
 
-    /// The person closed a panel; whether it was open.
-    pub(crate) fn closed_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
+    /// Removes a panel that the person closed. Returns true if it was open.
+    pub(crate) fn remove_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
         let mut panels = lock(&self.panels);
         let open = panels.get(extension) == Some(panel);
         if open {
@@ -125,7 +126,7 @@ impl Screen {
 }
 
 #[async_trait]
-impl Frontend for Screen {
+impl Frontend for SessionScreen {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         lock(&self.panels).insert(extension.clone(), panel.id.clone());
         let Panel { id, title, lines, footer } = panel.clone();
@@ -143,7 +144,7 @@ impl Frontend for Screen {
     }
 
     fn close_panel(&self, extension: &ExtensionName, panel: &PanelId) {
-        if self.closed_panel(extension, panel) {
+        if self.remove_panel(extension, panel) {
             self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id: panel.clone() });
         }
     }
@@ -157,12 +158,12 @@ impl Frontend for Screen {
         self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
     }
 
-    async fn gate_failing(&self, cancel: &CancellationToken, failing: &GateFailing) -> GateChoice {
-        let GateFailing { extension, reason, failures } = failing;
-        let question = Question {
+    async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {
+        let FailingGate { extension, reason, failures } = failing;
+        let question = UserQuestion {
             extension: Some(extension.clone()),
             kind: UiKind::GateFailing,
-            title: format!("Extension {extension} keeps failing, and nothing happens without it"),
+            title: format!("Extension {extension} keeps failing and blocks the agent"),
             message: format!("{failures} times in a row; last: {reason}"),
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
             call: None,
@@ -185,17 +186,17 @@ impl Frontend for Screen {
     }
 }
 
-/// The screen among the agent's hooks.
-struct Member(Arc<Screen>);
+/// The screen as hooks of the agent.
+struct ScreenHooks(Arc<SessionScreen>);
 
 #[async_trait]
-impl ApproveTool for Member {
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+impl ApproveTool for ScreenHooks {
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let Self(screen) = self;
-        if !screen.questions.wants(&call.name) {
-            return Approval::Approve;
+        if !screen.questions.wants_approval(&call.name) {
+            return ApproverDecision::Approve;
         }
-        let question = Question {
+        let question = UserQuestion {
             extension: None,
             kind: UiKind::Approve,
             title: format!("Run {}?", call.name),
@@ -206,14 +207,16 @@ impl ApproveTool for Member {
             within: DIALOG,
         };
         let over = screen.questions.ask(cancel, &screen.session, question).await;
-        if confirmed(over.as_ref()) {
-            return Approval::Approve;
+        if is_confirmed(over.as_ref()) {
+            return ApproverDecision::Approve;
         }
         let reason = match over.map(|over| over.why) {
-            Some(UiEnd::Answered | UiEnd::Cancelled) => "the user did not allow it",
-            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => "the user has to allow it, and nobody answered",
+            Some(UiEnd::Answered | UiEnd::Cancelled) => "the user denied the call",
+            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => {
+                "the call needs the user's approval, and no answer arrived"
+            }
         };
-        Approval::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
+        ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }
 
     fn name(&self) -> &str {
@@ -221,13 +224,13 @@ impl ApproveTool for Member {
     }
 }
 
-impl Observer for Member {
-    /// A run is told by whoever has it, and a call outside of any run by the host; a summary outside of a run by nobody
-    /// else.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all else is told elsewhere")]
+impl Observer for ScreenHooks {
+    /// Forwards the events of compactions outside of runs. The task of a run forwards its events,
+    /// and the host those of calls outside of runs.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other code forwards the other events")]
     fn observe(&self, event: &AgentEvent) {
         let Self(screen) = self;
-        if !screen.sums_up.load(Ordering::Relaxed) {
+        if !screen.compacting.load(Ordering::Relaxed) {
             return;
         }
         match event {
@@ -243,7 +246,7 @@ impl Observer for Member {
     }
 }
 
-/// Maps and lists, each changed by one call.
+/// Locks a map or list. Each change is one call, so a poisoned lock is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! `serve`: a client drives the sessions of this process.
 //!
-//! One task, the [`Hub`], takes the client's lines and the news of what is under way, one at a time, and decides with the
-//! state machines of this crate what follows. Whatever takes time is a task of its own that it waits for. Events and
-//! replies go into the [`Outlet`], which one writer empties.
+//! The [`RpcServer`] is one task. It handles the lines of the client and the results of other
+//! tasks, one at a time, with the state machines of this crate. Slow work runs in separate tasks.
+//! Events and replies go into the [`ClientSink`], which one writer empties.
 
 mod carry;
 mod extension;
@@ -19,133 +19,137 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
-use haft_protocol::rpc::{Line, Request, Token};
+use haft_protocol::rpc::{AuthToken, RpcRequest, ServerLine};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::door::Door;
-use crate::input::{Input, Source};
-use crate::outbox::{Form, Room};
-use crate::outlet::Outlet;
-use crate::questions::Questions;
-use crate::screen::Screens;
-use crate::sessions::Sessions;
+use crate::door::AuthGate;
+use crate::input::{LineRequestSource, RequestSource};
+use crate::outbox::{LineEncoding, OutboxLimits};
+use crate::outlet::ClientSink;
+use crate::questions::QuestionBroker;
+use crate::screen::ScreenFactory;
+use crate::sessions::SessionProvider;
 use crate::timeouts::LAST_WORDS;
 
-use hub::{Broken, Hub};
+use hub::{ConnectionError, RpcServer};
 
 /// The options of [`serve`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Options {
-    /// The program's version, which `hello` says.
+pub struct ServeOptions {
+    /// The version of the program, for the reply to `hello`.
     pub version: String,
-    /// The token that the first command must show, if any.
-    pub token: Option<Token>,
-    /// The room for a client that reads slowly.
-    pub room: Room,
+    /// The token that the first command must present, if any.
+    pub token: Option<AuthToken>,
+    /// The limits for a client that reads slowly.
+    pub room: OutboxLimits,
 }
 
-impl Options {
-    /// For a program of this version, without a token.
+impl ServeOptions {
+    /// Creates options with this program version, without a token.
     pub fn new(version: impl Into<String>) -> Self {
-        Self { version: version.into(), token: None, room: Room::default() }
+        Self { version: version.into(), token: None, room: OutboxLimits::default() }
     }
 }
 
-/// Why nothing is served any more.
+/// The reason why serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// The client says nothing more, and what was accepted is finished.
+pub enum EndReason {
+    /// The client closed its input, and all accepted commands are finished.
     Input,
     /// The client sent `shutdown`.
     Requested,
-    /// The program was told to end.
+    /// The program cancelled the server.
     Cancelled,
-    /// The client showed a wrong token.
+    /// The client presented a wrong token.
     Refused,
-    /// Nobody reads any more.
+    /// The client no longer reads.
     Gone,
-    /// A gate of the last session keeps failing, and the person did not continue without it.
+    /// A gate of the last session keeps failing, and the person chose not to continue without it.
     Stopped,
 }
 
-/// Why nothing was served, or no longer is.
+/// The reason why serving failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError<E> {
     /// The first session could not be opened.
     #[error("cannot open the first session")]
     First(E),
-    /// The input cannot be read. What was accepted was finished.
-    #[error("cannot read commands; start again with an input that can be read")]
+    /// The input cannot be read. Accepted commands were finished.
+    #[error("cannot read commands; restart with a readable input")]
     Input(#[source] io::Error),
-    /// The output takes nothing more, although somebody has it open. What was worked on was aborted.
-    #[error("cannot write replies and events; start again with an output that can be written")]
+    /// The output is open but accepts no more data. The current work was aborted.
+    #[error("cannot write replies and events; restart with a writable output")]
     Output(#[source] io::Error),
 }
 
-/// Serves a client until it has no more to say, or the program shall end. Every session is closed then: its extensions are
-/// gone, what was said is on the disk, and no task is left. Needs a runtime with time.
+/// Serves a client until it closes its input or `cancel` is cancelled. All sessions are then
+/// closed: their extensions have ended, their files are written, and no task is left. Needs a
+/// runtime with a timer.
 ///
 /// # Errors
 /// [`ServeError`].
-pub async fn serve<S: Sessions>(
+pub async fn serve<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room, Form::Text, Door::asks(options.token.as_ref()));
-    connected(cancel, sessions, Input::new(input), &outlet, outlet.write(output), options).await
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let outlet =
+        ClientSink::new(options.room, LineEncoding::Text, AuthGate::requires_token(options.token.as_ref()));
+    serve_client(cancel, sessions, LineRequestSource::new(input), &outlet, outlet.write(output), options)
+        .await
 }
 
-/// [`serve`] for a client in the same process: it says requests and is told [`Line`]s, images with their data, and nobody
-/// writes or reads JSON between them. The order is the same, and so is what is left out when lines wait; the token of the
-/// options is not asked for. The client has no more to say when nobody can send requests any more, and is gone when it
-/// drops the receiver of the lines. Nothing more comes when that receiver ends.
+/// Serves a client in the same process like [`serve`], without JSON. The client sends requests and
+/// receives [`ServerLine`]s, in which images keep their data. The order of lines and the limits are
+/// those of [`serve`]; the token of the options is ignored. The client closes its input by dropping
+/// all senders, and ends the connection by dropping the receiver. No lines follow after that
+/// receiver ends.
 ///
 /// # Errors
 /// [`ServeError::First`].
-pub async fn serve_local<S: Sessions>(
+pub async fn serve_local<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
-    requests: mpsc::UnboundedReceiver<Request>,
-    lines: mpsc::Sender<Line>,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room, Form::Typed, false);
-    let options = Options { token: None, ..options };
-    connected(cancel, sessions, requests, &outlet, outlet.tell(lines), options).await
+    requests: mpsc::UnboundedReceiver<RpcRequest>,
+    lines: mpsc::Sender<ServerLine>,
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let outlet = ClientSink::new(options.room, LineEncoding::Typed, false);
+    let options = ServeOptions { token: None, ..options };
+    serve_client(cancel, sessions, requests, &outlet, outlet.send_lines(lines), options).await
 }
 
-/// Serves a client whose commands come from `source` and whose lines `writer` takes out of the outlet.
-async fn connected<S: Sessions>(
+/// Serves a client with requests from `source`. `writer` takes the lines out of the sink.
+async fn serve_client<S: SessionProvider>(
     cancel: &CancellationToken,
     sessions: Arc<S>,
-    mut source: impl Source,
-    outlet: &Outlet,
+    mut source: impl RequestSource,
+    outlet: &ClientSink,
     writer: impl Future<Output = io::Result<()>>,
-    options: Options,
-) -> Result<End, ServeError<S::Error>> {
-    let questions = Questions::new(outlet.clone());
-    let screens = Screens::new(outlet.clone(), questions.clone(), false);
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<S::Error>> {
+    let questions = QuestionBroker::new(outlet.clone());
+    let screens = ScreenFactory::new(outlet.clone(), questions.clone(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
-        return Ok(End::Cancelled);
+        return Ok(EndReason::Cancelled);
     };
     let first = first.map_err(ServeError::First)?;
-    let mut hub = Hub::new(sessions, first, outlet.clone(), questions, options);
+    let mut hub = RpcServer::new(sessions, first, outlet.clone(), questions, options);
     let mut writer = pin!(writer);
     let outcome = hub.run(cancel, &mut source, writer.as_mut()).await;
     outlet.close();
-    // Also when the input broke, and when the client left while everything came to its end.
-    if !outlet.drained(writer, LAST_WORDS).await {
-        tracing::warn!("the client does not read any more; it was not told everything");
+    // Needed even if the input failed, or if the client left during the shutdown.
+    if !outlet.drain(writer, LAST_WORDS).await {
+        tracing::warn!("the client stopped reading; some lines were not delivered");
     }
     outcome.map_err(|broken| match broken {
-        Broken::Input(error) => ServeError::Input(error),
-        Broken::Output(error) => ServeError::Output(error),
+        ConnectionError::Input(error) => ServeError::Input(error),
+        ConnectionError::Output(error) => ServeError::Output(error),
     })
 }

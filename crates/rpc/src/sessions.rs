@@ -1,4 +1,4 @@
-//! `Sessions`: where the sessions of a process come from, and what else only the program knows.
+//! `SessionProvider`: the source of sessions, and other information that only the program has.
 
 use std::sync::Arc;
 
@@ -6,17 +6,18 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::model;
 use haft_core::session::Session;
-use haft_core::session::store::{Found, Summary};
+use haft_core::session::store::{SessionFile, SessionSummary};
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo};
+use haft_protocol::rpc::{CommandFailure, CommandInfo, ErrorCode, ModelInfo, SessionInfo};
 
-use crate::screen::{Screen, Screens};
-use crate::shortened;
+use crate::screen::{ScreenFactory, SessionScreen};
+use crate::shorten_name;
 
-/// The sessions that a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and
-/// templates. What a future of its methods waits for holds up nothing: it is dropped when the process is told to end.
+/// The sessions that a program offers to [`serve`](crate::serve()): its agents, models, stored
+/// sessions and templates. The futures of its methods block nothing else, and are dropped when the
+/// process is told to end.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -26,8 +27,8 @@ use crate::shortened;
 /// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
 /// use haft_core::session::Session;
 /// use haft_core::{Agent, BuildError};
-/// use haft_rpc::{Opened, Options, Screens, Sessions, Which};
-/// use haft_protocol::rpc::{ErrorCode, Failure};
+/// use haft_rpc::{OpenedSession, ScreenFactory, ServeOptions, SessionChoice, SessionProvider};
+/// use haft_protocol::rpc::{ErrorCode, CommandFailure};
 /// # struct Parrot;
 /// # #[async_trait::async_trait]
 /// # impl Model for Parrot {
@@ -40,18 +41,18 @@ use crate::shortened;
 /// struct Mine;
 ///
 /// #[async_trait::async_trait]
-/// impl Sessions for Mine {
+/// impl SessionProvider for Mine {
 ///     type Error = BuildError;
 ///
-///     async fn first(&self, screens: &Screens) -> Result<Opened, BuildError> {
+///     async fn first(&self, screens: &ScreenFactory) -> Result<OpenedSession, BuildError> {
 ///         let session = Session::in_memory("/srv/app".as_ref());
-///         let screen = screens.begin(&session);
-///         let agent = screen.joined(Agent::builder(Parrot).session(session)).build()?;
-///         Ok(Opened::new(agent, screen))
+///         let screen = screens.open_screen(&session);
+///         let agent = screen.attach_to(Agent::builder(Parrot).session(session)).build()?;
+///         Ok(OpenedSession::new(agent, screen))
 ///     }
 ///
-///     async fn open(&self, _: Which, _: &Screens) -> Result<Opened, Failure> {
-///         Err(Failure::new(ErrorCode::Unsupported, "this program has one session"))
+///     async fn open(&self, _: SessionChoice, _: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+///         Err(CommandFailure::new(ErrorCode::Unsupported, "this program has one session"))
 ///     }
 /// }
 ///
@@ -60,115 +61,126 @@ use crate::shortened;
 /// let input = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"Hi\"}\n"[..];
 /// let mut output = Vec::new();
 /// let cancel = CancellationToken::new();
-/// haft_rpc::serve(&cancel, Arc::new(Mine), input, &mut output, Options::new("1.0")).await?;
+/// haft_rpc::serve(&cancel, Arc::new(Mine), input, &mut output, ServeOptions::new("1.0")).await?;
 /// assert!(String::from_utf8(output)?.contains(r#"{"type":"text_delta","delta":"Hello!""#));
 /// # Ok(())
 /// # }
 /// ```
 #[async_trait]
-pub trait Sessions: Send + Sync + 'static {
-    /// Why there is no first session, for whoever called [`serve`](crate::serve()).
+pub trait SessionProvider: Send + Sync + 'static {
+    /// The reason why the first session failed to open, for the caller of
+    /// [`serve`](crate::serve()).
     type Error: Send;
 
-    /// Opens the session that the process begins with.
+    /// Opens the first session of the process.
     ///
     /// # Errors
-    /// Why it cannot be; then nothing is read and nothing served.
-    async fn first(&self, screens: &Screens) -> Result<Opened, Self::Error>;
+    /// The reason why it cannot be opened; no command is then read.
+    async fn first(&self, screens: &ScreenFactory) -> Result<OpenedSession, Self::Error>;
 
     /// Opens another session.
     ///
     /// # Errors
-    /// [`Failure`], which the client is told.
-    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure>;
+    /// [`CommandFailure`], which the client receives.
+    async fn open(
+        &self,
+        which: SessionChoice,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure>;
 
-    /// The sessions on the disk, the one that was written last first; those that are open may be among them. Each as
-    /// [`stored_info`] makes it.
+    /// Lists the sessions on disk, the most recently written first, each converted by
+    /// [`stored_info`]. Open sessions may be included.
     ///
     /// # Errors
-    /// [`Failure`], which the client is told.
-    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+    /// [`CommandFailure`], which the client receives.
+    async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         Ok(Vec::new())
     }
 
-    /// The models that can be asked; nothing where the program knows of no other than those that are asked.
+    /// Lists the available models; empty if the program knows only the models in use.
     ///
     /// # Errors
-    /// [`Failure`], which the client is told.
-    async fn models(&self) -> Result<Vec<ModelInfo>, Failure> {
+    /// [`CommandFailure`], which the client receives.
+    async fn models(&self) -> Result<Vec<ModelInfo>, CommandFailure> {
         Ok(Vec::new())
     }
 
-    /// The model that a client wants, by its id or as `PROVIDER/MODEL`. `asked` is the session's model: an id alone is
-    /// meant beside it.
+    /// Returns the model for a client's request, by id or as `PROVIDER/MODEL`. `asked` is the
+    /// session's model: an id without a provider refers to its provider.
     ///
     /// # Errors
-    /// [`Failure`], which the client is told.
-    async fn model(&self, _name: &str, _asked: &model::ModelInfo) -> Result<Arc<dyn model::Model>, Failure> {
-        Err(Failure::new(ErrorCode::Unsupported, "this program asks one model only"))
+    /// [`CommandFailure`], which the client receives.
+    async fn model(
+        &self,
+        _name: &str,
+        _asked: &model::ModelInfo,
+    ) -> Result<Arc<dyn model::Model>, CommandFailure> {
+        Err(CommandFailure::new(ErrorCode::Unsupported, "this program has only one model"))
     }
 
-    /// The templates and skills that can be called by name, after the commands of extensions. May read the disk.
+    /// Lists the templates and skills that clients can call by name, after the commands of
+    /// extensions. May read the disk.
     fn templates(&self) -> Vec<CommandInfo> {
         Vec::new()
     }
 
-    /// Expands `/name arguments`, where no extension has such a command. May read the disk.
-    fn expand(&self, _name: &str, _arguments: &str) -> Expanded {
-        Expanded::Unknown
+    /// Expands `/name arguments` if no extension has such a command. May read the disk.
+    fn expand(&self, _name: &str, _arguments: &str) -> TemplateExpansion {
+        TemplateExpansion::Unknown
     }
 }
 
-/// A session that is wanted.
+/// The session to open.
 #[derive(Debug, Clone)]
-pub enum Which {
-    /// A new one.
+pub enum SessionChoice {
+    /// A new session.
     New {
-        /// True if the session leaves no file; `None`: as the process was started.
+        /// True for a session without a file; `None` for the default of the process.
         ephemeral: Option<bool>,
     },
-    /// The one on the disk whose id begins so.
+    /// The session on disk whose id begins with this text.
     Stored(String),
-    /// This one, which is open already: the copy of another one's conversation.
+    /// This session, which is already open: a copy of another conversation.
     Given(Session),
 }
 
-/// The expansion of `/name arguments`.
+/// The result of expanding `/name arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expanded {
+pub enum TemplateExpansion {
     /// A message for the model.
     Message(String),
-    /// Nothing can be made of it; why, for people.
+    /// The expansion failed; the reason for people.
     Failed(String),
     /// There is no template and no skill of this name.
     Unknown,
 }
 
-/// A session that is open.
+/// An open session.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedSession {
     pub(crate) agent: Agent,
-    pub(crate) screen: Arc<Screen>,
-    pub(crate) extensions: Option<Extensions>,
+    pub(crate) screen: Arc<SessionScreen>,
+    pub(crate) extensions: Option<SessionExtensions>,
 }
 
-pub(crate) struct Extensions {
+pub(crate) struct SessionExtensions {
     pub(crate) host: Host,
-    /// The tools that are offered before theirs.
+    /// The tools of the program, which precede those of extensions.
     pub(crate) own: Vec<Arc<dyn Tool>>,
 }
 
-impl Opened {
-    /// An agent, built with what [`Screen::joined`] has put into its builder, and its screen.
-    pub fn new(agent: Agent, screen: Arc<Screen>) -> Self {
+impl OpenedSession {
+    /// Creates an open session from an agent and its screen. The agent's builder must have been
+    /// passed to [`SessionScreen::attach_to`].
+    pub fn new(agent: Agent, screen: Arc<SessionScreen>) -> Self {
         Self { agent, screen, extensions: None }
     }
 
-    /// With the extensions of this host, whose front end and events are those of the screen. Their tools are offered from
-    /// here on, behind these of the program.
+    /// Adds the extensions of this host, whose front end and event sink are the screen. The agent
+    /// now also has their tools, after the program's own.
     #[must_use]
     pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
-        Self { extensions: Some(Extensions { host, own }), ..self }
+        Self { extensions: Some(SessionExtensions { host, own }), ..self }
     }
 
     /// Returns the host of the session's extensions, if it has any.
@@ -176,37 +188,41 @@ impl Opened {
         self.extensions.as_ref().map(|extensions| &extensions.host)
     }
 
-    pub(crate) fn panel(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, Failure> {
+    pub(crate) fn panel_host(
+        &self,
+        extension: &ExtensionName,
+        panel: &PanelId,
+    ) -> Result<&Host, CommandFailure> {
         let host = self.extension_host()?;
         if self.screen.has_panel(extension, panel) {
             return Ok(host);
         }
-        let (extension, panel) = (shortened(extension.as_str()), shortened(panel.as_str()));
-        let error = format!("extension {extension} has no panel {panel:?} open");
-        Err(Failure::new(ErrorCode::NotOpen, error))
+        let (extension, panel) = (shorten_name(extension.as_str()), shorten_name(panel.as_str()));
+        let error = format!("panel {panel:?} of extension {extension} is not open");
+        Err(CommandFailure::new(ErrorCode::NotOpen, error))
     }
 
-    pub(crate) fn extension_host(&self) -> Result<&Host, Failure> {
-        let none = || Failure::new(ErrorCode::Unsupported, "this session has no extensions");
+    pub(crate) fn extension_host(&self) -> Result<&Host, CommandFailure> {
+        let none = || CommandFailure::new(ErrorCode::Unsupported, "this session has no extensions");
         self.host().ok_or_else(none)
     }
 
-    /// Offers the tools of this moment: the program's, then the extensions'.
+    /// Sets the agent's current tools: the program's, then the extensions'.
     pub(crate) fn offer_tools(&self) {
-        let Some(Extensions { host, own }) = &self.extensions else { return };
+        let Some(SessionExtensions { host, own }) = &self.extensions else { return };
         let mut tools = ToolSet::default();
         for tool in own.iter().cloned().chain(host.tools()) {
             if let Err(error) = tools.add(Arc::clone(&tool)) {
-                tracing::error!(%error, "a tool is not offered");
+                tracing::error!(%error, "cannot add a tool");
             }
         }
         if let Err(error) = self.agent.set_tools(tools) {
-            tracing::error!(%error, "the tools stay as they were");
+            tracing::error!(%error, "cannot set the tools; the agent keeps the previous ones");
         }
     }
 
-    /// Has the extensions leave, if there are any, and waits until they have.
-    pub(crate) async fn end_extensions(&self) -> Result<(), Failure> {
+    /// Shuts down the extensions, if there are any, and waits for their end.
+    pub(crate) async fn end_extensions(&self) -> Result<(), CommandFailure> {
         if let Some(extensions) = &self.extensions {
             extensions.host.shutdown().await;
         }
@@ -214,9 +230,9 @@ impl Opened {
     }
 }
 
-/// A session on the disk, as [`Sessions::stored`] tells it. Whether it is open, the server knows.
-pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
-    let Summary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
+/// Describes a session on disk for [`SessionProvider::stored`]. The server sets whether it is open.
+pub fn stored_info(found: &SessionFile, summary: SessionSummary) -> SessionInfo {
+    let SessionSummary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
     SessionInfo {
         session: found.id.to_string(),
         open: false,
@@ -235,7 +251,7 @@ pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
     }
 }
 
-impl std::fmt::Debug for Extensions {
+impl std::fmt::Debug for SessionExtensions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Extensions").field("own", &self.own.len()).finish_non_exhaustive()
     }

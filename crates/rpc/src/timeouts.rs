@@ -1,10 +1,10 @@
-//! Every duration of this crate.
+//! All durations of this crate.
 
 use std::time::Duration;
 
-/// The time that a question waits for a person, unless its asker sets another. As long as a gate may take for its
-/// answer.
+/// The time that a person has to answer a question, unless the asker sets another. Equal to the
+/// deadline of a gate.
 pub const DIALOG: Duration = Duration::from_secs(60);
 
-/// The time that a client that reads nothing is waited for when everything else is over.
+/// The time that haft waits for a client that reads nothing, after all other work has ended.
 pub const LAST_WORDS: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! The calls of the host that wait for their results.
+//! The calls to the host that wait for their results.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,37 +9,37 @@ use haft_protocol::ids::RequestId;
 use tokio::sync::oneshot;
 
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct PendingCalls {
     last: AtomicU64,
     open: Mutex<HashMap<RequestId, oneshot::Sender<HostResult>>>,
 }
 
-impl Calls {
-    /// A result came. One that nobody waits for any more counts for nothing.
-    pub(crate) fn done(&self, result: HostResult) {
-        if let Some(waiting) = self.open().remove(&result.id) {
-            // Whoever waited may have gone.
+impl PendingCalls {
+    /// Delivers a result. A result without a waiting call is ignored.
+    pub(crate) fn complete(&self, result: HostResult) {
+        if let Some(waiting) = self.lock_open().remove(&result.id) {
+            // The caller may be gone.
             drop(waiting.send(result));
         }
     }
 
     pub(crate) fn close(&self) {
-        self.open().clear();
+        self.lock_open().clear();
     }
 
     pub(crate) fn begin(&self) -> (RequestId, oneshot::Receiver<HostResult>) {
         let id = RequestId::new(format!("c{}", self.last.fetch_add(1, Ordering::Relaxed) + 1));
         let (sender, receiver) = oneshot::channel();
-        self.open().insert(id.clone(), sender);
+        self.lock_open().insert(id.clone(), sender);
         (id, receiver)
     }
 
-    /// Forgets a call; returns true if its result had not come.
+    /// Removes a call. Returns true if its result had not arrived.
     pub(crate) fn forget(&self, id: &RequestId) -> bool {
-        self.open().remove(id).is_some()
+        self.lock_open().remove(id).is_some()
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<HostResult>>> {
+    fn lock_open(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<HostResult>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
-//! Candidates that complete a command.
+//! Completions of a command.
 
 use haft_protocol::ext::CompletionItem;
 
-/// One thing that may stand behind a command: see [`Extension::complete`](crate::Extension::complete).
+/// A completion of a command: see [`Extension::complete`](crate::Extension::complete).
 ///
 /// ```
 /// use haft_sdk::Completion;
@@ -13,7 +13,8 @@ use haft_protocol::ext::CompletionItem;
 pub struct Completion(CompletionItem);
 
 impl Completion {
-    /// Makes a candidate; `value` takes the place of all that is typed behind the command: one line.
+    /// Creates a completion. `value` replaces all text after the name of the command; it is one
+    /// line.
     pub fn new(value: impl Into<String>) -> Self {
         Self(CompletionItem { value: value.into(), ..CompletionItem::default() })
     }

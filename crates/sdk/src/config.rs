@@ -1,8 +1,8 @@
-//! Reading what the user set for the extension.
+//! Reads the user's settings for the extension.
 
 use serde::de::DeserializeOwned;
 
-/// The user's settings for this extension cannot be used.
+/// The user's settings for this extension are invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}{}: {problem}; correct [extension.NAME] in config.toml", if setting.is_empty() { "the settings" } else { "" })]
 pub struct ConfigError {
@@ -21,8 +21,8 @@ impl ConfigError {
     }
 }
 
-/// serde's message without the value that it may quote, which may be a key, and without its place in the JSON, which
-/// nobody wrote.
+/// Returns serde's message without the quoted value, which may be a secret, and without the
+/// position in JSON that the user never wrote.
 fn without_value(message: &str) -> String {
     let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
     match message.strip_prefix("invalid ").and_then(|rest| rest.rsplit_once(", expected ")) {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_names_the_setting_and_not_the_value() {
+    fn error_names_the_setting_without_its_value() {
         check(r#"{"days":"sk-1"}"#, "days: expected u8");
         check(r#"{"days":70000}"#, "days: expected u8");
         check(r#"{"units":"sk-1"}"#, "units: expected `si` or `imperial`");

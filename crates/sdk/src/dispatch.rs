@@ -1,231 +1,252 @@
-//! From a line to the handler it is for.
+//! Passes each line to its handler.
 
 use std::sync::Arc;
 
-use haft_protocol::codec::{self, Decoded};
+use haft_protocol::codec::{self, DecodedFrame};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    CallTool, CommandCompletions, CommandInvoked, CompleteCommand, EventIntercept, EventInterceptResponse,
-    HelloAck, HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong,
-    ToolCall, capability,
+    CallTool, CommandCompletions, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck,
+    HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, QueryCompletions,
+    ToolCallFrame, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::ServeError;
-use crate::extension::{Extension, Kind};
-use crate::handler::{Failure, Handler};
+use crate::extension::{Extension, ToolCallHandlerKind};
+use crate::handler::{BoxedHandler, HandlerFailure};
 use crate::host::Host;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
-use crate::work::Work;
-use crate::work::runtimes::Runtimes;
+use crate::work::RunningHandlers;
+use crate::work::runtimes::HandlerRuntimes;
 
 mod lane;
 mod refuse;
 mod responder;
 
 use lane::OneWay;
-use responder::{GateQuestion, Question, Responder};
+use responder::{GateQuestion, HostQuestion, QuestionResponder};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum DispatchOutcome {
     Continue,
     Shutdown,
     EndOfInput,
 }
 
-/// The receiver of lines, which runs the handlers for them.
-pub(crate) trait Dispatch {
-    /// The longest line, in bytes, without its end.
+/// A receiver of lines, which runs their handlers.
+pub(crate) trait LineHandler {
+    /// The maximum length of a line in bytes, without its end.
     const LONGEST_LINE: usize;
 
-    /// Takes one line from the host. After an error the conversation cannot go on.
-    fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError>;
+    /// Handles one line from the host. After an error the connection cannot continue.
+    fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError>;
 
-    /// Takes no more events, and gives away what runs.
-    fn end(self) -> Work;
+    /// Stops accepting events and returns the running handlers.
+    fn end(self) -> RunningHandlers;
 }
 
-/// Gives every frame to its handler, without ever waiting for one.
+/// Passes every frame to its handler without waiting for the handler.
 #[derive(Debug)]
-pub(crate) struct Dispatcher {
+pub(crate) struct FrameDispatcher {
     extension: Arc<Extension>,
     host: Host,
-    outbox: Outbox,
+    outbox: FrameOutbox,
     greeted: watch::Sender<Option<Arc<HelloAck>>>,
-    work: Work,
-    /// Where events go, once there was one.
+    work: RunningHandlers,
+    /// The queue of events, created with the first event.
     lane: Option<mpsc::UnboundedSender<OneWay>>,
-    /// A line to send after each event that was dealt with.
+    /// A line to send after each handled event.
     handled: Option<&'static str>,
 }
 
-impl Dispatch for Dispatcher {
+impl LineHandler for FrameDispatcher {
     const LONGEST_LINE: usize = MAX_RESULT_LINE;
 
-    fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError> {
-        match codec::decode_within(line, MAX_RESULT_LINE) {
-            Ok(Decoded::Known(frame)) => self.frame(frame),
-            // A newer host may say more than we understand, if somebody asked it to.
-            Ok(Decoded::Unknown { .. }) => Ok(Flow::Continue),
+    fn handle_line(&mut self, line: &[u8]) -> Result<DispatchOutcome, ServeError> {
+        match codec::decode_with_limit(line, MAX_RESULT_LINE) {
+            Ok(DecodedFrame::Known(frame)) => self.handle_frame(frame),
+            // A newer host may send frames that this version does not know.
+            Ok(DecodedFrame::Unknown { .. }) => Ok(DispatchOutcome::Continue),
             Err(error @ DecodeError::TooLong { .. }) => Err(error.into()),
             Err(error) => {
-                refuse::answer(line, &error, &self.outbox);
-                Ok(Flow::Continue)
+                refuse::answer_unreadable_line(line, &error, &self.outbox);
+                Ok(DispatchOutcome::Continue)
             }
         }
     }
 
-    fn end(self) -> Work {
-        // What a handler waits for does not come any more.
+    fn end(self) -> RunningHandlers {
+        // Handlers that wait for the host get no more results.
         self.host.calls().close();
         self.work
     }
 }
 
-impl Dispatcher {
+impl FrameDispatcher {
     pub(crate) fn new(
         extension: Extension,
-        outbox: Outbox,
-        runtimes: Runtimes,
+        outbox: FrameOutbox,
+        runtimes: HandlerRuntimes,
         handled: Option<&'static str>,
     ) -> Self {
         let (greeted, ack) = watch::channel(None);
         let (extension, host) = (Arc::new(extension), Host::new(outbox.clone(), ack));
-        Self { extension, host, outbox, greeted, work: Work::on(runtimes), lane: None, handled }
+        Self {
+            extension,
+            host,
+            outbox,
+            greeted,
+            work: RunningHandlers::with_runtimes(runtimes),
+            lane: None,
+            handled,
+        }
     }
 
-    fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {
+    fn handle_frame(&mut self, frame: HostFrame) -> Result<DispatchOutcome, ServeError> {
         match frame {
-            HostFrame::HelloAck(ack) => self.greet(ack)?,
-            HostFrame::CommandInvoked(command) => self.command(command)?,
-            HostFrame::CommandCompletions(asked) => self.complete(asked)?,
-            HostFrame::ToolCall(call) => self.tool(call)?,
-            HostFrame::Event(event) => self.in_order(OneWay::Event(event))?,
-            HostFrame::RegisterRejected(rejected) => self.in_order(OneWay::Rejected(rejected))?,
-            HostFrame::EventGap(gap) => self.in_order(OneWay::Gap(gap.lost))?,
-            HostFrame::EventIntercept(intercept) => self.intercept(intercept)?,
+            HostFrame::HelloAck(ack) => self.handle_hello_ack(ack)?,
+            HostFrame::CommandInvoked(command) => self.dispatch_command(command)?,
+            HostFrame::CommandCompletions(asked) => self.dispatch_completions(asked)?,
+            HostFrame::ToolCall(call) => self.dispatch_tool(call)?,
+            HostFrame::Event(event) => self.enqueue_one_way(OneWay::Event(event))?,
+            HostFrame::RegisterRejected(rejected) => self.enqueue_one_way(OneWay::Rejected(rejected))?,
+            HostFrame::EventGap(gap) => self.enqueue_one_way(OneWay::Gap(gap.lost))?,
+            HostFrame::EventIntercept(intercept) => self.dispatch_intercept(intercept)?,
             HostFrame::PanelKey(key) => {
-                self.in_order(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))?
+                self.enqueue_one_way(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))?
             }
             HostFrame::PanelResize(room) => {
                 let resized = PanelEvent::Resized { width: room.width, height: room.height };
-                self.in_order(OneWay::Panel(room.panel_id, resized))?
+                self.enqueue_one_way(OneWay::Panel(room.panel_id, resized))?
             }
             HostFrame::PanelClose(close) => {
-                self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
+                self.enqueue_one_way(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
-            HostFrame::HostResult(result) => self.host.calls().done(result),
+            HostFrame::HostResult(result) => self.host.calls().complete(result),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
-            HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
+            HostFrame::Shutdown(_) => return Ok(DispatchOutcome::Shutdown),
         }
-        Ok(Flow::Continue)
+        Ok(DispatchOutcome::Continue)
     }
 
-    fn in_order(&mut self, one_way: OneWay) -> Result<(), ServeError> {
+    fn enqueue_one_way(&mut self, one_way: OneWay) -> Result<(), ServeError> {
         let lane = match &self.lane {
             Some(lane) => lane,
             None => {
                 let (lane, queue) = mpsc::unbounded_channel();
                 let (extension, host) = (Arc::clone(&self.extension), self.host.clone());
                 let handling = lane::run(extension, host, queue, self.outbox.clone(), self.handled);
-                self.work.go(handling)?;
+                self.work.spawn_handler(handling)?;
                 self.lane.insert(lane)
             }
         };
-        // The lane ends after the dispatcher, so it is there to take this.
+        // The lane ends after the dispatcher, so its receiver still exists.
         let _ = lane.send(one_way);
         Ok(())
     }
 
-    fn greet(&mut self, ack: HelloAck) -> Result<(), ServeError> {
+    fn handle_hello_ack(&mut self, ack: HelloAck) -> Result<(), ServeError> {
         if ack.protocol_version != PROTOCOL_VERSION {
             return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
         }
         self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
-        if self.extension.is_narrow() && self.greeted.borrow().is_none() {
+        if self.extension.needs_roles() && self.greeted.borrow().is_none() {
             let roles = ack.capabilities.iter().any(|known| known == capability::INTERCEPT_ROLES);
-            self.outbox.push_all(&self.extension.subscriptions(roles));
+            self.outbox.push_all(&self.extension.subscription_frames(roles));
         }
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
     }
 
-    fn command(&mut self, command: CommandInvoked) -> Result<(), ServeError> {
+    fn dispatch_command(&mut self, command: CommandInvoked) -> Result<(), ServeError> {
         let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
         let handler =
-            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
-        self.ask::<InvokeCommand, _>(handler, command.args, command.id)
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("command", &command.name));
+        self.run_handler::<InvokeCommand, _>(handler, command.args, command.id)
     }
 
-    fn complete(&mut self, asked: CommandCompletions) -> Result<(), ServeError> {
+    fn dispatch_completions(&mut self, asked: CommandCompletions) -> Result<(), ServeError> {
         let found = self.extension.completions.iter().find(|(command, _)| *command == asked.name);
-        let handler =
-            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("completion of", &asked.name));
-        self.ask::<CompleteCommand, _>(handler, asked.prefix, asked.id)
+        let handler = found
+            .map(|(_, handler)| handler.clone())
+            .ok_or_else(|| unknown_name("completion of", &asked.name));
+        self.run_handler::<QueryCompletions, _>(handler, asked.prefix, asked.id)
     }
 
-    fn tool(&mut self, call: ToolCall) -> Result<(), ServeError> {
+    fn dispatch_tool(&mut self, call: ToolCallFrame) -> Result<(), ServeError> {
         let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
-        let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("tool", &call.name));
-        self.ask::<CallTool, _>(handler, call.args, call.id)
+        let handler =
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown_name("tool", &call.name));
+        self.run_handler::<CallTool, _>(handler, call.args, call.id)
     }
 
-    fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) -> Result<(), ServeError> {
+    fn dispatch_intercept(
+        &mut self,
+        EventIntercept { id, intercept }: EventIntercept,
+    ) -> Result<(), ServeError> {
         let extension = Arc::clone(&self.extension);
         match intercept {
             Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
-                Some(Kind::Gate(handler)) => self.decide::<GateQuestion, _>(Some(handler), input, id),
-                Some(Kind::Ordered { handler, .. }) => {
-                    self.decide::<InterceptToolCall, _>(Some(handler), input, id)
+                Some(ToolCallHandlerKind::Gate(handler)) => {
+                    self.run_intercept::<GateQuestion, _>(Some(handler), input, id)
                 }
-                None => self.decide::<InterceptToolCall, InterceptToolCall>(None, input, id),
+                Some(ToolCallHandlerKind::Ordered { handler, .. }) => {
+                    self.run_intercept::<InterceptToolCall, _>(Some(handler), input, id)
+                }
+                None => self.run_intercept::<InterceptToolCall, InterceptToolCall>(None, input, id),
             },
             Intercept::TurnStart(input) => {
-                self.decide::<InterceptTurnStart, _>(extension.turn_start.as_ref(), input, id)
+                self.run_intercept::<InterceptTurnStart, _>(extension.turn_start.as_ref(), input, id)
             }
-            Intercept::AssistantMessage(input) => {
-                self.decide::<InterceptAssistantMessage, _>(extension.assistant_message.as_ref(), input, id)
-            }
-            Intercept::BeforeAgentStart(input) => {
-                self.decide::<InterceptBeforeAgentStart, _>(extension.before_agent_start.as_ref(), input, id)
-            }
+            Intercept::AssistantMessage(input) => self.run_intercept::<InterceptAssistantMessage, _>(
+                extension.assistant_message.as_ref(),
+                input,
+                id,
+            ),
+            Intercept::BeforeAgentStart(input) => self.run_intercept::<InterceptBeforeAgentStart, _>(
+                extension.before_agent_start.as_ref(),
+                input,
+                id,
+            ),
             Intercept::BeforeCompact(input) => {
-                self.decide::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
+                self.run_intercept::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
             }
         }
     }
 
-    /// Asks an intercept's handler, where no other kind of handler can be in the way.
-    fn decide<Q: Question + 'static, I: Send + 'static>(
+    /// Runs the handler of a hook, separately from all other kinds of handlers.
+    fn run_intercept<Q: HostQuestion + 'static, I: Send + 'static>(
         &mut self,
-        handler: Option<&Handler<I, Q::Answer>>,
+        handler: Option<&BoxedHandler<I, Q::Answer>>,
         input: I,
         id: RequestId,
     ) -> Result<(), ServeError> {
         let Some(handler) = handler else {
-            self.outbox.push(EventInterceptResponse::pass(id));
+            self.outbox.push(EventInterceptResponse::pass_through(id));
             return Ok(());
         };
-        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
         let deciding = handler.call(input, self.host.clone());
-        self.work.decide(deciding, |outcome| responder.respond(outcome))
+        self.work.run_intercept(deciding, |outcome| responder.respond(outcome))
     }
 
-    /// Starts the handler of a command or tool and sees to it that its question is answered.
-    fn ask<Q: Question + 'static, I: Send + 'static>(
+    /// Starts the handler of a command or tool and ensures that the request is answered.
+    fn run_handler<Q: HostQuestion + 'static, I: Send + 'static>(
         &mut self,
-        handler: Result<Handler<I, Q::Answer>, Failure>,
+        handler: Result<BoxedHandler<I, Q::Answer>, HandlerFailure>,
         input: I,
         id: RequestId,
     ) -> Result<(), ServeError> {
-        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let responder = QuestionResponder::<Q>::new(self.outbox.clone(), id);
         let host = self.host.clone();
         match handler {
-            Ok(handler) => self.work.go(async move { responder.respond(handler.call(input, host).await) }),
+            Ok(handler) => {
+                self.work.spawn_handler(async move { responder.respond(handler.call(input, host).await) })
+            }
             Err(failure) => {
                 responder.respond(Err(failure));
                 Ok(())
@@ -234,6 +255,6 @@ impl Dispatcher {
     }
 }
 
-fn unknown(kind: &str, name: &str) -> Failure {
-    Failure(format!("this extension has no {kind} {name:?}"))
+fn unknown_name(kind: &str, name: &str) -> HandlerFailure {
+    HandlerFailure(format!("this extension has no {kind} {name:?}"))
 }

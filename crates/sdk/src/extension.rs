@@ -1,12 +1,12 @@
-//! The builder of an extension: what it offers, the check of that, and the frames that register it.
+//! The builder of an extension: its registrations, their checks, and their frames.
 
 use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Event,
-    ExtensionFrame, Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
-    InterceptKind, InterceptToolCall, InterceptTurnStart, Ready, RegisterCommand, RegisterRejected,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, ExtensionFrame,
+    Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
+    InterceptToolCall, InterceptTurnStart, LifecycleEvent, Ready, RegisterCommand, RegisterRejected,
     RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
@@ -17,46 +17,46 @@ use serde_json::Value;
 
 use crate::completion::Completion;
 use crate::error::ServeError;
-use crate::handler::{Handler, HandlerFn};
+use crate::handler::{BoxedHandler, HandlerFn};
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
 pub(crate) mod check;
 mod tool_call;
 
-pub use tool_call::{GateDecision, Tools};
-pub(crate) use tool_call::{Kind, ToolCallHandler};
+pub use tool_call::{GateDecision, ToolSelection};
+pub(crate) use tool_call::{ToolCallHandler, ToolCallHandlerKind};
 
-/// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
+/// An extension: its name and all its registrations. Built by value, then [`run`](Self::run).
 ///
-/// Every handler has the same form ([`HandlerFn`]): `|input, host| async move { … }`, where `host` is a
-/// [`Host`](crate::Host). It returns the answer, or a `Result` whose error is told to whoever asked. Two handlers for the
-/// same command, tool, panel or intercept are refused when the extension starts; several for one event run in the order
-/// given.
+/// All handlers have the same form ([`HandlerFn`]): `|input, host| async move { … }`, where `host`
+/// is a [`Host`](crate::Host). A handler returns the answer, or a `Result` whose error goes to the
+/// caller. Two handlers for the same command, tool, panel or hook are an error when the extension
+/// starts. Several handlers of one event run in the order of their registration.
 #[derive(Debug)]
 #[must_use = "an extension does nothing until it is run"]
 pub struct Extension {
     pub(crate) name: String,
     pub(crate) version: String,
-    pub(crate) commands: Vec<(RegisterCommand, Handler<String, CommandAction>)>,
-    /// By the command that they are for.
-    pub(crate) completions: Vec<(String, Handler<String, Vec<Completion>>)>,
-    pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
-    pub(crate) event_gap: Option<Handler<u64, ()>>,
-    pub(crate) rejected: Option<Handler<RegisterRejected, ()>>,
-    pub(crate) panels: Vec<(PanelId, Handler<PanelEvent, ()>)>,
+    pub(crate) commands: Vec<(RegisterCommand, BoxedHandler<String, CommandAction>)>,
+    /// The completion handlers, with the names of their commands.
+    pub(crate) completions: Vec<(String, BoxedHandler<String, Vec<Completion>>)>,
+    pub(crate) tools: Vec<(RegisterTool, BoxedHandler<RawJson, ToolResult>)>,
+    pub(crate) events: Vec<(String, ToolSelection, BoxedHandler<LifecycleEvent, ()>)>,
+    pub(crate) event_gap: Option<BoxedHandler<u64, ()>>,
+    pub(crate) rejected: Option<BoxedHandler<RegisterRejected, ()>>,
+    pub(crate) panels: Vec<(PanelId, BoxedHandler<PanelEvent, ()>)>,
     pub(crate) tool_calls: Vec<ToolCallHandler>,
-    pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
-    pub(crate) assistant_message: Option<Handler<InterceptAssistantMessage, AssistantMessageDecision>>,
-    pub(crate) before_agent_start: Option<Handler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
-    pub(crate) before_compact: Option<Handler<InterceptBeforeCompact, BeforeCompactDecision>>,
-    /// Registrations that were made twice or in vain; reported when the extension starts.
+    pub(crate) turn_start: Option<BoxedHandler<InterceptTurnStart, TurnStartDecision>>,
+    pub(crate) assistant_message: Option<BoxedHandler<InterceptAssistantMessage, AssistantMessageDecision>>,
+    pub(crate) before_agent_start: Option<BoxedHandler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
+    pub(crate) before_compact: Option<BoxedHandler<InterceptBeforeCompact, BeforeCompactDecision>>,
+    /// Duplicate or invalid registrations, reported when the extension starts.
     faults: Vec<String>,
 }
 
 impl Extension {
-    /// An extension that offers nothing yet. `name` is the manifest's.
+    /// Creates an extension without registrations. `name` is the name in the manifest.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -77,7 +77,8 @@ impl Extension {
         }
     }
 
-    /// A command for the user: `/name`. The handler gets everything after the name, trimmed, and answers within 30 s.
+    /// Registers a command for the user: `/name`. The handler gets the text after the name,
+    /// trimmed, and must answer within 30 s.
     pub fn command(
         mut self,
         name: impl Into<String>,
@@ -86,32 +87,34 @@ impl Extension {
     ) -> Self {
         let command =
             RegisterCommand { name: name.into(), description: description.into(), completes: false };
-        self.commands.push((command, Handler::new(handler)));
+        self.commands.push((command, BoxedHandler::new(handler)));
         self
     }
 
-    /// Says what may follow one of the commands registered before, while it is typed. The handler gets what is typed behind
-    /// the name, up to the cursor, and answers within 1 s with what may stand in its place, the likeliest first: what it
-    /// does not filter, nobody does. Late or failed means that nothing is offered. Hosts that do not ask never call it.
+    /// Adds completions to a command that is already registered. The handler gets the text after
+    /// the name, up to the cursor, and must answer within 1 s. It returns the possible replacements
+    /// of that text, the best first; the host does not filter them. After a timeout or failure the
+    /// host shows no completions. A host without completions never calls the handler.
     pub fn complete(mut self, command: &str, handler: impl HandlerFn<String, Vec<Completion>>) -> Self {
         match self.commands.iter_mut().find(|(registered, _)| registered.name == command) {
             Some((registered, _)) if registered.completes => {
-                self.faults.push(format!("command {command:?} is completed by two handlers"));
+                self.faults.push(format!("command {command:?} has two completion handlers"));
             }
             Some((registered, _)) => {
                 registered.completes = true;
-                self.completions.push((command.to_owned(), Handler::new(handler)));
+                self.completions.push((command.to_owned(), BoxedHandler::new(handler)));
             }
-            None => self
-                .faults
-                .push(format!("completion of command {command:?}, which is not registered before it")),
+            None => {
+                self.faults.push(format!("completion of command {command:?}: register the command first"))
+            }
         }
         self
     }
 
-    /// A tool for the model, with typed arguments: `Args` gives the schema, and a call that does not fit it is
-    /// answered with an error that names the field. Make `Args` a struct: the schema must describe an object, and some
-    /// model APIs refuse the alternatives that an enum with data stands for. The handler answers within 60 s.
+    /// Registers a tool for the model, with typed arguments. `Args` determines the schema; a call
+    /// with other arguments is answered with an error that names the field. Make `Args` a struct:
+    /// the schema must describe an object, and some model APIs reject the alternatives of an enum
+    /// with data. The handler must answer within 60 s.
     pub fn tool<Args>(
         self,
         name: impl Into<String>,
@@ -121,12 +124,12 @@ impl Extension {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = tool::registration(name, description, tool::schema_of::<Args>());
-        self.add_tool(tool, Handler::new(handler).reading_args())
+        let tool = tool::tool_registration(name, description, tool::schema_of::<Args>());
+        self.add_tool(tool, BoxedHandler::new(handler).reading_args())
     }
 
-    /// A tool with a schema written by hand. The handler gets the model's arguments byte for byte and checks them
-    /// itself.
+    /// Registers a tool with a hand-written schema. The handler gets the model's arguments byte for
+    /// byte and must check them.
     pub fn raw_tool(
         self,
         name: impl Into<String>,
@@ -134,108 +137,109 @@ impl Extension {
         schema: Value,
         handler: impl HandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.add_tool(tool::registration(name, description, schema.into()), Handler::new(handler))
+        self.add_tool(tool::tool_registration(name, description, schema.into()), BoxedHandler::new(handler))
     }
 
-    /// A line for the system prompt about one of the tools registered before. It should name the tool.
+    /// Adds a line about a tool that is already registered to the system prompt. The line should
+    /// name the tool.
     pub fn guideline(mut self, tool: &str, line: impl Into<String>) -> Self {
         match self.tools.iter_mut().find(|(registered, _)| registered.name == tool) {
             Some((registered, _)) => registered.guidelines.push(line.into()),
-            None => {
-                self.faults.push(format!("guideline for tool {tool:?}, which is not registered before it"))
-            }
+            None => self.faults.push(format!("guideline for tool {tool:?}: register the tool first")),
         }
         self
     }
 
-    /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start`
-    /// or `compaction_end`. Events and
-    /// what happens to panels are handled one after the other, in order; nobody waits for them.
-    pub fn on(mut self, event: impl Into<String>, handler: impl HandlerFn<Event, ()>) -> Self {
-        self.events.push((event.into(), Tools::all(), Handler::new(handler)));
+    /// Subscribes to an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`,
+    /// `turn_end`, `compaction_start` or `compaction_end`. Events and panel events are handled one
+    /// at a time, in order; the host does not wait for them.
+    pub fn on_event(mut self, event: impl Into<String>, handler: impl HandlerFn<LifecycleEvent, ()>) -> Self {
+        self.events.push((event.into(), ToolSelection::all(), BoxedHandler::new(handler)));
         self
     }
 
-    /// Hears of events that were lost, because this extension does not read fast enough: how many, in their place among
-    /// those that came. Without a handler the extension's log says so.
+    /// Registers a handler for events that were lost because this extension reads too slowly. It
+    /// gets their number, in order with the other events. Without a handler the log of the
+    /// extension reports the loss.
     pub fn on_event_gap(mut self, handler: impl HandlerFn<u64, ()>) -> Self {
-        let earlier = self.event_gap.replace(Handler::new(handler));
+        let earlier = self.event_gap.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
-            self.faults.push("gaps between events have two handlers".to_owned());
+            self.faults.push("event gaps have two handlers".to_owned());
         }
         self
     }
 
-    /// Hears of what was not registered, because the user did not grant it: each tool, event and intercept. The rest works.
-    /// haft tells the user in any case.
+    /// Registers a handler for rejected registrations: each tool, event and hook that the user did
+    /// not grant. The other registrations work. haft tells the user in any case.
     pub fn on_rejected(mut self, handler: impl HandlerFn<RegisterRejected, ()>) -> Self {
-        let earlier = self.rejected.replace(Handler::new(handler));
+        let earlier = self.rejected.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
             self.faults.push("rejected registrations have two handlers".to_owned());
         }
         self
     }
 
-    /// Handles the events of one panel: keys, room, its end. The panel is opened by a command's answer,
-    /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by
-    /// [`Host::render_panel`](crate::Host::render_panel).
+    /// Handles the events of one panel: keys, size, close. The response of a command opens the
+    /// panel, [`Response::open_panel`](crate::Response::open_panel).
+    /// [`Host::render_panel`](crate::Host::render_panel) redraws it.
     pub fn panel(mut self, id: impl Into<String>, handler: impl HandlerFn<PanelEvent, ()>) -> Self {
-        self.panels.push((PanelId::new(id), Handler::new(handler)));
+        self.panels.push((PanelId::new(id), BoxedHandler::new(handler)));
         self
     }
 
-    /// Decides whether the model may be called: allow or block. Answer within 5 s; late or failed means allowed.
+    /// Allows or blocks a request to the model. Must answer within 5 s; a late or failed handler
+    /// allows it.
     pub fn intercept_turn_start(
         mut self,
         handler: impl HandlerFn<InterceptTurnStart, TurnStartDecision>,
     ) -> Self {
-        let earlier = self.turn_start.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::TurnStart)
+        let earlier = self.turn_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::TurnStart)
     }
 
-    /// Decides what the user sees of what the model said: show, replace, suppress. Answer within 5 s; late or failed
-    /// means shown.
+    /// Changes the model's text for the user: show, replace, suppress. Must answer within 5 s; a
+    /// late or failed handler shows the text unchanged.
     pub fn intercept_assistant_message(
         mut self,
         handler: impl HandlerFn<InterceptAssistantMessage, AssistantMessageDecision>,
     ) -> Self {
-        let earlier = self.assistant_message.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::AssistantMessage)
+        let earlier = self.assistant_message.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
-    /// Adds to the system prompt before a prompt is worked on. Answer within 5 s; late or failed means unchanged.
-    /// Hosts that do not know this intercept never ask.
+    /// Adds to the system prompt before the agent works on a prompt. Must answer within 5 s; a late
+    /// or failed handler adds nothing. Hosts without this hook never call it.
     pub fn before_agent_start(
         mut self,
         handler: impl HandlerFn<InterceptBeforeAgentStart, BeforeAgentStartDecision>,
     ) -> Self {
-        let earlier = self.before_agent_start.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::BeforeAgentStart)
+        let earlier = self.before_agent_start.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
-    /// Refuses that the conversation is summed up, or writes the summary itself. Answer within 60 s; late or failed means
-    /// that the model sums up. Hosts that do not know this intercept never ask.
+    /// Cancels a compaction, or writes the summary itself. Must answer within 60 s; after a late or
+    /// failed handler the model writes the summary. Hosts without this hook never call it.
     pub fn before_compact(
         mut self,
         handler: impl HandlerFn<InterceptBeforeCompact, BeforeCompactDecision>,
     ) -> Self {
-        let earlier = self.before_compact.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::BeforeCompact)
+        let earlier = self.before_compact.replace(BoxedHandler::new(handler));
+        self.note_duplicate(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
-    fn add_tool(mut self, tool: RegisterTool, handler: Handler<RawJson, ToolResult>) -> Self {
+    fn add_tool(mut self, tool: RegisterTool, handler: BoxedHandler<RawJson, ToolResult>) -> Self {
         self.tools.push((tool, handler));
         self
     }
 
-    fn once(mut self, first: bool, kind: InterceptKind) -> Self {
+    fn note_duplicate(mut self, first: bool, kind: InterceptKind) -> Self {
         if !first {
             self.faults.push(format!("intercept {} has two handlers", kind.name()));
         }
         self
     }
 
-    pub(crate) fn intercepts(&self) -> impl Iterator<Item = InterceptKind> {
+    pub(crate) fn intercept_kinds(&self) -> impl Iterator<Item = InterceptKind> {
         let kinds = [
             (!self.tool_calls.is_empty(), InterceptKind::ToolCall),
             (self.turn_start.is_some(), InterceptKind::TurnStart),
@@ -246,18 +250,19 @@ impl Extension {
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }
 
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Answer within 5 s; late or
-    /// failed means blocked.
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Must
+    /// answer within 5 s; a late or failed handler blocks the call.
     ///
-    /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
-    /// tools nothing.
+    /// Prefer a [`gate`](Self::gate) or a [`rewrite`](Self::rewrite): they state their purpose, and
+    /// cost nothing for calls of other tools.
     pub fn intercept_tool_call(self, handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>) -> Self {
-        let kind = Kind::Ordered { rewrite: false, handler: Handler::new(handler) };
-        self.on_tools(Tools::all(), kind)
+        let kind = ToolCallHandlerKind::Ordered { rewrite: false, handler: BoxedHandler::new(handler) };
+        self.add_tool_call_handler(ToolSelection::all(), kind)
     }
 
-    /// Says yes or no to calls of these tools. It is asked last, with the arguments that the tool will get, and beside
-    /// all other gates. Answer within 5 s; late or failed means blocked.
+    /// Allows or blocks calls of these tools. A gate runs last, with the final arguments, in
+    /// parallel with all other gates. Must answer within 5 s; a late or failed handler blocks the
+    /// call.
     ///
     /// ```
     /// use haft_sdk::{Extension, GateDecision};
@@ -272,14 +277,14 @@ impl Extension {
     /// ```
     pub fn gate(
         self,
-        tools: impl Into<Tools>,
+        tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<InterceptToolCall, GateDecision>,
     ) -> Self {
-        self.on_tools(tools.into(), Kind::Gate(Handler::new(handler)))
+        self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Gate(BoxedHandler::new(handler)))
     }
 
-    /// Changes the arguments of calls of these tools, or lets them be. It is asked in its turn, before any gate. Answer
-    /// within 5 s; late or failed means blocked.
+    /// Changes the arguments of calls of these tools. Rewriting handlers run in order, before all
+    /// gates. Must answer within 5 s; a late or failed handler blocks the call.
     ///
     /// ```
     /// use haft_sdk::{Extension, ToolCallDecision};
@@ -296,25 +301,37 @@ impl Extension {
     /// ```
     pub fn rewrite(
         self,
-        tools: impl Into<Tools>,
+        tools: impl Into<ToolSelection>,
         handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>,
     ) -> Self {
-        self.on_tools(tools.into(), Kind::Ordered { rewrite: true, handler: Handler::new(handler) })
+        self.add_tool_call_handler(
+            tools.into(),
+            ToolCallHandlerKind::Ordered { rewrite: true, handler: BoxedHandler::new(handler) },
+        )
     }
 
-    /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
-    pub fn on_tool_call(mut self, tools: impl Into<Tools>, handler: impl HandlerFn<Event, ()>) -> Self {
-        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), Handler::new(handler)));
+    /// Observes calls of these tools: [`on_event`](Self::on_event) for `tool_call`, limited to
+    /// these tools.
+    pub fn on_tool_call(
+        mut self,
+        tools: impl Into<ToolSelection>,
+        handler: impl HandlerFn<LifecycleEvent, ()>,
+    ) -> Self {
+        self.events.push((
+            InterceptKind::ToolCall.name().to_owned(),
+            tools.into(),
+            BoxedHandler::new(handler),
+        ));
         self
     }
 
-    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&Kind> {
-        self.tool_calls.iter().find(|handler| handler.tools.has(tool)).map(|handler| &handler.kind)
+    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&ToolCallHandlerKind> {
+        self.tool_calls.iter().find(|handler| handler.tools.matches(tool)).map(|handler| &handler.kind)
     }
 
-    /// Two handlers for one tool are refused: which of them the host heard of would be anybody's guess.
-    fn on_tools(mut self, tools: Tools, kind: Kind) -> Self {
-        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.shared(&tools));
+    /// Rejects two handlers for one tool, because the host could not know which of them to call.
+    fn add_tool_call_handler(mut self, tools: ToolSelection, kind: ToolCallHandlerKind) -> Self {
+        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.find_overlap(&tools));
         if let Some(tool) = shared {
             self.faults.push(match tool.as_str() {
                 "" => "intercept tool_call has two handlers".to_owned(),
@@ -331,46 +348,52 @@ impl Extension {
         let commands: Vec<&str> = self.commands.iter().map(|(command, _)| command.name.as_str()).collect();
         let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.name.as_str()).collect();
         let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
-        faults.extend(check::twice("command", &commands));
-        faults.extend(check::twice("tool", &tools));
-        faults.extend(check::twice("panel", &panels));
-        faults.extend(commands.iter().filter_map(|name| check::bad_name("command", name)));
-        faults.extend(tools.iter().filter_map(|name| check::bad_tool_name(name)));
+        faults.extend(check::find_duplicate("command", &commands));
+        faults.extend(check::find_duplicate("tool", &tools));
+        faults.extend(check::find_duplicate("panel", &panels));
+        faults.extend(commands.iter().filter_map(|name| check::check_name("command", name)));
+        faults.extend(tools.iter().filter_map(|name| check::check_tool_name(name)));
         faults.extend(
             (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
         );
-        faults.extend(self.tools.iter().filter_map(|(tool, _)| check::bad_tool(tool)));
+        faults.extend(self.tools.iter().filter_map(|(tool, _)| check::check_tool(tool)));
         check::refuse_first(faults)
     }
 
-    /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.
-    pub(crate) fn opening(&self) -> Vec<ExtensionFrame> {
-        let mut frames = vec![self.hello().into()];
+    /// Returns the frames that are sent at once when the extension starts, without waiting for
+    /// `hello_ack`.
+    pub(crate) fn opening_frames(&self) -> Vec<ExtensionFrame> {
+        let mut frames = vec![self.hello_frame().into()];
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
         frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
-        if !self.is_narrow() {
-            frames.extend(self.subscriptions(false));
+        if !self.needs_roles() {
+            frames.extend(self.subscription_frames(false));
         }
         frames
     }
 
-    /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
-    /// not is told the names alone, and what it asks or tells too much is passed over here.
-    pub(crate) fn subscriptions(&self, roles: bool) -> Vec<ExtensionFrame> {
-        let (events, intercept) = if roles { (self.events(), self.asked()) } else { self.plain() };
+    /// Returns the subscriptions and `ready`. `roles` is true if the host accepts tools and roles.
+    /// Other hosts get only the names, and the dispatcher skips their extra requests and events.
+    pub(crate) fn subscription_frames(&self, roles: bool) -> Vec<ExtensionFrame> {
+        let (events, intercept) = if roles {
+            (self.event_subscriptions(), self.intercept_subscriptions())
+        } else {
+            self.plain_subscriptions()
+        };
         let empty = events.is_empty() && intercept.is_empty();
         let subscribe = (!empty).then_some(Subscribe { events, intercept });
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
-    /// True if it has something to subscribe to that not every host can read: then it waits for the greeting.
-    pub(crate) fn is_narrow(&self) -> bool {
+    /// True if the subscriptions depend on the capabilities of the host; they are then sent after
+    /// `hello_ack`.
+    pub(crate) fn needs_roles(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
-        !self.events().iter().chain(&self.asked()).all(plain)
+        !self.event_subscriptions().iter().chain(&self.intercept_subscriptions()).all(plain)
     }
 
-    fn hello(&self) -> Hello {
-        let has_intercepts = self.intercepts().next().is_some();
+    fn hello_frame(&self) -> Hello {
+        let has_intercepts = self.intercept_kinds().next().is_some();
         let offered = [
             (!self.commands.is_empty(), capability::COMMANDS),
             (!self.tools.is_empty(), capability::TOOLS),
@@ -394,29 +417,29 @@ impl Extension {
         }
     }
 
-    fn events(&self) -> Vec<Subscription> {
+    fn event_subscriptions(&self) -> Vec<Subscription> {
         let names: BTreeSet<&str> = self.events.iter().map(|(event, ..)| event.as_str()).collect();
-        names.into_iter().map(|name| Subscription::new(name).tools(self.watched(name))).collect()
+        names.into_iter().map(|name| Subscription::new(name).tools(self.watched_tools(name))).collect()
     }
 
-    /// The tools that an event is watched for; none when one handler wants them all.
-    fn watched(&self, event: &str) -> BTreeSet<&str> {
+    /// Returns the tools whose events are subscribed; empty if a handler wants all tools.
+    fn watched_tools(&self, event: &str) -> BTreeSet<&str> {
         let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
-        match tools().any(Tools::is_all) {
+        match tools().any(ToolSelection::is_all) {
             true => BTreeSet::new(),
-            false => tools().flat_map(Tools::names).map(String::as_str).collect(),
+            false => tools().flat_map(ToolSelection::names).map(String::as_str).collect(),
         }
     }
 
-    fn asked(&self) -> Vec<Subscription> {
-        let others = self.intercepts().filter(|kind| *kind != InterceptKind::ToolCall);
-        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::subscription);
+    fn intercept_subscriptions(&self) -> Vec<Subscription> {
+        let others = self.intercept_kinds().filter(|kind| *kind != InterceptKind::ToolCall);
+        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::to_subscription);
         tool_calls.chain(others.map(|kind| kind.name().into())).collect()
     }
 
-    fn plain(&self) -> (Vec<Subscription>, Vec<Subscription>) {
-        let events = self.events().into_iter().map(|entry| Subscription::new(entry.event));
-        let intercept = self.intercepts().map(|kind| Subscription::new(kind.name()));
+    fn plain_subscriptions(&self) -> (Vec<Subscription>, Vec<Subscription>) {
+        let events = self.event_subscriptions().into_iter().map(|entry| Subscription::new(entry.event));
+        let intercept = self.intercept_kinds().map(|kind| Subscription::new(kind.name()));
         (events.collect(), intercept.collect())
     }
 }

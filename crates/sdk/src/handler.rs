@@ -1,4 +1,4 @@
-//! Handlers of every kind in one form: input and host in, answer or failure out, panics caught.
+//! The common form of all handlers: input and host in, answer or failure out, panics caught.
 
 use std::any::Any;
 use std::fmt;
@@ -14,12 +14,12 @@ use serde::de::DeserializeOwned;
 use crate::host::Host;
 use crate::tool;
 
-/// A return value of a handler: the answer itself, or a `Result` whose error says why there is none.
+/// The return value of a handler: the answer, or a `Result` with it.
 ///
-/// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call` intercept blocks,
-/// the other intercepts pass and the user is told.
+/// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call`
+/// handler blocks the call, and other hooks pass while the user is told.
 pub trait IntoAnswer<A> {
-    /// The answer, or why there is none.
+    /// Converts the value to the answer.
     ///
     /// # Errors
     /// The handler's own error, as text.
@@ -76,30 +76,30 @@ where
     type Future = Fut;
 }
 
-/// Why a handler gave no answer: its error or its panic, as text.
+/// The error or panic of a handler, as text.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) String);
+pub(crate) struct HandlerFailure(pub(crate) String);
 
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, Failure>> + Send + Sync;
+type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, HandlerFailure>> + Send + Sync;
 
-/// A handler without its own type. `H` is what it talks back to: nothing for a hook's.
-pub(crate) struct Handler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
+/// A handler with its type erased. `H` is its connection to the host: `()` for process hooks.
+pub(crate) struct BoxedHandler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
 
-impl<I, A, H> Clone for Handler<I, A, H> {
+impl<I, A, H> Clone for BoxedHandler<I, A, H> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<I, A, H> fmt::Debug for Handler<I, A, H> {
+impl<I, A, H> fmt::Debug for BoxedHandler<I, A, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handler")
     }
 }
 
-impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
+impl<I: Send + 'static, A, H: Send + 'static> BoxedHandler<I, A, H> {
     pub(crate) fn new<F, Fut>(handler: F) -> Self
     where
         F: Fn(I, H) -> Fut + Send + Sync + 'static,
@@ -109,45 +109,48 @@ impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
         Self(Arc::new(move |input, host| {
             let handler = Arc::clone(&handler);
             Box::pin(async move {
-                // The call itself is inside, so that a closure that panics before its future exists is caught, too.
+                // The call itself is inside the future, so that a panic of the closure is caught,
+                // too.
                 let mut running = pin!(async move { handler(input, host).await });
                 poll_fn(|context| poll_caught(running.as_mut(), context)).await
             })
         }))
     }
 
-    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, Failure>> {
+    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, HandlerFailure>> {
         (self.0)(input, host)
     }
 }
 
-impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> Handler<Args, A, H> {
-    /// The same for arguments as the model wrote them. Those that do not fit are answered with what is wrong.
-    pub(crate) fn reading_args(self) -> Handler<RawJson, A, H> {
-        Handler::new(move |args: RawJson, host| {
+impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> BoxedHandler<Args, A, H> {
+    /// Converts to a handler of the model's raw arguments. Arguments that do not fit are answered
+    /// with an error.
+    pub(crate) fn reading_args(self) -> BoxedHandler<RawJson, A, H> {
+        BoxedHandler::new(move |args: RawJson, host| {
             let typed = self.clone();
             async move {
                 let args = tool::read_args(&args)?;
-                typed.call(args, host).await.map_err(|Failure(reason)| reason)
+                typed.call(args, host).await.map_err(|HandlerFailure(reason)| reason)
             }
         })
     }
 }
 
-/// Polls a handler; a panic is its last word, and it is not polled again.
+/// Polls a handler and catches a panic. After a panic it must not be polled again.
 fn poll_caught<A, O: IntoAnswer<A>>(
     running: Pin<&mut impl Future<Output = O>>,
     context: &mut Context<'_>,
-) -> Poll<Result<A, Failure>> {
-    // What the handler shares with others is its author's: a lock it held is poisoned as usual.
+) -> Poll<Result<A, HandlerFailure>> {
+    // State that handlers share is their author's responsibility: a lock held during a panic is
+    // poisoned as usual.
     match panic::catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(Failure)),
-        Err(panic) => Poll::Ready(Err(Failure(panic_text(&*panic)))),
+        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(HandlerFailure)),
+        Err(panic) => Poll::Ready(Err(HandlerFailure(panic_text(&*panic)))),
     }
 }
 
-/// The panic message of tokio when a thread that others wait for is asked to wait.
+/// The panic message of tokio if a runtime thread that others wait for blocks.
 const MUST_NOT_BLOCK: &str = "can call blocking only when running on the multi-threaded runtime";
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

@@ -1,7 +1,7 @@
-//! Write a process hook: a program that speaks PicoClaw's hook protocol, for haft and for PicoClaw alike.
+//! Process hooks: programs that speak PicoClaw's hook protocol, for haft and for PicoClaw.
 //!
 //! ```no_run
-//! use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, ToolDecision, ToolResult};
+//! use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, ToolDecision, HookToolResult};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
 //! struct Word { word: String }
@@ -9,7 +9,7 @@
 //! fn main() -> std::process::ExitCode {
 //!     Hook::new()
 //!         .tool("glossary", "Explains a word of this project.", |args: Word| async move {
-//!             ToolResult::text(format!("{}: not in the glossary", args.word))
+//!             HookToolResult::text(format!("{}: not in the glossary", args.word))
 //!         })
 //!         .before_tool(|call| async move {
 //!             match call.arguments.as_str().contains("git push") {
@@ -27,20 +27,21 @@
 //! }
 //! ```
 //!
-//! A hook is asked at five points and told events. What it is asked and told is the user's to say, in the host's
-//! configuration (`intercept`, `observe`); a handler for a point that is not among them is never called, and the log says
-//! so. A point without a handler lets everything pass, but for `approve_tool`, which says no with a reason: nobody vouched
-//! for the call.
+//! A hook has five points and receives events. The configuration of the host (`intercept`,
+//! `observe`) selects the points and events that are used. The handler of another point is never
+//! called, and the log warns about it. A point without a handler allows everything, except
+//! `approve_tool`, which denies with a reason.
 //!
 //! | a handler that fails or panics | the reply |
 //! |---|---|
-//! | at one of the five points | a JSON-RPC error. haft blocks the call (`before_tool`, `approve_tool`) or goes on and tells the user; PicoClaw denies at `approve_tool` alone |
+//! | at one of the five points | a JSON-RPC error. haft blocks the call (`before_tool`, `approve_tool`) or continues and tells the user; PicoClaw denies only at `approve_tool` |
 //! | of a tool | an error result, read by the model |
-//! | of an event | none; the log says why |
+//! | of an event | none; the log contains the reason |
 //!
-//! **stdout is the wire**, as for an [`Extension`](crate::Extension): use [`log!`](crate::log!), whose lines the host keeps.
-//! Handlers of `before_llm`, `after_llm`, `before_tool` and `after_tool` run beside the connection and must not block their
-//! thread; everything else has threads of its own. [`HookHarness`](crate::testing::HookHarness) tests a hook in memory.
+//! **stdout is the wire**, as for an [`Extension`](crate::Extension): use [`log!`](crate::log!),
+//! whose lines the host stores. Handlers of `before_llm`, `after_llm`, `before_tool` and
+//! `after_tool` run next to the connection and must not block their thread; all other handlers have
+//! their own threads. [`HookHarness`](crate::testing::HookHarness) tests a hook in memory.
 
 mod answer;
 mod dispatch;
@@ -52,13 +53,13 @@ use std::process::ExitCode;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
-/// The questions and decisions of hooks, in PicoClaw's words.
+/// The requests and decisions of hooks, under PicoClaw's names.
 pub use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Hello, Kind, LlmOptions,
-    LlmResponse, Message, Meta, Payload, ResponseDecision, ResultDecision, ToolCall, ToolDecision,
-    ToolDefinition, ToolResult, TurnContext,
+    AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, HookEventKind,
+    HookEventPayload, HookHello, HookMessage, HookToolCall, HookToolResult, LlmOptions, LlmResponse,
+    ResponseDecision, ResultDecision, ToolDecision, ToolDefinition, TurnContext, TurnMeta,
 };
-use haft_protocol::hook::{InterceptPoint, Mode};
+use haft_protocol::hook::{HookMode, InterceptPoint};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -66,64 +67,67 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use dispatch::HookDispatcher;
-pub use event::Event;
+pub use event::HookEvent;
 pub use replies::RequestDecision;
 
 use crate::error::ServeError;
 use crate::extension::check;
-use crate::handler::{Handler, HookHandlerFn};
-use crate::run::{exit_code, on_stdio};
-use crate::serve::on_streams;
+use crate::handler::{BoxedHandler, HookHandlerFn};
+use crate::run::{exit_code, serve_stdio};
+use crate::serve::serve_streams;
 use crate::tool;
-use crate::work::runtimes::{Own, Runtimes};
+use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
-/// The handlers of hooks have nobody to talk back to: a hook only answers.
-type HookHandler<I, A> = Handler<I, A, ()>;
+/// A handler of a process hook. It has no connection to the host: a hook only answers.
+type HookHandler<I, A> = BoxedHandler<I, A, ()>;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/hooks.md")]
 mod guide {}
 
-/// A process hook: what it does at each point. Built by value, then [`run`](Self::run).
+/// A process hook with its handlers. Built by value, then [`run`](Self::run).
 ///
-/// Every handler has the same form: `|call| async move { … }`. It returns its decision, or a `Result` whose error is the
-/// reply. Two handlers for one point are refused when the hook starts; several for events run in the order given.
+/// All handlers have the same form: `|call| async move { … }`. A handler returns its decision, or a
+/// `Result` whose error becomes the reply. Two handlers for one point are an error when the hook
+/// starts. Several handlers of events run in the order of their registration.
 #[derive(Debug, Default)]
 #[must_use = "a hook does nothing until it is run"]
 pub struct Hook {
-    hello: Option<HookHandler<Hello, ()>>,
+    hello: Option<HookHandler<HookHello, ()>>,
     before_llm: Option<HookHandler<BeforeLlm, RequestDecision>>,
     after_llm: Option<HookHandler<AfterLlm, ResponseDecision>>,
     before_tool: Option<HookHandler<BeforeTool, ToolDecision>>,
     after_tool: Option<HookHandler<AfterTool, ResultDecision>>,
     approve_tool: Option<HookHandler<ApproveTool, ApprovalDecision>>,
-    events: Vec<HookHandler<Event, ()>>,
-    tools: Vec<(RegisterTool, HookHandler<RawJson, ToolResult>)>,
-    /// Registrations that were made twice; reported when the hook starts.
+    events: Vec<HookHandler<HookEvent, ()>>,
+    tools: Vec<(RegisterTool, HookHandler<RawJson, HookToolResult>)>,
+    /// Duplicate registrations, reported when the hook starts.
     faults: Vec<String>,
 }
 
 impl Hook {
-    /// A hook that lets everything pass.
+    /// Creates a hook that allows everything.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Hears who starts it, before anything else: its name in the configuration, and what it is called for. An error is
-    /// the reply, and the host takes the hook for one that cannot run.
-    pub fn on_hello(mut self, handler: impl HookHandlerFn<Hello, ()>) -> Self {
-        let earlier = self.hello.replace(alone(handler));
-        self.once(earlier.is_none(), "hello")
+    /// Registers a handler for the host's `hello`, which runs before all others. It gets the hook's
+    /// configured name and modes. An error becomes the reply, and the host then considers the hook
+    /// broken.
+    pub fn on_hello(mut self, handler: impl HookHandlerFn<HookHello, ()>) -> Self {
+        let earlier = self.hello.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), "hello")
     }
 
-    /// Decides about a call of the model before it is made: this once, and again before the next one. The host waits 5 s;
-    /// late or failed means sent as it is.
+    /// Changes a request to the model, for this request only. The host waits 5 s; after a late or
+    /// failed handler it sends the request unchanged.
     ///
-    /// Change the question and give it back. Tools can be added, not taken away or changed; the system prompt stays. The
-    /// reply repeats all that was asked, byte for byte but for what was changed.
+    /// Change the params and return them. A hook can add tools but not remove or change them; the
+    /// system prompt cannot change. The reply repeats all params; unchanged ones stay byte for
+    /// byte.
     ///
     /// ```
-    /// use haft_sdk::hook::{Hook, Message, RequestDecision, ToolDefinition};
+    /// use haft_sdk::hook::{Hook, HookMessage, RequestDecision, ToolDefinition};
     /// use serde_json::json;
     ///
     /// let hook = Hook::new().before_llm(|mut call| async move {
@@ -133,20 +137,21 @@ impl Hook {
     ///     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
     ///     call.add_tool(ToolDefinition::new("weather", "The weather in a city.", schema));
     ///     call.options.temperature = Some(0.2);
-    ///     call.messages.push(Message::user("(It is Monday.)"));
+    ///     call.messages.push(HookMessage::user("(It is Monday.)"));
     ///     RequestDecision::modify(call)
     /// });
     /// # drop(hook);
     /// ```
     ///
-    /// A tool that is added like this is [answered](ToolDecision::respond) in [`before_tool`](Self::before_tool);
-    /// [`tool`](Self::tool) does both.
+    /// Answer the calls of an added tool in [`before_tool`](Self::before_tool) with
+    /// [`respond`](ToolDecision::respond). [`tool`](Self::tool) does both.
     pub fn before_llm(mut self, handler: impl HookHandlerFn<BeforeLlm, RequestDecision>) -> Self {
-        let earlier = self.before_llm.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::BeforeLlm.name())
+        let earlier = self.before_llm.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::BeforeLlm.name())
     }
 
-    /// Decides what the model's answer is, before anybody acts on it. The host waits 5 s; late or failed means that it stays.
+    /// Changes the model's answer before haft uses it. The host waits 5 s; a late or failed handler
+    /// changes nothing.
     ///
     /// ```
     /// use haft_sdk::hook::{Hook, ResponseDecision};
@@ -158,23 +163,24 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn after_llm(mut self, handler: impl HookHandlerFn<AfterLlm, ResponseDecision>) -> Self {
-        let earlier = self.after_llm.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::AfterLlm.name())
+        let earlier = self.after_llm.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::AfterLlm.name())
     }
 
-    /// Decides about a call of a tool: make it, make another one, answer it in place of the tool, refuse it. The host waits
-    /// 5 s; late or failed means blocked in haft, and made in PicoClaw: what must not happen is refused in
-    /// [`approve_tool`](Self::approve_tool), too. Calls of a [`tool`](Self::tool) of the hook's own do not come here.
+    /// Decides about a tool call: run it, change it, answer it in place of the tool, deny it. The
+    /// host waits 5 s. A late or failed handler blocks the call in haft but not in PicoClaw, so
+    /// also deny forbidden calls in [`approve_tool`](Self::approve_tool). Calls of the hook's own
+    /// [`tool`](Self::tool)s do not come here.
     ///
     /// ```
-    /// use haft_sdk::hook::{Hook, ToolDecision, ToolResult};
+    /// use haft_sdk::hook::{Hook, ToolDecision, HookToolResult};
     /// use serde_json::{Value, json};
     ///
     /// let hook = Hook::new().before_tool(|call| async move {
     ///     let arguments: Value = call.arguments.read()?;
     ///     let command = arguments["command"].as_str().unwrap_or_default();
     ///     Ok::<_, serde_json::Error>(match (call.tool.as_str(), command) {
-    ///         ("bash", "date") => ToolDecision::respond(ToolResult::text("a quiet afternoon")),
+    ///         ("bash", "date") => ToolDecision::respond(HookToolResult::text("a quiet afternoon")),
     ///         ("bash", "ls") => ToolDecision::arguments(json!({ "command": "ls -1" })),
     ///         ("bash", command) if command.starts_with("sudo ") => ToolDecision::deny("no sudo here"),
     ///         _ => ToolDecision::Continue,
@@ -183,19 +189,20 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn before_tool(mut self, handler: impl HookHandlerFn<BeforeTool, ToolDecision>) -> Self {
-        let earlier = self.before_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::BeforeTool.name())
+        let earlier = self.before_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::BeforeTool.name())
     }
 
-    /// Decides what came of a tool, before the model reads it. The host waits 5 s; late or failed means that it stays. Not
-    /// asked about what a hook answered itself.
+    /// Changes the result of a tool before the model reads it. The host waits 5 s; a late or failed
+    /// handler changes nothing. Not called for results of a hook.
     pub fn after_tool(mut self, handler: impl HookHandlerFn<AfterTool, ResultDecision>) -> Self {
-        let earlier = self.after_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::AfterTool.name())
+        let earlier = self.after_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::AfterTool.name())
     }
 
-    /// Says yes or no to a call of a tool, as it is about to be made. The host waits 60 s, so a person may be asked, and the
-    /// handler may block its thread; late or failed means no. All hooks that approve must say yes.
+    /// Approves or denies the final form of a tool call. The host waits 60 s, so the handler may
+    /// ask a person and may block its thread. A late or failed handler denies the call. All
+    /// approving hooks must approve.
     ///
     /// ```
     /// use haft_sdk::hook::{ApprovalDecision, Hook};
@@ -209,26 +216,26 @@ impl Hook {
     /// # drop(hook);
     /// ```
     pub fn approve_tool(mut self, handler: impl HookHandlerFn<ApproveTool, ApprovalDecision>) -> Self {
-        let earlier = self.approve_tool.replace(alone(handler));
-        self.once(earlier.is_none(), InterceptPoint::ApproveTool.name())
+        let earlier = self.approve_tool.replace(without_host(handler));
+        self.note_duplicate(earlier.is_none(), InterceptPoint::ApproveTool.name())
     }
 
-    /// Hears what happens, one event after the other, in order; nobody waits for it. In which of PicoClaw's forms the host
-    /// tells it makes no difference.
-    pub fn on_event(mut self, handler: impl HookHandlerFn<Event, ()>) -> Self {
-        self.events.push(alone(handler));
+    /// Registers a handler for events, which arrive one at a time, in order. The host does not wait
+    /// for it. Both of PicoClaw's event forms are supported.
+    pub fn on_event(mut self, handler: impl HookHandlerFn<HookEvent, ()>) -> Self {
+        self.events.push(without_host(handler));
         self
     }
 
-    /// A tool of the hook's own: added to each call of the model, and answered by this handler instead of
-    /// [`before_tool`](Self::before_tool)'s. `Args` gives the schema, as for [`Extension::tool`](crate::Extension::tool).
-    /// The host waits 5 s.
+    /// Registers a tool of the hook. It is added to each request to the model, and this handler
+    /// answers its calls instead of [`before_tool`](Self::before_tool). `Args` determines the
+    /// schema, as for [`Extension::tool`](crate::Extension::tool). The host waits 5 s.
     ///
-    /// The hook has to be configured for `before_llm` and `before_tool`. PicoClaw offers such tools to 0.2.7; later ones drop
-    /// them without a word.
+    /// The hook must be configured for `before_llm` and `before_tool`. PicoClaw up to 0.2.7 offers
+    /// such tools; later versions drop them silently.
     ///
     /// ```
-    /// use haft_sdk::hook::{Hook, ToolResult};
+    /// use haft_sdk::hook::{Hook, HookToolResult};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct City {
@@ -237,7 +244,7 @@ impl Hook {
     /// }
     ///
     /// let hook = Hook::new().tool("weather", "The weather in a city.", |args: City| async move {
-    ///     ToolResult::text(format!("{}: sunny", args.city))
+    ///     HookToolResult::text(format!("{}: sunny", args.city))
     /// });
     /// # drop(hook);
     /// ```
@@ -245,30 +252,30 @@ impl Hook {
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
-        handler: impl HookHandlerFn<Args, ToolResult>,
+        handler: impl HookHandlerFn<Args, HookToolResult>,
     ) -> Self
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let tool = tool::registration(name, description, tool::schema_of::<Args>());
-        self.tools.push((tool, alone(handler).reading_args()));
+        let tool = tool::tool_registration(name, description, tool::schema_of::<Args>());
+        self.tools.push((tool, without_host(handler).reading_args()));
         self
     }
 
-    /// A [`tool`](Self::tool) with a schema written by hand. The handler gets the model's arguments byte for byte and checks
-    /// them itself.
+    /// Registers a [`tool`](Self::tool) with a hand-written schema. The handler gets the model's
+    /// arguments byte for byte and must check them.
     pub fn raw_tool(
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
         schema: Value,
-        handler: impl HookHandlerFn<RawJson, ToolResult>,
+        handler: impl HookHandlerFn<RawJson, HookToolResult>,
     ) -> Self {
-        self.tools.push((tool::registration(name, description, schema.into()), alone(handler)));
+        self.tools.push((tool::tool_registration(name, description, schema.into()), without_host(handler)));
         self
     }
 
-    /// Runs the hook on stdin and stdout until the host closes stdin. The body of `main`:
+    /// Runs the hook on stdin and stdout until the host closes stdin. Use it as the body of `main`:
     ///
     /// ```no_run
     /// fn main() -> std::process::ExitCode {
@@ -276,28 +283,31 @@ impl Hook {
     /// }
     /// ```
     ///
-    /// At the end of input, handlers that are under way have one second to finish; what is not answered then is answered
-    /// with an error. Makes its own runtimes, when something needs them, so it must not be called inside one. An error goes
-    /// to the log (stderr) and gives a failure code.
+    /// At the end of input, running handlers have one second to finish; the remaining calls are
+    /// answered with an error. Creates its own runtimes when needed, so it must not be called
+    /// inside one. An error goes to the log (stderr) and results in a failure exit code.
     ///
     /// # Panics
-    /// When it is called inside a tokio runtime.
-    #[must_use = "return it from main: it says whether the hook ran"]
+    /// If it is called inside a tokio runtime.
+    #[must_use = "return it from main: it is the exit code of the hook"]
     pub fn run(self) -> ExitCode {
         let outcome = self.check().and_then(|()| {
-            on_stdio(|outbox| HookDispatcher::new(self, outbox, Runtimes::Own(Own::default()), None))
+            serve_stdio(|outbox| {
+                HookDispatcher::new(self, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None)
+            })
         });
         exit_code(outcome, "hook")
     }
 
-    /// Serves one connection over any pair of byte streams, all handlers on the caller's runtime: for tests, and for hosts
-    /// that run a hook in their own process.
+    /// Serves one connection over any pair of byte streams, with all handlers on the caller's
+    /// runtime: for tests, and for hosts that run a hook in their own process.
     ///
-    /// Returns at the end of input, when the handlers that were running are done or one second has passed. Must be polled
-    /// inside a tokio runtime with its timer enabled.
+    /// Returns after the end of input, when all running handlers are done or one second has passed.
+    /// Must be polled inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
-    /// [`ServeError`] when two handlers are for one point, a tool is wrong, or the connection breaks.
+    /// [`ServeError`] if two handlers have the same point, a tool is invalid, or the connection
+    /// breaks.
     pub async fn serve_on<R, W>(self, reader: R, writer: W) -> Result<(), ServeError>
     where
         R: AsyncRead + Send + Unpin,
@@ -306,7 +316,7 @@ impl Hook {
         serve(self, reader, writer, None).await
     }
 
-    fn once(mut self, first: bool, what: &str) -> Self {
+    fn note_duplicate(mut self, first: bool, what: &str) -> Self {
         if !first {
             self.faults.push(format!("{what} has two handlers"));
         }
@@ -317,21 +327,22 @@ impl Hook {
         let tools = || self.tools.iter().map(|(tool, _)| tool);
         let names: Vec<&str> = tools().map(|tool| tool.name.as_str()).collect();
         let mut faults = self.faults.clone();
-        faults.extend(check::twice("tool", &names));
-        faults.extend(names.iter().filter_map(|name| check::bad_tool_name(name)));
-        faults.extend(tools().filter_map(check::bad_tool));
+        faults.extend(check::find_duplicate("tool", &names));
+        faults.extend(names.iter().filter_map(|name| check::check_tool_name(name)));
+        faults.extend(tools().filter_map(check::check_tool));
         check::refuse_first(faults)
     }
 
-    pub(super) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
+    pub(super) fn tool_definitions(&self) -> impl Iterator<Item = ToolDefinition> {
         self.tools.iter().map(|(tool, _)| {
             let schema = tool.schema.clone().unwrap_or_else(RawJson::empty_object_schema);
             ToolDefinition::new(&tool.name, &tool.description, schema)
         })
     }
 
-    /// Returns the points that it has handlers for and is not called at: a policy that nobody asks does not hold.
-    fn missed(&self, modes: &[Mode]) -> impl Iterator<Item = String> {
+    /// Returns warnings about points that have a handler but are not in the host's configuration:
+    /// such a policy has no effect.
+    fn uncalled_points(&self, modes: &[HookMode]) -> impl Iterator<Item = String> {
         let own_tools = !self.tools.is_empty();
         let points = [
             (self.before_llm.is_some() || own_tools, InterceptPoint::BeforeLlm),
@@ -343,14 +354,14 @@ impl Hook {
         let missed = points.into_iter().filter(|(has, point)| *has && !modes.contains(&point.mode()));
         let asked = missed.map(|(_, point)| {
             let name = point.name();
-            format!("{name} is never asked: add \"{name}\" to this hook's intercept")
+            format!("{name} is never called: add \"{name}\" to this hook's intercept list")
         });
-        let deaf = !self.events.is_empty() && !modes.contains(&Mode::Observe);
-        asked.chain(deaf.then(|| "no event is ever told: add some to this hook's observe".to_owned()))
+        let deaf = !self.events.is_empty() && !modes.contains(&HookMode::Observe);
+        asked.chain(deaf.then(|| "no event arrives: add events to this hook's observe list".to_owned()))
     }
 }
 
-/// `handled` is a line to send after each event that was dealt with; for the harness.
+/// Serves a connection. `handled` is a line to send after each handled event, for the harness.
 pub(crate) async fn serve<R, W>(
     hook: Hook,
     reader: R,
@@ -362,11 +373,11 @@ where
     W: AsyncWrite + Send + Unpin,
 {
     hook.check()?;
-    let given = Runtimes::Given(Handle::current());
-    on_streams(|outbox| HookDispatcher::new(hook, outbox, given, handled), reader, writer).await
+    let given = HandlerRuntimes::Given(Handle::current());
+    serve_streams(|outbox| HookDispatcher::new(hook, outbox, given, handled), reader, writer).await
 }
 
-/// A handler that talks back to nobody.
-fn alone<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
-    Handler::new(move |input, ()| handler(input))
+/// Wraps a handler without a connection to the host.
+fn without_host<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
+    BoxedHandler::new(move |input, ()| handler(input))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
 };
@@ -13,123 +13,128 @@ use haft_protocol::ids::PanelId;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::calls::Calls;
+use crate::calls::PendingCalls;
 use crate::config::ConfigError;
 use crate::logging;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 
-/// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
-/// what is sent goes nowhere.
+/// The host, as a handler sees it. Cheap to clone; background tasks may keep it. After the end of
+/// the connection, frames are discarded.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<Shared>);
+pub struct Host(Arc<HostShared>);
 
 #[derive(Debug)]
-struct Shared {
-    outbox: Outbox,
-    calls: Calls,
+struct HostShared {
+    outbox: FrameOutbox,
+    calls: PendingCalls,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
-    pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(Shared { outbox, calls: Calls::default(), ack }))
+    pub(crate) fn new(outbox: FrameOutbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
+        Self(Arc::new(HostShared { outbox, calls: PendingCalls::default(), ack }))
     }
 
-    pub(crate) fn outbox(&self) -> &Outbox {
+    pub(crate) fn outbox(&self) -> &FrameOutbox {
         &self.0.outbox
     }
 
-    pub(crate) fn calls(&self) -> &Calls {
+    pub(crate) fn calls(&self) -> &PendingCalls {
         &self.0.calls
     }
 
-    /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.
-    pub fn notify(&self, level: Level, text: impl Into<String>) {
+    /// Shows a note to the user, with the extension's name. It disappears when the user sends the
+    /// next prompt.
+    pub fn notify(&self, level: NoteLevel, text: impl Into<String>) {
         self.0.outbox.push(Notify { level, message: text.into() });
     }
 
-    /// Takes back every note of this extension.
+    /// Removes all notes of this extension.
     pub fn clear_notes(&self) {
         self.0.outbox.push(ClearNotes {});
     }
 
-    /// Keeps something in the status line, beside the extension's name: a line, as short as it can be. `key` is this
-    /// extension's name for it (letters, digits, `_`, `-`); saying something else under the same key takes its place, an
-    /// empty text takes it away. It is gone when the extension is. Hosts that have no status line are not told.
+    /// Sets a text in the status line, shown with the extension's name: one short line. `key` is
+    /// chosen by the extension (letters, digits, `_`, `-`). A new text under the same key replaces
+    /// the old one; an empty text removes it. All texts disappear when the extension ends. Hosts
+    /// without a status line ignore it.
     pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
-        if self.announces(capability::STATUS) {
+        if self.has_capability(capability::STATUS) {
             self.0.outbox.push(SetStatus { key: key.into(), text: text.into() });
         }
     }
 
-    /// Takes away what [`set_status`](Self::set_status) keeps in the status line.
+    /// Removes a text that [`set_status`](Self::set_status) has set.
     pub fn clear_status(&self, key: impl Into<String>) {
         self.set_status(key, "");
     }
 
-    /// True if the host has said that it knows this. Handlers are not called before it has greeted.
-    fn announces(&self, capability: &str) -> bool {
+    /// True if the host has announced this capability. Handlers run only after `hello_ack`.
+    fn has_capability(&self, capability: &str) -> bool {
         let ack = self.0.ack.borrow();
         ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))
     }
 
-    /// Redraws an open panel. An empty title keeps the old one. May be called as often as there is something new: the
-    /// first content is sent at once, and of those that follow within 16 ms (for each panel that is drawn) the last.
+    /// Redraws an open panel. An empty title keeps the old one. May be called at any rate: the
+    /// first content is sent at once, then at most one every 16 ms for each drawn panel, always the
+    /// latest.
     pub fn render_panel(&self, panel: Panel) {
         self.0.outbox.render(PanelRender::from(panel));
     }
 
-    /// Closes a panel. What was to be drawn in it and was not yet sent is dropped.
+    /// Closes a panel. Content that was not yet sent is dropped.
     pub fn close_panel(&self, id: impl Into<String>) {
         self.0.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
     }
 
-    /// Facts about the host: version, provider, model, working directory, capabilities. Waits for the host's
-    /// greeting, which is the first thing any host sends.
+    /// Returns information about the host: version, provider, model, working directory,
+    /// capabilities. Waits for `hello_ack`, the first frame of every host.
     pub async fn info(&self) -> Arc<HelloAck> {
         let mut ack = self.0.ack.clone();
         let greeted = ack.wait_for(Option::is_some).await.ok().and_then(|ack| ack.clone());
         match greeted {
             Some(info) => info,
-            // The connection ended without a greeting: this handler is about to be dropped.
+            // The connection ended without `hello_ack`, so this handler is about to be dropped.
             None => std::future::pending().await,
         }
     }
 
-    /// Where the extension may keep its state, absolute. Waits as [`info`](Self::info) does.
+    /// Returns the directory for the extension's state, absolute. Waits like [`info`](Self::info).
     pub async fn data_dir(&self) -> PathBuf {
         let info = self.info().await;
-        // Hosts older than `data_dir` start extensions in their own directory, which is what it would name.
+        // Hosts older than `data_dir` start extensions in that directory.
         info.data_dir
             .as_ref()
             .or(info.extension_dir.as_ref())
             .map_or_else(|| PathBuf::from("."), PathBuf::from)
     }
 
-    /// The level of the sandbox that the extension runs in, `standard` or `strict`; none when it runs in none. Waits as
-    /// [`info`](Self::info) does.
+    /// Returns the sandbox level of the extension, `standard` or `strict`; `None` without a
+    /// sandbox. Waits like [`info`](Self::info).
     pub async fn sandbox(&self) -> Option<String> {
         self.info().await.sandbox.clone()
     }
 
-    /// Returns the rights that the user granted, a JSON object in the form of `permissions` in its manifest; none when
-    /// the manifest asks for none. Waits as [`info`](Self::info) does.
-    pub async fn granted(&self) -> Option<RawJson> {
+    /// Returns the permissions that the user granted, a JSON object in the form of the manifest's
+    /// `permissions`; `None` if the manifest has none. Waits like [`info`](Self::info).
+    pub async fn granted_permissions(&self) -> Option<RawJson> {
         self.info().await.granted.clone()
     }
 
-    /// Returns the user's settings for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it
-    /// is read from an empty object, so give the fields defaults. Waits as [`info`](Self::info) does.
+    /// Returns the user's settings for this extension from `[extension.NAME]` of `config.toml`.
+    /// Without settings it reads an empty object, so give the fields defaults. Waits like
+    /// [`info`](Self::info).
     ///
     /// # Errors
-    /// [`ConfigError`] when it does not have the shape of `T`; it names the setting and does not quote its value.
+    /// [`ConfigError`] if the settings do not have the shape of `T`. It names the setting and does
+    /// not quote its value.
     pub async fn config<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         let info = self.info().await;
-        let text = info.config.as_ref().map_or("{}", |config| config.json().as_str());
+        let text = info.config.as_ref().map_or("{}", |config| config.as_json().as_str());
         ConfigError::read(text)
     }
 
-    /// Writes one line to the extension's log (stderr); the same as [`log!`](crate::log!).
+    /// Writes a line to the extension's log (stderr), like [`log!`](crate::log!).
     pub fn log(&self, line: impl fmt::Display) {
         logging::log(line);
     }

@@ -1,4 +1,4 @@
-//! Write a haft extension.
+//! Library for haft extensions.
 //!
 //! ```no_run
 //! use haft_sdk::{Extension, Response, ToolResult};
@@ -16,13 +16,15 @@
 //! }
 //! ```
 //!
-//! **stdout is the wire.** One `println!`, in your code or in a crate you use, is a line the host cannot read. Use
-//! [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put `#![deny(clippy::print_stdout)]` at your crate's top.
+//! **stdout is the wire.** One `println!`, in your code or in a crate you use, is a line the host
+//! cannot read. Use [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put
+//! `#![deny(clippy::print_stdout)]` at the top of your crate.
 //!
-//! [`Extension`] is what you offer; its handlers get a [`Host`] to talk back. [`testing::Harness`] tests it in memory.
-//! [`hook::Hook`] is the same for process hooks, which run on PicoClaw, too.
-//! A handler that panics or fails is answered for, once, and the extension goes on. Intercepts run beside the connection
-//! and must not block their thread; everything else has threads of its own.
+//! [`Extension`] holds your registrations; its handlers get a [`Host`] for requests to the host.
+//! [`testing::Harness`] tests an extension in memory. [`hook::Hook`] is the equivalent for process
+//! hooks, which also run on PicoClaw. If a handler panics or fails, the SDK sends one error
+//! response and the extension continues. Handlers of hooks run next to the connection and must not
+//! block their thread; all other handlers have their own threads.
 
 #![warn(clippy::exhaustive_structs)]
 
@@ -51,21 +53,21 @@ pub mod testing;
 pub use completion::Completion;
 pub use config::ConfigError;
 pub use error::ServeError;
-pub use extension::{Extension, GateDecision, Tools};
+pub use extension::{Extension, GateDecision, ToolSelection};
 pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
-pub use service::{CommandOutput, HostError, Page};
+pub use service::{CommandOutput, FilePage, HostError};
 pub use tool::{NoArgs, ToolResult};
 
-/// Frames and their parts, for what is not re-exported by name.
+/// The types of the protocol that are not re-exported by name.
 pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
-pub use haft_protocol::event::Level;
+pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
-    Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
-    ToolCallDecision, TurnStartDecision,
+    ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, LifecycleEvent, Panel, PanelKey,
+    RegisterRejected, ToolCallDecision, TurnStartDecision,
 };

@@ -1,4 +1,4 @@
-//! The way out: frames become lines, and lines leave whole and in order.
+//! Sends frames as lines, complete and in order.
 
 use std::future::pending;
 use std::io;
@@ -16,145 +16,149 @@ use crate::logging::log;
 mod panels;
 mod stdout;
 
-use panels::Panels;
-use stdout::Stdout;
+use panels::PanelThrottle;
+use stdout::StdoutWriter;
 
-/// Takes frames from every handler. Cheap to clone; sending never waits and never fails: once the connection is
-/// over, frames go nowhere.
+/// Sends the frames of all handlers. Cheap to clone. Sending never waits and never fails: after the
+/// end of the connection, frames are discarded.
 #[derive(Debug, Clone)]
-pub(crate) struct Outbox(Arc<Shared>);
+pub(crate) struct FrameOutbox(Arc<OutboxShared>);
 
 #[derive(Debug)]
-struct Shared {
-    way: Way,
+struct OutboxShared {
+    way: OutputTarget,
     limits: OnceLock<Limits>,
-    /// Held while a panel's content is sent, so that none gets behind a close or an answer that came later.
-    panels: Mutex<Panels>,
+    /// Locked while the content of a panel is sent, so that it precedes a later close or response.
+    panels: Mutex<PanelThrottle>,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// A task that writes them; see [`write_all`].
-    Queue(mpsc::UnboundedSender<Outgoing>),
-    Stdout(Stdout),
+enum OutputTarget {
+    /// A task writes the lines; see [`write_all`].
+    Queue(mpsc::UnboundedSender<OutboxMessage>),
+    Stdout(StdoutWriter),
 }
 
-/// The other end of an [`Outbox`]; see [`write_all`].
-pub(crate) type Queue = mpsc::UnboundedReceiver<Outgoing>;
+/// The receiving end of a [`FrameOutbox`]; see [`write_all`].
+pub(crate) type OutboxReceiver = mpsc::UnboundedReceiver<OutboxMessage>;
 
 #[derive(Debug)]
-pub(crate) enum Outgoing {
-    /// Write this, newline included.
+pub(crate) enum OutboxMessage {
+    /// Writes this line, newline included.
     Line(String),
-    /// Look when the next panel is to be drawn.
+    /// Checks when the next panel must be drawn.
     Alarm,
     Close,
 }
 
-/// A frame that the host would not take. The text is for the user and the model.
+/// A frame that the host would reject. The text is for the user and the model.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unsendable {
+pub(crate) enum UnsendableFrame {
     #[error("{kind} of {bytes} bytes is longer than the host's limit of {limit}")]
     TooLong { kind: &'static str, bytes: usize, limit: usize },
     #[error("frame has no JSON form")]
     NoJson(#[from] serde_json::Error),
 }
 
-impl Outbox {
-    /// One whose lines [`write_all`] writes.
-    pub(crate) fn queue() -> (Self, Queue) {
+impl FrameOutbox {
+    /// Creates an outbox whose lines [`write_all`] writes.
+    pub(crate) fn with_queue() -> (Self, OutboxReceiver) {
         let (lines, queue) = mpsc::unbounded_channel();
-        (Self::new(Way::Queue(lines)), queue)
+        (Self::new(OutputTarget::Queue(lines)), queue)
     }
 
-    /// One that writes to stdout itself; see [`Outbox::finish`] and [`Outbox::check`].
-    pub(crate) fn stdout() -> io::Result<Self> {
-        Ok(Self::new(Way::Stdout(Stdout::new()?)))
+    /// Creates an outbox that writes to stdout itself; see [`FrameOutbox::finish`] and
+    /// [`FrameOutbox::check`].
+    pub(crate) fn for_stdout() -> io::Result<Self> {
+        Ok(Self::new(OutputTarget::Stdout(StdoutWriter::new()?)))
     }
 
-    fn new(way: Way) -> Self {
-        Self(Arc::new(Shared { way, limits: OnceLock::new(), panels: Mutex::default() }))
+    fn new(way: OutputTarget) -> Self {
+        Self(Arc::new(OutboxShared { way, limits: OnceLock::new(), panels: Mutex::default() }))
     }
 
-    /// Keeps to the limits the host named. Before that the protocol's own hold.
+    /// Sets the limits of the host. Until then the protocol's defaults apply.
     pub(crate) fn set_limits(&self, limits: Limits) {
         // A second `hello_ack` changes nothing.
         let _ = self.0.limits.set(limits);
     }
 
-    /// Sends a frame, unless the host would refuse its line and end the extension for it.
-    pub(crate) fn send(&self, frame: impl Into<ExtensionFrame>) -> Result<(), Unsendable> {
+    /// Sends a frame, unless the host would reject its line and end the extension.
+    pub(crate) fn send(&self, frame: impl Into<ExtensionFrame>) -> Result<(), UnsendableFrame> {
         let frame = frame.into();
         let line = self.encode(&frame)?;
-        // A handler's drawings come before its answer: that may open a panel, and a test may look at what it drew.
+        // A handler's panel contents precede its response, which may open a panel; a test may
+        // inspect them.
         let _panels = is_answer(&frame).then(|| self.flush_panels());
-        self.line(line);
+        self.send_line(line);
         Ok(())
     }
 
-    /// Sends a frame that nobody waits for; one that the host would refuse goes to the log instead.
+    /// Sends a notification. A frame that the host would reject goes to the log instead.
     pub(crate) fn push(&self, frame: impl Into<ExtensionFrame>) {
         drop_unsendable(self.send(frame));
     }
 
-    /// [`Outbox::push`] for several frames that leave in one write.
+    /// Sends several frames like [`FrameOutbox::push`], in one write.
     pub(crate) fn push_all(&self, frames: &[ExtensionFrame]) {
         let lines = frames.iter().filter_map(|frame| drop_unsendable(self.encode(frame)));
-        self.line(lines.collect());
+        self.send_line(lines.collect());
     }
 
-    /// Draws a panel: at once, or, of many contents within a short time, the last one at its end.
+    /// Draws a panel: at once, or with the last of several contents after a short interval.
     pub(crate) fn render(&self, panel: PanelRender) {
-        let mut panels = self.panels();
+        let mut panels = self.lock_panels();
         let waits = panels.deadline();
         match panels.render(panel, Instant::now()) {
             Some(panel) => self.push(panel),
             None if panels.deadline() == waits => {}
             None => match &self.0.way {
-                Way::Queue(queue) => drop(queue.send(Outgoing::Alarm)),
-                Way::Stdout(stdout) => stdout.alarm(self),
+                OutputTarget::Queue(queue) => drop(queue.send(OutboxMessage::Alarm)),
+                OutputTarget::Stdout(stdout) => stdout.set_alarm(self),
             },
         }
     }
 
     pub(crate) fn close_panel(&self, panel: PanelClose) {
-        let mut panels = self.panels();
+        let mut panels = self.lock_panels();
         panels.forget(&panel.panel_id);
         self.push(panel);
     }
 
-    /// Sends a line, newline included, as it is; after what panels have to show.
-    pub(crate) fn mark(&self, line: &str) {
+    /// Sends a raw line, newline included, after the waiting panel contents.
+    pub(crate) fn send_marker(&self, line: &str) {
         let _panels = self.flush_panels();
-        self.line(line.to_owned());
+        self.send_line(line.to_owned());
     }
 
-    /// Says that nothing follows; the writer ends after what was sent before.
+    /// Ends the output; the writer stops after the lines that were sent before.
     pub(crate) fn close(&self) {
         drop(self.flush_panels());
         match &self.0.way {
-            Way::Queue(queue) => drop(queue.send(Outgoing::Close)),
-            Way::Stdout(stdout) => stdout.close(),
+            OutputTarget::Queue(queue) => drop(queue.send(OutboxMessage::Close)),
+            OutputTarget::Stdout(stdout) => stdout.close(),
         }
     }
 
-    /// Fails when something could not be written, and says why once. Never fails where another task writes.
+    /// Fails once, with the reason, if a line could not be written. Never fails if another task
+    /// writes.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0.way {
-            Way::Queue(_) => Ok(()),
-            Way::Stdout(stdout) => stdout.check(),
+            OutputTarget::Queue(_) => Ok(()),
+            OutputTarget::Stdout(stdout) => stdout.check(),
         }
     }
 
-    /// After [`Outbox::close`]: waits until everything is written, unless another task does it.
+    /// Waits after [`FrameOutbox::close`] until all lines are written, unless another task writes
+    /// them.
     pub(crate) fn finish(&self) -> io::Result<()> {
         match &self.0.way {
-            Way::Queue(_) => Ok(()),
-            Way::Stdout(stdout) => stdout.finish(),
+            OutputTarget::Queue(_) => Ok(()),
+            OutputTarget::Stdout(stdout) => stdout.finish(),
         }
     }
 
-    fn encode(&self, frame: &ExtensionFrame) -> Result<String, Unsendable> {
+    fn encode(&self, frame: &ExtensionFrame) -> Result<String, UnsendableFrame> {
         let line = codec::encode(frame)?;
         let is_result = matches!(frame, ExtensionFrame::ToolResult(_));
         let limit = match (self.0.limits.get(), is_result) {
@@ -165,32 +169,32 @@ impl Outbox {
         };
         let bytes = line.trim_end().len();
         if bytes > limit {
-            return Err(Unsendable::TooLong { kind: frame.kind(), bytes, limit });
+            return Err(UnsendableFrame::TooLong { kind: frame.kind(), bytes, limit });
         }
         Ok(line)
     }
 
-    /// Sends a line, newline included, as it is.
-    pub(crate) fn line(&self, line: String) {
+    /// Sends a raw line, newline included.
+    pub(crate) fn send_line(&self, line: String) {
         match &self.0.way {
-            Way::Queue(queue) => drop(queue.send(Outgoing::Line(line))),
-            Way::Stdout(stdout) => stdout.send(line.as_bytes(), self),
+            OutputTarget::Queue(queue) => drop(queue.send(OutboxMessage::Line(line))),
+            OutputTarget::Stdout(stdout) => stdout.send(line.as_bytes(), self),
         }
     }
 
-    /// The thread that [`Stdout`] starts.
+    /// The writer thread that [`StdoutWriter`] starts.
     fn write_stdout(&self) {
-        if let Way::Stdout(stdout) = &self.0.way {
+        if let OutputTarget::Stdout(stdout) = &self.0.way {
             stdout.write_all(|| self.show_panels());
         }
     }
 
-    fn panels(&self) -> MutexGuard<'_, Panels> {
+    fn lock_panels(&self) -> MutexGuard<'_, PanelThrottle> {
         self.0.panels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn flush_panels(&self) -> MutexGuard<'_, Panels> {
-        let mut panels = self.panels();
+    fn flush_panels(&self) -> MutexGuard<'_, PanelThrottle> {
+        let mut panels = self.lock_panels();
         if panels.deadline().is_some() {
             panels.flush(Instant::now()).into_iter().for_each(|panel| self.push(panel));
         }
@@ -198,38 +202,38 @@ impl Outbox {
     }
 
     fn show_panels(&self) -> Option<Instant> {
-        let mut panels = self.panels();
+        let mut panels = self.lock_panels();
         if panels.deadline().is_some() {
-            panels.due(Instant::now()).into_iter().for_each(|panel| self.push(panel));
+            panels.take_due(Instant::now()).into_iter().for_each(|panel| self.push(panel));
         }
         panels.deadline()
     }
 }
 
-/// Writes what is sent, one write each, until the outbox is closed.
+/// Writes the sent lines, one write each, until the outbox is closed.
 pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
-    outbox: &Outbox,
-    mut queue: Queue,
+    outbox: &FrameOutbox,
+    mut queue: OutboxReceiver,
     mut writer: W,
 ) -> io::Result<()> {
     loop {
         let alarm = outbox.show_panels();
         let next = tokio::select! {
-            () = at(alarm) => continue,
+            () = sleep_until_alarm(alarm) => continue,
             next = queue.recv() => next,
         };
         match next {
-            Some(Outgoing::Line(line)) => {
+            Some(OutboxMessage::Line(line)) => {
                 writer.write_all(line.as_bytes()).await?;
                 writer.flush().await?;
             }
-            Some(Outgoing::Alarm) => {}
-            Some(Outgoing::Close) | None => return writer.shutdown().await,
+            Some(OutboxMessage::Alarm) => {}
+            Some(OutboxMessage::Close) | None => return writer.shutdown().await,
         }
     }
 }
 
-async fn at(alarm: Option<Instant>) {
+async fn sleep_until_alarm(alarm: Option<Instant>) {
     match alarm {
         Some(at) => sleep_until(at).await,
         None => pending().await,
@@ -242,6 +246,6 @@ fn is_answer(frame: &ExtensionFrame) -> bool {
     completes || matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
 }
 
-fn drop_unsendable<T>(sent: Result<T, Unsendable>) -> Option<T> {
+fn drop_unsendable<T>(sent: Result<T, UnsendableFrame>) -> Option<T> {
     sent.inspect_err(|error| log(format_args!("frame dropped: {error}"))).ok()
 }

@@ -1,18 +1,19 @@
-//! Events of a panel, for its handler.
+//! Events of a panel.
 
 use haft_protocol::ext::PanelKey;
 
-/// Something happened to an open panel.
+/// An event of an open panel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PanelEvent {
-    /// A key, while the panel has the focus. `key` is `up`, `down`, `left`, `right`, `enter`, `esc`, `tab`, `pageup`,
-    /// `pagedown`, `home`, `end`, `backspace`, `delete` or `rune`; for `rune`, `text` says what was typed.
+    /// A key, while the panel has the focus. `key` is `up`, `down`, `left`, `right`, `enter`,
+    /// `esc`, `tab`, `pageup`, `pagedown`, `home`, `end`, `backspace`, `delete` or `rune`; for
+    /// `rune`, `text` is the typed text.
     Key(PanelKey),
-    /// The panel has this much room, at opening and whenever it changes.
+    /// The size of the panel, sent when it opens and after each change.
     Resized {
-        /// Columns.
+        /// The width in columns.
         width: u32,
-        /// Rows.
+        /// The height in rows.
         height: u32,
     },
     /// The user closed the panel; drawing it again has no effect.

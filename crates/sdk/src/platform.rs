@@ -1,4 +1,4 @@
-//! Facts about stdin and stdout that the standard library does not tell.
+//! Properties of stdin and stdout that the standard library does not expose.
 
 pub(crate) use system::{is_pipe, stdout, wait_readable, wait_writable, without_blocking};
 
@@ -16,9 +16,9 @@ mod system {
     use rustix::fs::{Mode, OFlags, open};
     use rustix::io::Errno;
 
-    /// Another handle on stdout, without the standard library's buffer.
+    /// Opens another handle to stdout, without the standard library's buffer.
     pub(crate) fn stdout() -> io::Result<File> {
-        // A duplicate, because closing fd 1 would give its number to the next file that is opened.
+        // A duplicate, because closing fd 1 would free its number for the next opened file.
         io::stdout().as_fd().try_clone_to_owned().map(File::from)
     }
 
@@ -26,16 +26,16 @@ mod system {
         file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
     }
 
-    /// A handle on the same pipe by which a write without room fails, whatever others have handles on it: whether writes
-    /// wait is told an open file, and this is another one.
+    /// Opens another non-blocking handle to the same pipe. Blocking is a property of the open file,
+    /// so other handles are not affected.
     #[cfg(target_os = "linux")]
     pub(crate) fn without_blocking(file: &File) -> io::Result<File> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         Ok(open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
     }
 
-    /// The same handle, by which a write without room fails from here on: this system opens no other. Not where that would
-    /// reach what others print.
+    /// Makes the handle itself non-blocking, because this system cannot open another one. Fails if
+    /// that would affect the output of other processes.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn without_blocking(file: &File) -> io::Result<File> {
         use std::os::unix::fs::MetadataExt;
@@ -49,7 +49,7 @@ mod system {
         Ok(file)
     }
 
-    /// Waits until a handle that does not block has something to read.
+    /// Waits until a non-blocking handle has data to read.
     pub(crate) fn wait_readable(file: &impl AsFd) -> io::Result<()> {
         wait(file, PollFlags::IN)
     }

@@ -1,8 +1,9 @@
-//! Running an extension: as a process over stdin and stdout, or over any pair of streams.
+//! Runs an extension as a process over stdin and stdout, or over any pair of streams.
 //!
-//! The thread that runs it reads stdin, finds the handler, and writes the answer of an intercept that need not wait:
-//! two system calls a question, whatever stdin is (a pipe, a file, a socket, a terminal). tokio's stdin would hand
-//! every frame through a second thread and back, and a pipe in a reactor takes a third call.
+//! One thread reads stdin, selects the handler, and writes the response of a hook that need not
+//! wait. That takes two system calls per request for every kind of stdin (pipe, file, socket,
+//! terminal). tokio's stdin would pass every frame through a second thread, and a pipe in a reactor
+//! takes a third call.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,19 +14,20 @@ use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle};
 
-use crate::dispatch::{Dispatch, Dispatcher, Flow};
+use crate::dispatch::{DispatchOutcome, FrameDispatcher, LineHandler};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 use crate::platform;
 use crate::serve;
-use crate::serve::lines::{Cutter, end_of_reset};
+use crate::serve::lines::{LineSplitter, end_of_reset};
 use crate::timeouts::HANDLER_GRACE;
-use crate::work::runtimes::{Own, Runtimes};
+use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
 impl Extension {
-    /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
+    /// Runs the extension on stdin and stdout until the host sends `shutdown` or closes the
+    /// connection. Use it as the body of `main`:
     ///
     /// ```no_run
     /// fn main() -> std::process::ExitCode {
@@ -33,26 +35,28 @@ impl Extension {
     /// }
     /// ```
     ///
-    /// Makes its own runtimes, when something needs them, so it must not be called inside one. This thread serves the
-    /// connection and asks the handlers of intercepts; one that has to wait goes on elsewhere. Commands, tools and
-    /// events share four other threads. An error goes to the log (stderr) and gives a failure code.
+    /// Creates its own runtimes when needed, so it must not be called inside one. This thread
+    /// serves the connection and runs the handlers of hooks; a handler that has to wait continues
+    /// on another thread. Commands, tools and events share four other threads. An error goes to the
+    /// log (stderr) and results in a failure exit code.
     ///
     /// # Panics
-    /// When it is called inside a tokio runtime.
+    /// If it is called inside a tokio runtime.
     #[must_use = "return it from main: it says whether the extension ran"]
     pub fn run(self) -> ExitCode {
         let name = self.name.clone();
         exit_code(run(self), format_args!("extension {name:?}"))
     }
 
-    /// Serves one connection over any pair of byte streams, all handlers on the caller's runtime: for tests, and for
-    /// hosts that run an extension in their own process.
+    /// Serves one connection over any pair of byte streams, with all handlers on the caller's
+    /// runtime: for tests, and for hosts that run an extension in their own process.
     ///
-    /// Returns after `shutdown` or the end of input, when the handlers that were running are done or one second has
-    /// passed. Must be polled inside a tokio runtime with its timer enabled.
+    /// Returns after `shutdown` or the end of input, when all running handlers are done or one
+    /// second has passed. Must be polled inside a tokio runtime with its timer enabled.
     ///
     /// # Errors
-    /// [`ServeError`] when the registrations are wrong, the connection breaks or the host speaks another version.
+    /// [`ServeError`] if the registrations are invalid, the connection breaks, or the host has
+    /// another protocol version.
     pub async fn serve_on<R, W>(self, reader: R, writer: W) -> Result<(), ServeError>
     where
         R: AsyncRead + Send + Unpin,
@@ -64,37 +68,39 @@ impl Extension {
 
 fn run(extension: Extension) -> Result<(), ServeError> {
     extension.check()?;
-    on_stdio(|outbox| {
-        outbox.push_all(&extension.opening());
-        Dispatcher::new(extension, outbox, Runtimes::Own(Own::default()), None)
+    serve_stdio(|outbox| {
+        outbox.push_all(&extension.opening_frames());
+        FrameDispatcher::new(extension, outbox, HandlerRuntimes::Own(OwnRuntimes::default()), None)
     })
 }
 
-pub(crate) fn on_stdio<D: Dispatch>(dispatcher: impl FnOnce(Outbox) -> D) -> Result<(), ServeError> {
+pub(crate) fn serve_stdio<D: LineHandler>(
+    dispatcher: impl FnOnce(FrameOutbox) -> D,
+) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
-        // Panics inside a runtime: better here than at the first question.
+        // Panics inside a runtime: better here than at the first request.
         around.block_on(async {});
     }
-    let outbox = Outbox::stdout()?;
-    let outcome = converse(dispatcher(outbox.clone()), &outbox);
+    let outbox = FrameOutbox::for_stdout()?;
+    let outcome = run_connection(dispatcher(outbox.clone()), &outbox);
     outbox.close();
     outcome?;
     Ok(outbox.finish()?)
 }
 
-/// Reads and dispatches until the connection ends, then lets the handlers finish.
-fn converse<D: Dispatch>(mut dispatcher: D, outbox: &Outbox) -> Result<(), ServeError> {
+/// Reads and dispatches until the connection ends, then waits for the handlers.
+fn run_connection<D: LineHandler>(mut dispatcher: D, outbox: &FrameOutbox) -> Result<(), ServeError> {
     let mut stdin = io::stdin().lock();
-    let mut cutter = Cutter::new(D::LONGEST_LINE);
-    let mut flow = Flow::Continue;
-    while flow == Flow::Continue {
-        flow = match cutter.cut()? {
-            Some(line) => dispatcher.line(cutter.get(line))?,
-            None => match read(&mut stdin, cutter.room())? {
-                0 => Flow::EndOfInput,
+    let mut cutter = LineSplitter::new(D::LONGEST_LINE);
+    let mut flow = DispatchOutcome::Continue;
+    while flow == DispatchOutcome::Continue {
+        flow = match cutter.next_line()? {
+            Some(line) => dispatcher.handle_line(cutter.get(line))?,
+            None => match read(&mut stdin, cutter.read_buffer())? {
+                0 => DispatchOutcome::EndOfInput,
                 read => {
-                    cutter.filled(read);
-                    Flow::Continue
+                    cutter.advance(read);
+                    DispatchOutcome::Continue
                 }
             },
         };
@@ -107,36 +113,36 @@ fn converse<D: Dispatch>(mut dispatcher: D, outbox: &Outbox) -> Result<(), Serve
         false => work.into_runtimes(),
     };
     runtimes.finish(until);
-    if flow == Flow::Shutdown {
+    if flow == DispatchOutcome::Shutdown {
         outbox.push(ShutdownAck {});
     }
     Ok(())
 }
 
-/// Waits for input; 0 bytes are its end.
+/// Reads from stdin, waiting for input; 0 bytes mean its end.
 fn read(stdin: &mut io::StdinLock<'_>, room: &mut [u8]) -> io::Result<usize> {
     loop {
         match end_of_reset(stdin.read(room)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Somebody who shares it made it so.
+            // Another process that shares stdin made it non-blocking.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => platform::wait_readable(stdin)?,
             read => return read,
         }
     }
 }
 
-/// Returns the exit code of `main`; an error goes to the log.
+/// Returns the exit code of `main` and logs an error.
 pub(crate) fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            log(format_args!("{who} stopped: {}", chain(&error)));
+            log(format_args!("{who} stopped: {}", error_chain(&error)));
             ExitCode::FAILURE
         }
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

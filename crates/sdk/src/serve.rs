@@ -1,20 +1,20 @@
-//! One connection over streams that do not block: opening, frames in, handlers, frames out, the end.
+//! Serves one connection over asynchronous streams, from the first frame to the last.
 
 use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
-use crate::dispatch::{Dispatch, Dispatcher, Flow};
+use crate::dispatch::{DispatchOutcome, FrameDispatcher, LineHandler};
 use crate::error::ServeError;
 use crate::extension::Extension;
-use crate::outbox::{self, Outbox};
-use crate::work::runtimes::Runtimes;
+use crate::outbox::{self, FrameOutbox};
+use crate::work::runtimes::HandlerRuntimes;
 
 pub(crate) mod lines;
 
-use lines::Lines;
+use lines::LineReader;
 
-/// `handled` is a line to send after each event and panel event that was dealt with; for the harness.
+/// Serves a connection. `handled` is a line to send after each handled event, for the harness.
 pub(crate) async fn serve<R, W>(
     extension: Extension,
     reader: R,
@@ -26,27 +26,27 @@ where
     W: AsyncWrite + Send + Unpin,
 {
     extension.check()?;
-    let dispatcher = |outbox: Outbox| {
-        outbox.push_all(&extension.opening());
-        Dispatcher::new(extension, outbox, Runtimes::Given(Handle::current()), handled)
+    let dispatcher = |outbox: FrameOutbox| {
+        outbox.push_all(&extension.opening_frames());
+        FrameDispatcher::new(extension, outbox, HandlerRuntimes::Given(Handle::current()), handled)
     };
-    on_streams(dispatcher, reader, writer).await
+    serve_streams(dispatcher, reader, writer).await
 }
 
-pub(crate) async fn on_streams<D, R, W>(
-    dispatcher: impl FnOnce(Outbox) -> D + Send,
+pub(crate) async fn serve_streams<D, R, W>(
+    dispatcher: impl FnOnce(FrameOutbox) -> D + Send,
     reader: R,
     writer: W,
 ) -> Result<(), ServeError>
 where
-    D: Dispatch + Send,
+    D: LineHandler + Send,
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
-    let (outbox, queue) = Outbox::queue();
+    let (outbox, queue) = FrameOutbox::with_queue();
     let dispatcher = dispatcher(outbox.clone());
     let reading = async {
-        let outcome = converse(dispatcher, reader, &outbox).await;
+        let outcome = run_connection(dispatcher, reader, &outbox).await;
         outbox.close();
         outcome
     };
@@ -54,23 +54,23 @@ where
     tokio::try_join!(reading, writing).map(|((), ())| ())
 }
 
-/// Reads and dispatches until the connection ends, then lets the handlers finish.
-async fn converse<D: Dispatch + Send, R: AsyncRead + Send + Unpin>(
+/// Reads and dispatches until the connection ends, then waits for the handlers.
+async fn run_connection<D: LineHandler + Send, R: AsyncRead + Send + Unpin>(
     mut dispatcher: D,
     reader: R,
-    outbox: &Outbox,
+    outbox: &FrameOutbox,
 ) -> Result<(), ServeError> {
-    let mut lines = Lines::new(reader, D::LONGEST_LINE);
-    let mut flow = Flow::Continue;
-    while flow == Flow::Continue {
+    let mut lines = LineReader::new(reader, D::LONGEST_LINE);
+    let mut flow = DispatchOutcome::Continue;
+    while flow == DispatchOutcome::Continue {
         flow = match lines.next().await? {
-            Some(line) => dispatcher.line(line)?,
-            None => Flow::EndOfInput,
+            Some(line) => dispatcher.handle_line(line)?,
+            None => DispatchOutcome::EndOfInput,
         };
     }
-    // The runtime is the caller's, with all that was left behind in it.
+    // The runtime belongs to the caller, as do the tasks left on it.
     drop(dispatcher.end().finish().await);
-    if flow == Flow::Shutdown {
+    if flow == DispatchOutcome::Shutdown {
         outbox.push(ShutdownAck {});
     }
     Ok(())

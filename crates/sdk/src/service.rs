@@ -1,4 +1,5 @@
-//! Services of the host for an extension. reading, writing, editing and running, under the same gates as for the model.
+//! Services of the host for an extension: reading, writing, editing and running, with the same
+//! gates as for the model.
 
 use std::time::Duration;
 
@@ -11,15 +12,15 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::tool::ToolResult;
 
-/// The content of a file: all of it, or the part that fits into one answer.
+/// The content of a file, or the part that fits into one response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Page {
-    /// The text as it is in the file. Bytes that are not UTF-8 are shown as U+FFFD.
+pub struct FilePage {
+    /// The text of the file. Bytes that are not UTF-8 become U+FFFD.
     pub text: String,
-    /// The line to go on with, when there are more; see [`Host::read_from`].
+    /// The number of the next line, if there are more; see [`Host::read_from`].
     pub next_line: Option<u64>,
-    /// Remarks: that a line was cut, or that the file is not text.
+    /// Remarks, for example that a line was cut or that the file is not text.
     pub remarks: Vec<String>,
 }
 
@@ -27,22 +28,22 @@ pub struct Page {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// The output of the command, on both streams; the end of it, when it was much.
+    /// The output on both streams; only its end if it is long.
     pub output: String,
-    /// With what it ended.
+    /// The exit code.
     pub exit_code: i32,
-    /// Where more of what it printed is than `output`, if that was much; [`Host::read`] reads it for this process of the
-    /// extension.
+    /// The file with the full output, if `output` was cut. [`Host::read`] reads it in this process
+    /// of the extension.
     pub full_output: Option<String>,
-    /// Remarks: that output was cut, and where all of it is.
+    /// Remarks, for example that the output was cut.
     pub remarks: Vec<String>,
 }
 
-/// Why the host did not do something.
+/// The reason why the host did not run a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The user has not granted this extension that much.
+    /// The user has not granted the permission.
     #[error("{reason}")]
     PermissionDenied {
         /// The missing permission: `fs.read`, `fs.write` or `exec`.
@@ -50,87 +51,90 @@ pub enum HostError {
         /// The action that is not permitted.
         reason: String,
     },
-    /// Somebody who decides about it refused it.
+    /// A gate or an approver refused the call.
     #[error("{by} refused: {reason}")]
     Blocked {
-        /// Who.
+        /// The name of the gate or approver.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{reason}")]
     NotFound {
-        /// The thing that does not exist.
+        /// The missing file.
         reason: String,
     },
-    /// The file must be read before it is changed: it has not been yet, or has changed since.
+    /// The extension must read the file first: it has not read it yet, or the file has changed
+    /// since.
     #[error("{reason}")]
     Stale {
-        /// Which file, and what of the two it is.
+        /// The file, and which case applies.
         reason: String,
     },
-    /// Too many calls are under way.
+    /// Too many calls are open.
     #[error("{reason}")]
     Busy {
         /// The limit.
         reason: String,
     },
-    /// Its time was up.
+    /// The call exceeded its deadline.
     #[error("{reason}")]
     TimedOut {
         /// The deadline, and how far the call got.
         reason: String,
     },
-    /// The host does not do such things: it is another program, or it is leaving.
+    /// The host does not provide services: it is another program, or it is shutting down.
     #[error("{reason}")]
     Unavailable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It did not work.
+    /// The call failed.
     #[error("{reason}")]
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Services that an extension can call. Each call passes the gates that a call of the model passes, and waits its turn
-/// for a file like one. A call that is dropped is cancelled. Paths are relative to the directory that the agent works
-/// in, or absolute.
+/// Services that an extension can call. Each call passes the same gates as a call of the model, and
+/// waits in the same file queue. Dropping a call cancels it. Paths are absolute, or relative to the
+/// working directory of the agent.
 impl Host {
     /// Reads a text file from its beginning.
     ///
     /// # Errors
-    /// [`HostError`]: among others, the permission `fs.read` is not granted, or there is no such file.
-    pub async fn read(&self, path: impl Into<String>) -> Result<Page, HostError> {
-        self.page(json!({ "path": path.into() })).await
+    /// [`HostError`], for example if the permission `fs.read` is not granted or the file does not
+    /// exist.
+    pub async fn read(&self, path: impl Into<String>) -> Result<FilePage, HostError> {
+        self.read_page(json!({ "path": path.into() })).await
     }
 
-    /// Reads on in a text file, from this line on; the first one is 1.
+    /// Reads a text file from this line on; the first line is 1.
     ///
     /// # Errors
-    /// As [`read`](Self::read); also when the file has no such line.
-    pub async fn read_from(&self, path: impl Into<String>, line: u64) -> Result<Page, HostError> {
-        self.page(json!({ "path": path.into(), "offset": line })).await
+    /// As [`read`](Self::read); also if the file has no such line.
+    pub async fn read_from(&self, path: impl Into<String>, line: u64) -> Result<FilePage, HostError> {
+        self.read_page(json!({ "path": path.into(), "offset": line })).await
     }
 
-    /// Writes a whole file, and makes the directories above it. One that is there must have been read or written by this
-    /// extension, and not changed by others since.
+    /// Writes a whole file and creates its parent directories. An existing file must have been read
+    /// or written by this extension, and not changed by others since.
     ///
     /// # Errors
-    /// [`HostError`]: among others, the permission `fs.write` is not granted, a gate refused, or the file is stale.
+    /// [`HostError`], for example if the permission `fs.write` is not granted, a gate refused, or
+    /// the file is stale.
     pub async fn write(&self, path: impl Into<String>, content: impl Into<String>) -> Result<(), HostError> {
         let args = json!({ "path": path.into(), "content": content.into() });
-        self.ask(HostCallKind::Write, args).await?.done().map(drop)
+        self.send_host_call(HostCallKind::Write, args).await?.into_success().map(drop)
     }
 
-    /// Changes a file: `old`, which must be in it exactly once, becomes `new`. It must have been read or written by this
-    /// extension, and not changed by others since.
+    /// Changes a file: replaces `old`, which must occur exactly once, with `new`. The file must
+    /// have been read or written by this extension, and not changed by others since.
     ///
     /// # Errors
-    /// As [`write`](Self::write); also when `old` is not in it, or more than once.
+    /// As [`write`](Self::write); also if `old` does not occur, or occurs more than once.
     pub async fn edit(
         &self,
         path: impl Into<String>,
@@ -138,20 +142,25 @@ impl Host {
         new: impl Into<String>,
     ) -> Result<(), HostError> {
         let edits = json!([{ "old_text": old.into(), "new_text": new.into() }]);
-        self.ask(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits })).await?.done().map(drop)
+        self.send_host_call(HostCallKind::Edit, json!({ "path": path.into(), "edits": edits }))
+            .await?
+            .into_success()
+            .map(drop)
     }
 
-    /// Runs a shell command in the directory that the agent works in, for at most two minutes. It has the rights of the
-    /// user, whatever sandbox the extension runs in. One that ends with another code than 0 is no error here.
+    /// Runs a shell command in the working directory of the agent, for at most two minutes. The
+    /// command has the rights of the user, regardless of the extension's sandbox. An exit code
+    /// other than 0 is not an error.
     ///
     /// # Errors
-    /// [`HostError`]: among others, the permission `exec` is not granted, a gate refused, or it was killed.
+    /// [`HostError`], for example if the permission `exec` is not granted, a gate refused, or the
+    /// command was killed.
     pub async fn exec(&self, command: impl Into<String>) -> Result<CommandOutput, HostError> {
         let args = json!({ "command": command.into() });
-        self.ask(HostCallKind::Exec, args).await?.into_output()
+        self.send_host_call(HostCallKind::Exec, args).await?.into_output()
     }
 
-    /// The same with another time, in whole seconds.
+    /// Runs a shell command like [`exec`](Self::exec) with another time limit, in whole seconds.
     ///
     /// # Errors
     /// As [`exec`](Self::exec).
@@ -161,46 +170,46 @@ impl Host {
         command: impl Into<String>,
     ) -> Result<CommandOutput, HostError> {
         let args = json!({ "command": command.into(), "timeout": time.as_secs().max(1) });
-        self.ask(HostCallKind::Exec, args).await?.into_output()
+        self.send_host_call(HostCallKind::Exec, args).await?.into_output()
     }
 
-    async fn page(&self, args: Value) -> Result<Page, HostError> {
-        let answer = self.ask(HostCallKind::Read, args).await?.done()?;
+    async fn read_page(&self, args: Value) -> Result<FilePage, HostError> {
+        let answer = self.send_host_call(HostCallKind::Read, args).await?.into_success()?;
         let next_line = answer.details().next_offset;
         let (text, remarks) = answer.into_texts();
-        Ok(Page { text, next_line, remarks })
+        Ok(FilePage { text, next_line, remarks })
     }
 
-    async fn ask(&self, kind: HostCallKind, args: Value) -> Result<Answer, HostError> {
+    async fn send_host_call(&self, kind: HostCallKind, args: Value) -> Result<HostReply, HostError> {
         if !self.info().await.capabilities.iter().any(|known| known == capability::HOST_SERVICES) {
-            let reason = "this host does nothing for extensions".to_owned();
+            let reason = "this host provides no services for extensions".to_owned();
             return Err(HostError::Unavailable { reason });
         }
         let (id, result) = self.calls().begin();
         let call = HostCall { id: id.clone(), call: kind.name().to_owned(), args: args.into() };
-        let asking = Asking { host: self, id: Some(id) };
+        let asking = PendingHostCall { host: self, id: Some(id) };
         let sent = self.outbox().send(call);
         sent.map_err(|error| HostError::Failed { reason: error.to_string() })?;
         let result = result.await;
-        asking.answered();
-        let gone = || HostError::Unavailable { reason: "the connection to the host is over".to_owned() };
-        result.map(Answer).map_err(|_| gone())
+        asking.disarm();
+        let gone = || HostError::Unavailable { reason: "the connection to the host is closed".to_owned() };
+        result.map(HostReply).map_err(|_| gone())
     }
 }
 
-/// Takes a call back when nobody waits for it any more.
-struct Asking<'a> {
+/// Cancels the call if the future is dropped.
+struct PendingHostCall<'a> {
     host: &'a Host,
     id: Option<RequestId>,
 }
 
-impl Asking<'_> {
-    fn answered(mut self) {
+impl PendingHostCall<'_> {
+    fn disarm(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingHostCall<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take()
             && self.host.calls().forget(&id)
@@ -210,28 +219,28 @@ impl Drop for Asking<'_> {
     }
 }
 
-struct Answer(HostResult);
+struct HostReply(HostResult);
 
 #[derive(Default, Deserialize)]
-struct Details {
+struct ResultDetails {
     next_offset: Option<u64>,
     exit_code: Option<i32>,
     full_output: Option<String>,
 }
 
-impl Answer {
-    fn done(self) -> Result<Self, HostError> {
+impl HostReply {
+    fn into_success(self) -> Result<Self, HostError> {
         if self.0.is_error { Err(self.into_error()) } else { Ok(self) }
     }
 
-    fn details(&self) -> Details {
+    fn details(&self) -> ResultDetails {
         let read = |details: &RawJson| details.read().unwrap_or_default();
         self.0.details.as_ref().map(read).unwrap_or_default()
     }
 
     fn into_output(self) -> Result<CommandOutput, HostError> {
         let ended = matches!(self.0.code, None | Some(HostCallError::Failed));
-        let Details { exit_code, full_output, .. } = self.details();
+        let ResultDetails { exit_code, full_output, .. } = self.details();
         match exit_code.filter(|_| ended) {
             Some(exit_code) => {
                 let (output, remarks) = self.into_texts();
@@ -241,7 +250,7 @@ impl Answer {
         }
     }
 
-    /// The first text, and the others.
+    /// Returns the first text, and the others.
     fn into_texts(self) -> (String, Vec<String>) {
         let blocks = self.0.content.into_iter();
         let mut texts = blocks.filter_map(|block| match block {

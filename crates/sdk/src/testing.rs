@@ -1,4 +1,5 @@
-//! Your extension under test: in memory, without a process, without a host. For a process hook: [`HookHarness`].
+//! Tests an extension in memory, without a process and without a host. For a process hook:
+//! [`HookHarness`].
 //!
 //! ```
 //! use haft_sdk::testing::Harness;
@@ -13,9 +14,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The harness speaks real frames over an in-memory pipe; [`Harness::transcript`] shows them, one a line, so a snapshot
-//! test of a whole conversation is one `insta::assert_snapshot!`. Everything runs on the test's own runtime, so virtual
-//! time (`#[tokio::test(start_paused = true)]`) works.
+//! The harness exchanges real frames over an in-memory pipe. [`Harness::transcript`] shows them,
+//! one per line, so one `insta::assert_snapshot!` tests a whole conversation. Everything runs on
+//! the test's own runtime, so virtual time (`#[tokio::test(start_paused = true)]`) works.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,13 +24,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use haft_protocol::codec;
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CompleteCommand, Event, EventGap, HelloAck, HostFrame, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
-    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, RegisterCommand, RegisterRejected,
-    RegisterTool, Request, Response, Shutdown, ToolCallDecision, TurnStartDecision,
+    EventGap, HelloAck, HostFrame, HostQuery, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, LifecycleEvent,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, QueryCompletions, QueryResponse,
+    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
@@ -50,23 +51,24 @@ mod seen;
 mod served;
 
 pub use hook::HookHarness;
-use seen::Seen;
-use served::{Answers, Input};
+use seen::ExtensionRecord;
+use served::{ExtensionInput, ServiceHandler};
 
-/// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+/// The line that the SDK sends after each handled event, so that the harness knows; hidden in
+/// transcripts.
 const HANDLED: &str = "{\"type\":\"handled\"}\n";
 
 /// The capacity of the in-memory pipe, the same as of a real one.
 const PIPE: usize = 64 * 1024;
 
-/// An extension that runs in memory, and a host made of method calls.
+/// An extension that runs in memory, with a host made of method calls.
 ///
-/// Methods panic with the transcript when the extension ends or does not answer: they are for tests. They take `&self`,
-/// so several can be under way at once.
+/// Methods panic with the transcript if the extension ends or does not answer, since they are for
+/// tests. They take `&self`, so several can run at once.
 #[derive(Debug)]
 pub struct Harness {
-    seen: watch::Sender<Seen>,
-    input: Input,
+    seen: watch::Sender<ExtensionRecord>,
+    input: ExtensionInput,
     running: JoinHandle<()>,
     serving: JoinHandle<()>,
     ids: AtomicU64,
@@ -76,7 +78,8 @@ pub struct Harness {
     _dir: Option<TempDir>,
 }
 
-/// Returns the greeting of the harness; change what the test needs and give it to [`Harness::start_with`].
+/// Returns the default `hello_ack` of the harness; change it as needed and pass it to
+/// [`Harness::start_with`].
 pub fn host_info() -> HelloAck {
     HelloAck {
         protocol_version: PROTOCOL_VERSION,
@@ -105,28 +108,30 @@ pub fn host_info() -> HelloAck {
 }
 
 impl Harness {
-    /// Starts an extension with an empty data directory, which is removed with the harness. Returns after `ready`.
+    /// Starts an extension with an empty data directory, which is removed with the harness. Returns
+    /// after `ready`.
     pub async fn start(extension: Extension) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir), served::nothing()).await
+        Self::connect(extension, info, Some(dir), served::unavailable_services()).await
     }
 
-    /// Starts an extension whose data directory is this one, as the second start of an extension that keeps state.
+    /// Starts an extension with this data directory, as for the second start of an extension with
+    /// state.
     pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = Some(data_dir.into().display().to_string());
         let info = HelloAck { data_dir, ..host_info() };
-        Self::connect(extension, info, None, served::nothing()).await
+        Self::connect(extension, info, None, served::unavailable_services()).await
     }
 
-    /// Starts an extension under a host of these facts; see [`host_info`].
+    /// Starts an extension under a host with this information; see [`host_info`].
     pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
-        Self::connect(extension, info, None, served::nothing()).await
+        Self::connect(extension, info, None, served::unavailable_services()).await
     }
 
-    /// Starts an extension as [`start`](Self::start) does, under a host that does things for it: `answer` is given `read`,
-    /// `write`, `edit` or `exec` with the arguments, and says what comes of it. Under the other ones each is
-    /// [unavailable](HostError::Unavailable).
+    /// Starts an extension like [`start`](Self::start), under a host with services. `answer` gets
+    /// `read`, `write`, `edit` or `exec` with the arguments, and returns the result. With the other
+    /// methods each service is [unavailable](HostError::Unavailable).
     pub async fn start_served(
         extension: Extension,
         answer: impl Fn(&str, Value) -> Result<String, HostError> + Send + Sync + 'static,
@@ -136,18 +141,23 @@ impl Harness {
         Self::connect(extension, info, Some(dir), Arc::new(answer)).await
     }
 
-    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>, answers: Answers) -> Self {
+    async fn connect(
+        extension: Extension,
+        info: HelloAck,
+        dir: Option<TempDir>,
+        answers: ServiceHandler,
+    ) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
-        let seen = watch::Sender::new(Seen::new(info.data_dir.clone()));
+        let seen = watch::Sender::new(ExtensionRecord::new(info.data_dir.clone()));
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve::serve(extension, reader, writer, Some(HANDLED));
             let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
             watching.send_modify(|seen| seen.outcome = Some(outcome.map_err(|error| error.to_string())));
         });
-        let input: Input = Arc::new(Mutex::new(Some(to_extension)));
+        let input: ExtensionInput = Arc::new(Mutex::new(Some(to_extension)));
         let serving = tokio::spawn(served::serve(seen.clone(), Arc::clone(&input), answers));
         let harness = Self {
             seen,
@@ -159,155 +169,157 @@ impl Harness {
             failures: Mutex::default(),
             _dir: dir,
         };
-        harness.until("hello", |seen| seen.said_hello().then_some(())).await;
+        harness.wait_until("hello", |seen| seen.has_hello().then_some(())).await;
         harness.send(info).await;
-        harness.until("ready", |seen| seen.said_ready().then_some(())).await;
+        harness.wait_until("ready", |seen| seen.has_ready().then_some(())).await;
         harness
     }
 
     /// Runs a command as the user would: `/name args`.
     pub async fn command(&self, name: &str, args: &str) -> CommandAction {
-        self.ask(InvokeCommand { name: name.into(), args: args.into() }).await
+        self.query(InvokeCommand { name: name.into(), args: args.into() }).await
     }
 
-    /// Returns the candidates of a command while a user types `/name prefix`.
+    /// Returns the completions while a user types `/name prefix`.
     pub async fn complete(&self, name: &str, prefix: &str) -> Vec<Completion> {
-        let question = CompleteCommand { name: name.into(), prefix: prefix.into() };
-        self.ask(question).await.into_iter().map(Completion::from).collect()
+        let question = QueryCompletions { name: name.into(), prefix: prefix.into() };
+        self.query(question).await.into_iter().map(Completion::from).collect()
     }
 
     /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
     pub async fn tool(&self, name: &str, args: Value) -> ToolResult {
-        self.ask(CallTool { name: name.into(), args: args.into() }).await.into()
+        self.query(CallTool { name: name.into(), args: args.into() }).await.into()
     }
 
-    /// Asks whether a tool call may run.
+    /// Sends a tool call to the handlers.
     pub async fn intercept_tool_call(&self, tool: &str, args: Value) -> ToolCallDecision {
         let tool_id = ToolCallId::new("call-1");
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
+        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
     }
 
-    /// Asks whether a tool may run that another extension has the host run.
+    /// Sends a host call of another extension to the handlers of tool calls.
     pub async fn intercept_host_call(&self, caller: &str, tool: &str, args: Value) -> ToolCallDecision {
         let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
+        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
     }
 
-    /// Asks whether the model may be called. `step` counts from 1.
+    /// Sends a turn start to the handler. `step` counts from 1.
     pub async fn turn_start(&self, step: u32) -> TurnStartDecision {
-        self.ask(InterceptTurnStart { step }).await
+        self.query(InterceptTurnStart { step }).await
     }
 
-    /// Asks what the user shall see of a message.
+    /// Sends a text of the model to the handler.
     pub async fn assistant_message(&self, text: &str) -> AssistantMessageDecision {
-        self.ask(InterceptAssistantMessage { text: text.into() }).await
+        self.query(InterceptAssistantMessage { text: text.into() }).await
     }
 
-    /// Asks what the system prompt shall get.
+    /// Sends a prompt and a system prompt to the handler of `before_agent_start`.
     pub async fn before_agent_start(&self, prompt: &str, system_prompt: &str) -> BeforeAgentStartDecision {
-        self.ask(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
+        self.query(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
             .await
     }
 
-    /// Asks what becomes of a conversation that is about to be summed up.
+    /// Sends a conversation to the handler of `before_compact`.
     pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
-        self.ask(question).await
+        self.query(question).await
     }
 
-    /// The commands it registered, in order.
+    /// Returns the registered commands, in order.
     pub fn commands(&self) -> Vec<RegisterCommand> {
         self.seen.borrow().commands()
     }
 
-    /// The tools it registered, in order.
+    /// Returns the registered tools, in order.
     pub fn tools(&self) -> Vec<RegisterTool> {
         self.seen.borrow().tools()
     }
 
-    /// The notes the user sees now: sent and not taken back.
-    pub fn notes(&self) -> Vec<(Level, String)> {
+    /// Returns the visible notes: sent and not removed.
+    pub fn notes(&self) -> Vec<(NoteLevel, String)> {
         self.seen.borrow().notes()
     }
 
-    /// Returns the current items of the status line, by key.
+    /// Returns the current texts of the status line, by key.
     pub fn status(&self) -> Vec<(String, String)> {
         self.seen.borrow().status()
     }
 
-    /// Returns the current content of an open panel; `None` when it is not open.
+    /// Returns the current content of an open panel; `None` if it is not open.
     pub fn panel(&self, id: &str) -> Option<Panel> {
         self.seen.borrow().panel(id)
     }
 
-    /// Every line so far, `→` to the extension and `←` from it. The data directory is shown as `[data_dir]`.
+    /// Returns all lines so far, `→` to the extension and `←` from it. The data directory is shown
+    /// as `[data_dir]`.
     pub fn transcript(&self) -> String {
         self.seen.borrow().transcript()
     }
 
     /// Sends an event and returns when its handlers are done.
-    pub async fn event(&self, event: Event) {
-        self.tell(event).await;
+    pub async fn event(&self, event: LifecycleEvent) {
+        self.send_and_wait(event).await;
     }
 
-    /// Says that so many events were lost and returns when the handler is done.
+    /// Reports a number of lost events and returns when the handler is done.
     pub async fn event_gap(&self, lost: u64) {
-        self.tell(EventGap { lost }).await;
+        self.send_and_wait(EventGap { lost }).await;
     }
 
-    /// Tells that something was not granted, and returns when the handler is done.
-    pub async fn rejected(&self, rejected: RegisterRejected) {
-        self.tell(rejected).await;
+    /// Reports a rejected registration and returns when the handler is done.
+    pub async fn reject_registration(&self, rejected: RegisterRejected) {
+        self.send_and_wait(rejected).await;
     }
 
     /// Sends a key to a panel and returns when its handler is done.
     pub async fn panel_key(&self, panel: &str, key: &str) {
-        self.tell(PanelKey { panel_id: PanelId::new(panel), key: key.into(), text: None }).await;
+        self.send_and_wait(PanelKey { panel_id: PanelId::new(panel), key: key.into(), text: None }).await;
     }
 
     /// Types text into a panel, in one `rune` key, and returns when its handler is done.
     pub async fn panel_text(&self, panel: &str, text: &str) {
         let text = Some(text.to_owned());
-        self.tell(PanelKey { panel_id: PanelId::new(panel), key: "rune".into(), text }).await;
+        self.send_and_wait(PanelKey { panel_id: PanelId::new(panel), key: "rune".into(), text }).await;
     }
 
-    /// Tells a panel how much room it has and returns when its handler is done.
+    /// Sends the size of a panel and returns when its handler is done.
     pub async fn panel_resize(&self, panel: &str, width: u32, height: u32) {
-        self.tell(PanelResize { panel_id: PanelId::new(panel), width, height }).await;
+        self.send_and_wait(PanelResize { panel_id: PanelId::new(panel), width, height }).await;
     }
 
     /// Closes a panel as the user would and returns when its handler is done.
     pub async fn panel_close(&self, panel: &str) {
-        self.tell(PanelClose { panel_id: PanelId::new(panel) }).await;
+        self.send_and_wait(PanelClose { panel_id: PanelId::new(panel) }).await;
     }
 
-    /// Why intercept handlers failed, in order. A failed one is reported by the host, which then does what it does when
-    /// there is no answer at all; the methods here return what a host reads that does not know of failures.
+    /// Returns the failures of hook handlers, in order. The other methods return the response as a
+    /// host reads it that does not know of failures.
     pub async fn failures(&self) -> Vec<String> {
         self.failures.lock().await.clone()
     }
 
-    /// Says `shutdown`, waits for the end, and returns the transcript.
+    /// Sends `shutdown`, waits for the end, and returns the transcript.
     pub async fn shutdown(&self) -> String {
         self.send(Shutdown {}).await;
         self.end().await
     }
 
-    /// Closes the extension's input, as a host that is gone, waits for the end, and returns the transcript.
+    /// Closes the extension's input as a lost host would, waits for the end, and returns the
+    /// transcript.
     pub async fn hang_up(&self) -> String {
         if let Some(mut pipe) = self.input.lock().await.take() {
-            // Already closed when the extension ended first, which `end` reports.
+            // Already closed if the extension ended first, which `end` reports.
             let _ = pipe.shutdown().await;
         }
         self.end().await
     }
 
-    /// Sends a line as it is, for what no method says. A newline is added.
+    /// Sends a raw line, for input that no method covers. A newline is added.
     pub async fn send_line(&self, line: &str) {
-        self.seen.send_modify(|seen| seen.sent(line));
+        self.seen.send_modify(|seen| seen.record_sent(line));
         let mut input = self.input.lock().await;
-        let pipe = input.as_mut().expect("the test hung up before this");
+        let pipe = input.as_mut().expect("the test has already closed the connection");
         let written = pipe.write_all(format!("{line}\n").as_bytes()).await;
         assert!(written.is_ok(), "extension ended\n{}", self.transcript());
     }
@@ -317,29 +329,30 @@ impl Harness {
         self.send_line(line.trim_end()).await;
     }
 
-    /// Sends what nobody answers and waits until it was dealt with.
-    async fn tell(&self, frame: impl Into<HostFrame>) {
+    /// Sends a notification and waits until it was handled.
+    async fn send_and_wait(&self, frame: impl Into<HostFrame>) {
         let number = {
-            // Numbered and sent under one lock: the extension counts in the order of arrival.
+            // Numbered and sent under one lock, because the extension counts in the order of
+            // arrival.
             let mut sent = self.one_way.lock().await;
             *sent += 1;
             self.send(frame).await;
             *sent
         };
-        self.until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
+        self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
-    async fn ask<R: Request>(&self, question: R) -> R::Answer {
+    async fn query<R: HostQuery>(&self, question: R) -> R::Answer {
         let id = RequestId::new(self.ids.fetch_add(1, Ordering::Relaxed).to_string());
         self.send(question.into_frame(id.clone())).await;
-        let mut response = self.until("answer", |seen| seen.response(&id)).await;
-        if let Response::Intercept(answer) = &mut response
+        let mut response = self.wait_until("answer", |seen| seen.find_response(&id)).await;
+        if let QueryResponse::Intercept(answer) = &mut response
             && !answer.error.is_empty()
         {
             let failure = std::mem::take(&mut answer.error);
             self.failures.lock().await.push(failure);
         }
-        R::answer(response)
+        R::read_answer(response)
             .unwrap_or_else(|error| panic!("answer does not fit: {error}\n{}", self.transcript()))
     }
 
@@ -354,7 +367,7 @@ impl Harness {
         }
     }
 
-    async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
+    async fn wait_until<T>(&self, what: &str, find: impl Fn(&ExtensionRecord) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
         let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
@@ -378,7 +391,8 @@ impl TempDir {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("haft-harness-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = env::temp_dir().join(name);
-        // What a killed test of the same process id left behind must not look like this one's state.
+        // Files left by a killed test with the same process id must not look like this test's
+        // state.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
         Self(path)
@@ -391,7 +405,7 @@ impl TempDir {
 
 impl Drop for TempDir {
     fn drop(&mut self) {
-        // A directory that stays behind harms nothing.
+        // A leftover directory is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Tools: what they return, and how their arguments are described and read.
+//! Tools: their results, and the schema and decoding of their arguments.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The result of a tool call: blocks for the model, and whether it failed.
+/// The result of a tool call: blocks for the model, and whether the call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     content: Vec<ResultBlock>,
@@ -20,31 +20,31 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A result of one text.
+    /// Creates a result with one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![ResultBlock::Text { text: text.into() }], is_error: false }
     }
 
-    /// The call failed; the model reads why, and can try again.
+    /// Creates the result of a failed call. The model reads the reason and can retry.
     pub fn error(reason: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(reason) }
     }
 
-    /// A result of one image. `mime_type` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`; `bytes` is the
-    /// file's content, not yet encoded.
+    /// Creates a result with one image. `mime_type` is `image/png`, `image/jpeg`, `image/gif` or
+    /// `image/webp`; `bytes` is the file's content, not yet encoded.
     pub fn image(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         let image = Image { mime_type: mime_type.into(), data: STANDARD.encode(bytes).into() };
         Self { content: vec![ResultBlock::Image(image)], is_error: false }
     }
 
-    /// Adds a text after what is there.
+    /// Appends a text.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.content.push(ResultBlock::Text { text: text.into() });
         self
     }
 
-    /// The blocks, in order.
+    /// Returns the blocks, in order.
     pub fn content(&self) -> &[ResultBlock] {
         &self.content
     }
@@ -54,7 +54,7 @@ impl ToolResult {
         self.is_error
     }
 
-    /// All texts, joined by a newline.
+    /// Joins all texts with newlines.
     pub fn joined_text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             ResultBlock::Text { text } => Some(text.as_str()),
@@ -63,8 +63,8 @@ impl ToolResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    pub(crate) fn respond(self, id: RequestId) -> ext::ToolResult {
-        ext::ToolResult { id, content: self.content, is_error: self.is_error }
+    pub(crate) fn into_frame(self, id: RequestId) -> ext::ToolResultFrame {
+        ext::ToolResultFrame { id, content: self.content, is_error: self.is_error }
     }
 }
 
@@ -74,18 +74,18 @@ impl From<Vec<ResultBlock>> for ToolResult {
     }
 }
 
-impl From<ext::ToolResult> for ToolResult {
-    fn from(result: ext::ToolResult) -> Self {
+impl From<ext::ToolResultFrame> for ToolResult {
+    fn from(result: ext::ToolResultFrame) -> Self {
         Self { content: result.content, is_error: result.is_error }
     }
 }
 
-/// The arguments of a tool that takes none.
+/// The arguments of a tool without arguments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct NoArgs {}
 
-pub(crate) fn registration(
+pub(crate) fn tool_registration(
     name: impl Into<String>,
     description: impl Into<String>,
     schema: RawJson,
@@ -94,17 +94,18 @@ pub(crate) fn registration(
     RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() }
 }
 
-/// The schema of a tool's arguments, in one piece: models and hosts do not follow references.
+/// Returns the schema of a tool's arguments without references, which models and hosts do not
+/// follow.
 pub(crate) fn schema_of<Args: JsonSchema>() -> RawJson {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<Args>();
-    // Name and documentation of a Rust type: the tool has its own.
+    // The name and documentation of a Rust type: the tool has its own.
     schema.remove("title");
     schema.remove("description");
-    // Some model APIs refuse an object schema that does not list its properties.
+    // Some model APIs reject an object schema without a list of properties.
     schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
     schema.to_value().into()
 }
@@ -123,7 +124,7 @@ pub(crate) fn read_args<Args: DeserializeOwned>(args: &RawJson) -> Result<Args, 
     })
 }
 
-/// Line and column mean nothing for arguments that were parsed on the way here.
+/// Removes line and column, which are meaningless for arguments that were parsed before.
 fn strip_position(detail: &str) -> String {
     detail.rsplit_once(" at line ").map_or(detail, |(text, _)| text).to_owned()
 }

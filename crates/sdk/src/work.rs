@@ -1,4 +1,4 @@
-//! Handlers that run, and where they do.
+//! Running handlers, and the runtimes they use.
 
 use std::task::Poll;
 
@@ -12,21 +12,21 @@ use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
 
 pub(crate) mod runtimes;
 
-use runtimes::Runtimes;
+use runtimes::HandlerRuntimes;
 
-/// Everything that runs; dropping it stops what still does.
+/// The running handlers; dropping it stops them.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct RunningHandlers {
     running: JoinSet<()>,
-    runtimes: Runtimes,
+    runtimes: HandlerRuntimes,
 }
 
-impl Work {
-    pub(crate) fn on(runtimes: Runtimes) -> Self {
+impl RunningHandlers {
+    pub(crate) fn with_runtimes(runtimes: HandlerRuntimes) -> Self {
         Self { running: JoinSet::new(), runtimes }
     }
 
-    pub(crate) fn decide<T: Send + 'static>(
+    pub(crate) fn run_intercept<T: Send + 'static>(
         &mut self,
         mut deciding: BoxFuture<T>,
         respond: impl FnOnce(T) + Send + 'static,
@@ -34,16 +34,19 @@ impl Work {
         match self.runtimes.poll_first(deciding.as_mut()).map_err(ServeError::NoThread)? {
             Poll::Ready(outcome) => respond(outcome),
             Poll::Pending => {
-                let intercepts = self.runtimes.intercepts().map_err(ServeError::NoThread)?;
+                let intercepts = self.runtimes.intercept_handle().map_err(ServeError::NoThread)?;
                 self.start(async move { respond(deciding.await) }, &intercepts);
             }
         }
         Ok(())
     }
 
-    /// Starts anything else.
-    pub(crate) fn go(&mut self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
-        let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
+    /// Starts a handler of any other kind.
+    pub(crate) fn spawn_handler(
+        &mut self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServeError> {
+        let workers = self.runtimes.worker_handle().map_err(ServeError::NoThread)?;
         self.start(work, &workers);
         Ok(())
     }
@@ -52,27 +55,27 @@ impl Work {
         !self.running.is_empty()
     }
 
-    /// Where handlers ran, of work that is not busy.
-    pub(crate) fn into_runtimes(self) -> Runtimes {
+    /// Returns the runtimes, for work without running handlers.
+    pub(crate) fn into_runtimes(self) -> HandlerRuntimes {
         self.runtimes
     }
 
-    pub(crate) async fn finish(mut self) -> Runtimes {
-        let _ = timeout(HANDLER_GRACE, joined(&mut self.running)).await;
-        // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
-        // ends with the process.
+    pub(crate) async fn finish(mut self) -> HandlerRuntimes {
+        let _ = timeout(HANDLER_GRACE, join_all(&mut self.running)).await;
+        // Dropping a stopped handler answers its request. A handler that blocks its thread cannot
+        // be stopped; it ends with the process.
         self.running.abort_all();
-        let _ = timeout(ABORT_GRACE, joined(&mut self.running)).await;
+        let _ = timeout(ABORT_GRACE, join_all(&mut self.running)).await;
         self.runtimes
     }
 
     fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {
-        // What is done already leaves the set here, so that it holds no more than what runs.
+        // Removes finished handlers here, so that the set contains only running ones.
         while self.running.try_join_next().is_some() {}
         self.running.spawn_on(work, on);
     }
 }
 
-async fn joined(running: &mut JoinSet<()>) {
+async fn join_all(running: &mut JoinSet<()>) {
     while running.join_next().await.is_some() {}
 }

@@ -1,14 +1,14 @@
-//! `FakePeer`: an extension that a test plays by hand, in memory.
+//! `FakePeer`: an extension in memory that a test controls frame by frame.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
 use crate::PATIENCE;
 
-/// Bytes that fit into each direction before a writer has to wait: a pipe's worth.
+/// The capacity of each direction in bytes, like a pipe's.
 const PIPE: usize = 64 * 1024;
 
-/// The other end of a host's connection.
+/// The extension's end of a host's connection.
 #[derive(Debug)]
 pub struct FakePeer {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -16,7 +16,7 @@ pub struct FakePeer {
 }
 
 impl FakePeer {
-    /// A peer, and the reader and writer for the host.
+    /// Creates a peer, with the reader and the writer for the host.
     pub fn pair() -> (Self, ReadHalf<DuplexStream>, WriteHalf<DuplexStream>) {
         let (near, far) = tokio::io::duplex(PIPE);
         let (reader, writer) = tokio::io::split(near);
@@ -27,28 +27,28 @@ impl FakePeer {
     /// Sends one frame.
     ///
     /// # Panics
-    /// When the host has closed the connection.
+    /// Panics if the host has closed the connection.
     pub async fn send(&mut self, frame: Value) {
         self.send_raw(format!("{frame}\n").as_bytes()).await;
     }
 
-    /// Sends these bytes as they are.
+    /// Sends bytes unchanged.
     ///
     /// # Panics
-    /// When the host has closed the connection.
+    /// Panics if the host has closed the connection.
     pub async fn send_raw(&mut self, bytes: &[u8]) {
-        self.writer.write_all(bytes).await.expect("the host reads");
+        self.writer.write_all(bytes).await.expect("the host has closed the connection");
     }
 
-    /// Sends these bytes, as far as the host reads them before it closes the connection.
+    /// Sends bytes until the host stops reading or closes the connection.
     pub async fn send_as_far_as_read(&mut self, bytes: &[u8]) {
         _ = self.writer.write_all(bytes).await;
     }
 
-    /// Says hello, sends these frames, then `ready`, and takes the host's greeting.
+    /// Sends `hello`, these frames and `ready`, and receives the host's greeting.
     ///
     /// # Panics
-    /// When the host does not greet.
+    /// Panics if the host does not greet.
     pub async fn greet(&mut self, name: &str, frames: impl IntoIterator<Item = Value>) {
         self.send(json!({"type": "hello", "name": name, "version": "1.0.0"})).await;
         self.expect("hello_ack").await;
@@ -58,12 +58,12 @@ impl FakePeer {
         self.send(json!({"type": "ready"})).await;
     }
 
-    /// The next call of the host, of one that is a process hook, which must be of this method.
+    /// Returns the host's next call of a process hook, which must be of this method.
     ///
     /// # Panics
-    /// When it is another one, or none.
-    pub async fn called(&mut self, method: &str) -> Value {
-        let call = self.next().await.expect("the host is still there");
+    /// Panics if the next call has another method or if there is none.
+    pub async fn expect_call(&mut self, method: &str) -> Value {
+        let call = self.next().await.expect("the host has closed the connection");
         assert_eq!(call["method"], method, "{call}");
         call
     }
@@ -71,36 +71,36 @@ impl FakePeer {
     /// Answers a call with this result.
     ///
     /// # Panics
-    /// When the host has closed the connection.
+    /// Panics if the host has closed the connection.
     pub async fn reply(&mut self, call: &Value, result: Value) {
         self.send(json!({"jsonrpc": "2.0", "id": call["id"], "result": result})).await;
     }
 
-    /// The next frame of the host; `None` when it has closed its side.
+    /// Returns the host's next frame, or `None` if the host has closed its side.
     ///
     /// # Panics
-    /// When nothing comes for two minutes, or what comes is not JSON.
+    /// Panics if no frame arrives for two minutes, or if a line is not JSON.
     pub async fn next(&mut self) -> Option<Value> {
         let line =
-            tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("the host says something");
-        let line = line.expect("the connection works")?;
-        Some(serde_json::from_str(&line).expect("the host writes JSON"))
+            tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("no frame from the host");
+        let line = line.expect("cannot read from the host")?;
+        Some(serde_json::from_str(&line).expect("the host wrote a line that is not JSON"))
     }
 
-    /// The next frame, which must be of this type.
+    /// Returns the next frame, which must be of this type.
     ///
     /// # Panics
-    /// When it is another one, or none.
+    /// Panics if the next frame has another type or if there is none.
     pub async fn expect(&mut self, kind: &str) -> Value {
-        let frame = self.next().await.expect("the host is still there");
+        let frame = self.next().await.expect("the host has closed the connection");
         assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 
-    /// Answers a frame: with its id, and these fields.
+    /// Answers a frame with its id and these fields.
     ///
     /// # Panics
-    /// When the host has closed the connection.
+    /// Panics if the host has closed the connection.
     pub async fn answer(&mut self, question: &Value, kind: &str, mut fields: Value) {
         fields["type"] = kind.into();
         fields["id"] = question["id"].clone();

@@ -1,6 +1,7 @@
-//! The other ends of haft's connections: scripted peers, a loopback model server, an extension that misbehaves.
+//! Test tools for the other ends of haft's connections: scripted peers, a loopback model server, a misbehaving
+//! extension.
 //!
-//! For whom: the tests of every crate. Never in here: anything a program could depend on.
+//! This crate is for the tests of all crates. Programs must not depend on it.
 
 pub mod model_server;
 pub mod pty;
@@ -13,8 +14,8 @@ mod fake_peer;
 
 use std::time::Duration;
 
-pub use binary::{bin, example, example_extension, example_hook, launcher};
+pub use binary::{example_extension, example_hook, example_path, launcher_path, test_binary};
 pub use fake_peer::FakePeer;
 
-/// The deadline of every wait in a test whose event must come: no machine is so busy that it is reached.
+/// The deadline of every wait for an event that must come; longer than even a busy machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(120);

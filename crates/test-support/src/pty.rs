@@ -1,9 +1,9 @@
-//! A program in a terminal: what it shows, what it asks the terminal for, keys, sizes, signals.
+//! Runs a program in a terminal: its screen, its commands for the terminal, keys, sizes, signals.
 //!
-//! A [`Pty`] reads all that its program prints, at once and as long as it runs, and shows it to a terminal in memory
-//! (`vt100`). Tests wait for what shall be seen and never for a time: a wait ends as soon as it is true, and fails after
-//! [`PATIENCE`] with a picture of the screen. Only whole frames are looked at: what stands between the begin and the end of
-//! a synchronized update (`CSI ? 2026 h` and `l`) is not seen before its end.
+//! A [`Pty`] continuously reads the output of its program into a terminal in memory (`vt100`). Tests wait for a
+//! condition instead of a time: a wait ends when the condition holds, and fails after [`PATIENCE`] with a picture of
+//! the screen. Only complete frames are visible: output within a synchronized update (`CSI ? 2026 h` to `l`) appears at
+//! its end.
 
 mod answers;
 mod html;
@@ -21,50 +21,50 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{ExitStatus, MasterPty, PtySize};
 
-pub use answers::Told;
-pub use html::{Ground, page};
+pub use answers::TerminalCommands;
+pub use html::{ColorScheme, render_page};
 pub use keys::key;
-pub use setup::Setup;
+pub use setup::PtySetup;
 pub use vt100;
 
 pub use crate::PATIENCE;
-use answers::Answers;
+use answers::TerminalResponder;
 
 /// The size of the last output that an error quotes.
 const QUOTED: usize = 400;
 
-type Input = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
+type TerminalInput = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
 
-/// A program that runs in a terminal; it is killed when this is dropped.
+/// A program in a terminal; dropping this kills the program.
 pub struct Pty {
-    shared: Arc<Shared>,
-    /// Locked, so that several threads may look at the terminal.
+    shared: Arc<SharedTerminal>,
+    /// The writer is locked, because several threads may use the terminal.
     master: Mutex<Box<dyn MasterPty + Send>>,
-    input: Input,
+    input: TerminalInput,
     pid: Option<u32>,
 }
 
-/// The state that the reading and waiting threads share.
-struct Shared {
-    state: Mutex<State>,
+/// The state that the reader and the waiting threads share.
+struct SharedTerminal {
+    state: Mutex<TerminalState>,
     changed: Condvar,
 }
 
-struct State {
-    parser: vt100::Parser<Answers>,
-    /// All that was printed.
+struct TerminalState {
+    parser: vt100::Parser<TerminalResponder>,
+    /// All output so far.
     bytes: Vec<u8>,
-    /// Nothing will be printed any more.
+    /// True if no more output will come.
     silent: bool,
     status: Option<ExitStatus>,
 }
 
-/// The end of a program.
+/// The exit of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Its exit code.
+pub struct ProgramExit {
+    /// The exit code.
     pub code: u32,
-    /// The signal that ended it, as the system describes it.
+    /// The signal that ended the program, as the system describes it.
     pub signal: Option<String>,
 }
 
@@ -79,49 +79,49 @@ impl Pty {
         }
     }
 
-    /// Presses keys, each by its name as [`key`] knows it.
+    /// Presses keys by their names in [`key`].
     #[track_caller]
     pub fn press(&self, names: &[&str]) {
         names.iter().for_each(|name| self.send(key(name)));
     }
 
-    /// Pastes a text, as a terminal does whose program has switched bracketed paste on.
+    /// Pastes a text, as a terminal does with bracketed paste.
     #[track_caller]
     pub fn paste(&self, text: &str) {
         self.send(format!("\x1b[200~{text}\x1b[201~"));
     }
 
-    /// The window gets another size.
+    /// Resizes the terminal.
     #[track_caller]
     pub fn resize(&self, columns: u16, rows: u16) {
-        self.state().parser.set_size(setup::cells(rows), setup::cells(columns));
+        self.state().parser.set_size(setup::cell_count(rows), setup::cell_count(columns));
         let size = PtySize { rows, cols: columns, ..PtySize::default() };
         if let Err(error) = self.master.lock().unwrap_or_else(PoisonError::into_inner).resize(size) {
             self.fail(&format!("cannot resize to {columns} x {rows}: {error}"));
         }
     }
 
-    /// Waits until a text stands on the screen; rows are joined by newlines. Blanks at the ends of rows do not count.
+    /// Waits until the screen contains a text. Rows are joined by newlines, without trailing blanks.
     #[track_caller]
     pub fn wait_for(&self, text: &str) {
         let wanted = without_blanks(text.split('\n'));
         self.wait_until(&format!("{text:?} on the screen"), |screen| content(screen).contains(&wanted));
     }
 
-    /// Waits until a text stands on the screen no more.
+    /// Waits until the screen does not contain a text.
     #[track_caller]
     pub fn wait_gone(&self, text: &str) {
         let unwanted = without_blanks(text.split('\n'));
         self.wait_until(&format!("no {text:?} on the screen"), |screen| !content(screen).contains(&unwanted));
     }
 
-    /// Waits until this is so of the screen; `what` is for the error.
+    /// Waits until the screen fulfills a condition; `what` describes the condition in errors.
     #[track_caller]
     pub fn wait_until(&self, what: &str, mut is_so: impl FnMut(&vt100::Screen) -> bool) {
         self.wait(what, |state| !state.parser.callbacks().in_frame && is_so(state.parser.screen()));
     }
 
-    /// Waits until these bytes were printed, from a place in [`bytes`](Self::bytes) on.
+    /// Waits for these bytes in the output, starting at an offset of [`bytes`](Self::bytes).
     #[track_caller]
     pub fn wait_for_bytes(&self, from: usize, wanted: &[u8]) {
         self.wait(&format!("the bytes {:?}", String::from_utf8_lossy(wanted)), |state| {
@@ -132,22 +132,22 @@ impl Pty {
         });
     }
 
-    /// Waits until this is so of what the terminal was told beside what it shows.
+    /// Waits until the terminal commands fulfill a condition.
     #[track_caller]
-    pub fn wait_until_told(&self, what: &str, mut is_so: impl FnMut(&Told) -> bool) {
+    pub fn wait_for_commands(&self, what: &str, mut is_so: impl FnMut(&TerminalCommands) -> bool) {
         self.wait(what, |state| is_so(&state.parser.callbacks().told));
     }
 
-    /// Waits until the program has ended, and all that it printed is read.
+    /// Waits until the program has ended and all output is read.
     #[track_caller]
-    pub fn wait_for_end(&self) -> Ended {
+    pub fn wait_for_end(&self) -> ProgramExit {
         self.wait("the end of the program", |state| state.silent && state.status.is_some());
         let status = self.state().status.clone();
         let signal = status.as_ref().and_then(|status| status.signal().map(str::to_owned));
-        Ended { code: status.map_or(0, |status| status.exit_code()), signal }
+        ProgramExit { code: status.map_or(0, |status| status.exit_code()), signal }
     }
 
-    /// The number of bytes that are printed while nothing is done for so long. For what shall be silent, and nothing else.
+    /// Returns the number of bytes printed within this time. Use it only to check for silence.
     pub fn printed_within(&self, time: Duration) -> usize {
         let before = self.state().bytes.len();
         let ends = Instant::now() + time;
@@ -158,11 +158,10 @@ impl Pty {
         state.bytes.len() - before
     }
 
-    /// Returns the number of times that the program's threads are woken while nothing is done for so long; those that
-    /// end meanwhile do not count.
+    /// Returns how often the program's threads are woken within this time, without threads that end in between.
     ///
     /// # Panics
-    /// When the program is gone.
+    /// Panics if the program has ended.
     #[cfg(target_os = "linux")]
     #[track_caller]
     pub fn wake_ups_within(&self, time: Duration) -> u64 {
@@ -172,12 +171,12 @@ impl Pty {
         after.iter().map(|(task, count)| count.saturating_sub(before.get(task).copied().unwrap_or(0))).sum()
     }
 
-    /// Returns the number of times that each of the program's threads has been woken so far.
+    /// Returns the number of wake-ups of each of the program's threads.
     #[cfg(target_os = "linux")]
     #[track_caller]
     fn wake_ups(&self) -> BTreeMap<OsString, u64> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid.unwrap_or_default()));
-        let Ok(tasks) = tasks else { self.fail("the program is gone, so nothing wakes it up") };
+        let Ok(tasks) = tasks else { self.fail("cannot count wake-ups: the program has ended") };
         let counted = tasks.flatten().filter_map(|task| {
             let status = std::fs::read_to_string(task.path().join("status")).ok()?;
             let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
@@ -198,32 +197,32 @@ impl Pty {
         }
     }
 
-    /// The process, while it is known.
+    /// Returns the process id, if it is known.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 
-    /// All that was printed so far.
+    /// Returns all output so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.state().bytes.clone()
     }
 
-    /// Returns the commands for the terminal beside its text.
-    pub fn told(&self) -> Told {
+    /// Returns the commands for the terminal, apart from text.
+    pub fn terminal_commands(&self) -> TerminalCommands {
         self.state().parser.callbacks().told.clone()
     }
 
-    /// The screen: cells, colours, cursor, modes.
+    /// Returns the screen: cells, colors, cursor, modes.
     pub fn screen(&self) -> vt100::Screen {
         self.state().parser.screen().clone()
     }
 
-    /// The rows of the screen as text, without the blanks at their ends.
+    /// Returns the rows of the screen as text, without trailing blanks.
     pub fn rows(&self) -> Vec<String> {
         rows(self.state().parser.screen()).collect()
     }
 
-    /// The rows that have left the normal screen upwards, oldest first, and those of the screen.
+    /// Returns the scrollback rows, oldest first, followed by the rows of the screen.
     pub fn history(&self) -> Vec<String> {
         let mut screen = self.screen();
         let mut all = Vec::new();
@@ -236,23 +235,26 @@ impl Pty {
         all
     }
 
-    /// Ends the test: what went wrong, and what there is to see.
+    /// Fails the test with a problem and the visible state.
     #[track_caller]
     pub fn fail(&self, problem: &str) -> ! {
-        panic!("{}", described(&self.state(), problem));
+        panic!("{}", describe_state(&self.state(), problem));
     }
 
     #[track_caller]
-    fn wait(&self, what: &str, mut is_so: impl FnMut(&State) -> bool) {
+    fn wait(&self, what: &str, mut is_so: impl FnMut(&TerminalState) -> bool) {
         let ends = Instant::now() + PATIENCE;
         let mut state = self.state();
         while !is_so(&state) {
             let over = state.silent && state.status.is_some();
             let left = ends.saturating_duration_since(Instant::now());
             if over || left.is_zero() {
-                let why =
-                    if over { "the program has ended".to_owned() } else { format!("{PATIENCE:?} are over") };
-                let text = described(&state, &format!("waited for {what}, but {why}"));
+                let why = if over {
+                    "the program has ended".to_owned()
+                } else {
+                    format!("{PATIENCE:?} have passed")
+                };
+                let text = describe_state(&state, &format!("waited for {what}, but {why}"));
                 drop(state);
                 panic!("{text}");
             }
@@ -260,17 +262,21 @@ impl Pty {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TerminalState> {
         self.shared.state()
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedTerminal {
+    fn state(&self) -> MutexGuard<'_, TerminalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_changed<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+    fn wait_changed<'a>(
+        &self,
+        state: MutexGuard<'a, TerminalState>,
+        most: Duration,
+    ) -> MutexGuard<'a, TerminalState> {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -282,7 +288,8 @@ impl Drop for Pty {
         }
         #[cfg(unix)]
         if let Some(pid) = self.pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)) {
-            // It leads a session and so a group of its own. What it put into other groups hears that the terminal is gone.
+            // The program leads a session and a process group. Its other process groups get a hang-up when the terminal
+            // closes.
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
     }
@@ -290,7 +297,7 @@ impl Drop for Pty {
 
 impl std::fmt::Debug for Pty {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&described(&self.state(), "a terminal"))
+        f.write_str(&describe_state(&self.state(), "a terminal"))
     }
 }
 
@@ -307,8 +314,8 @@ fn without_blanks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the visible state, for an error.
-fn described(state: &State, problem: &str) -> String {
+/// Describes the visible state for an error.
+fn describe_state(state: &TerminalState, problem: &str) -> String {
     let screen = state.parser.screen();
     let (height, width) = screen.size();
     let mut text = format!("{problem}\n┌{}┐ {width}x{height}\n", "─".repeat(width.get().into()));
@@ -325,7 +332,7 @@ fn described(state: &State, problem: &str) -> String {
         writeln!(text, "alternate screen: {alternate}, bracketed paste: {paste}, inside a frame: {frame}");
     let _ = match &state.status {
         Some(status) => writeln!(text, "program: {status}"),
-        None => writeln!(text, "program: runs"),
+        None => writeln!(text, "program: running"),
     };
     let last = state.bytes.get(state.bytes.len().saturating_sub(QUOTED)..).unwrap_or_default();
     let _ = writeln!(text, "{} bytes, the last: {:?}", state.bytes.len(), String::from_utf8_lossy(last));

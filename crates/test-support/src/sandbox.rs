@@ -1,10 +1,10 @@
-//! Tests of a sandbox: a scene to break out of, a program that tries, and what it shall see.
+//! Test tools for sandboxes: a scene, a program that tries to break out, and the expected outcomes.
 //!
-//! [`Scene::new`] builds the scene, `sandbox-probe` is started in it with [`Scene::facts`] as its argument, and
-//! [`Scene::judge`] reads what it printed.
+//! [`SandboxScene::new`] builds the scene. `sandbox-probe` runs in it with [`SandboxScene::facts`] as its argument, and
+//! [`SandboxScene::judge_output`] checks what it printed.
 
 mod probes;
 mod scene;
 
-pub use probes::{Column, Expect, PROBES, Probe};
-pub use scene::{Scene, Verdict};
+pub use probes::{PROBES, ProbeConfinement, ProbeOutcome, SandboxProbe};
+pub use scene::{ProbeVerdict, SandboxScene};

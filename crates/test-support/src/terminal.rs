@@ -1,14 +1,14 @@
-//! The effect of bytes on a terminal: the oracle for everything that haft prints.
+//! The effect of bytes on a terminal: the oracle for all output of haft.
 
 mod own;
 
 use std::fmt;
 
-pub use own::{Written, oversteps};
+pub use own::{OutputKind, forbidden_actions};
 
-/// Texts that do something to a terminal, or to whoever reads it, each with what it does.
+/// Texts that affect a terminal or deceive a reader, each with a description.
 pub const ATTACKS: &[(&str, &str)] = &[
-    ("colour", "\x1b[31mred\x1b[0m"),
+    ("color", "\x1b[31mred\x1b[0m"),
     ("clear the screen", "\x1b[2J\x1b[1;1H$ "),
     ("another screen", "\x1b[?1049h"),
     ("write over the line above", "\x1b[1A\x1b[2KAllow? [y]"),
@@ -53,10 +53,10 @@ pub const ATTACKS: &[(&str, &str)] = &[
     ("not a character", "a\u{fffd}\u{ffff}b"),
 ];
 
-/// Returns the actions of a terminal other than showing characters and beginning lines, in the order of the bytes, and
-/// an unfinished sequence; nothing for harmless bytes.
-pub fn obeys(bytes: &[u8]) -> Vec<String> {
-    let (mut parser, mut deeds) = (vte::Parser::new(), Deeds::default());
+/// Returns the actions of a terminal apart from showing characters and starting lines, in the order of the bytes, and
+/// an unfinished sequence. Returns nothing for harmless bytes.
+pub fn terminal_actions(bytes: &[u8]) -> Vec<String> {
+    let (mut parser, mut deeds) = (vte::Parser::new(), ActionRecorder::default());
     parser.advance(&mut deeds, bytes);
     if bytes.contains(&0x7f) {
         deeds.other.push("execute 0x7f".to_owned());
@@ -64,13 +64,13 @@ pub fn obeys(bytes: &[u8]) -> Vec<String> {
     let shown = deeds.shown;
     parser.advance(&mut deeds, b"X");
     if deeds.shown == shown {
-        deeds.other.push("swallow what follows".to_owned());
+        deeds.other.push("swallow the following text".to_owned());
     }
     deeds.other
 }
 
-/// True if a text holds something that a reader cannot see and that no letter beside it needs.
-pub fn deceives(text: &str) -> bool {
+/// True if a text holds characters that are invisible and that no adjacent letter needs.
+pub fn is_deceptive(text: &str) -> bool {
     let needed = |before: char| !(before.is_ascii() || before == '\u{fffd}');
     let mut before = ' ';
     text.chars().any(|c| {
@@ -87,12 +87,12 @@ pub fn deceives(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Deeds {
+struct ActionRecorder {
     shown: usize,
     other: Vec<String>,
 }
 
-impl vte::Perform for Deeds {
+impl vte::Perform for ActionRecorder {
     fn print(&mut self, _: char) {
         self.shown += 1;
     }
@@ -121,14 +121,14 @@ impl vte::Perform for Deeds {
     }
 }
 
-/// Hostile texts without end, the same ones for the same seed: mostly what sequences are made of, now and then any
-/// character at all, or one of the [`ATTACKS`].
+/// An endless generator of hostile texts, which are the same for the same seed. Most characters are parts of sequences;
+/// some are arbitrary characters or one of the [`ATTACKS`].
 #[derive(Debug, Clone)]
-pub struct Hostile {
+pub struct HostileTexts {
     state: u64,
 }
 
-/// The pieces of sequences and deceptions.
+/// Pieces of sequences and deceptions.
 const PIECES: &[char] = &[
     '\x1b',
     '\x1b',
@@ -205,14 +205,15 @@ const PIECES: &[char] = &[
     '\u{e0100}',
 ];
 
-impl Hostile {
-    /// Texts of this seed.
+impl HostileTexts {
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed | 1 }
     }
 
-    /// A number below `bound`, by xorshift64*: quick, and good enough to choose characters by.
-    fn below(&mut self, bound: usize) -> usize {
+    /// Returns a number below `bound`. The generator is xorshift64*, which is fast and random enough for choosing
+    /// characters.
+    fn random_below(&mut self, bound: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -221,40 +222,40 @@ impl Hostile {
     }
 
     fn push(&mut self, text: &mut String) {
-        match self.below(32) {
+        match self.random_below(32) {
             0 => {
-                let attack = self.below(ATTACKS.len());
+                let attack = self.random_below(ATTACKS.len());
                 text.push_str(ATTACKS.get(attack).map_or("", |(_, attack)| attack));
             }
-            1..=3 => text.push(char::from_u32(self.below(0x11_0000) as u32).unwrap_or('\u{fffd}')),
-            4..=6 => text.push(char::from_u32(self.below(0x100) as u32).unwrap_or('\u{fffd}')),
+            1..=3 => text.push(char::from_u32(self.random_below(0x11_0000) as u32).unwrap_or('\u{fffd}')),
+            4..=6 => text.push(char::from_u32(self.random_below(0x100) as u32).unwrap_or('\u{fffd}')),
             _ => {
-                let piece = self.below(PIECES.len());
+                let piece = self.random_below(PIECES.len());
                 text.push(PIECES.get(piece).copied().unwrap_or('\x1b'));
             }
         }
     }
 
-    /// The next text, in place of what is in `text`.
+    /// Replaces `text` with the next text.
     pub fn next_into(&mut self, text: &mut String) {
         text.clear();
-        for _ in 0..self.below(24) {
+        for _ in 0..self.random_below(24) {
             self.push(text);
         }
     }
 
-    /// The next bytes, made text as whoever reads bytes makes them text: what is no UTF-8 is `U+FFFD`. Most are a text
-    /// with some bytes put in, taken out or changed; some are any bytes at all.
+    /// Returns the next bytes as text, in which invalid UTF-8 is replaced by `U+FFFD`. Most are a text with bytes
+    /// inserted, removed or changed; some are arbitrary bytes.
     pub fn next_lossy(&mut self) -> String {
         let mut text = String::new();
         self.next_into(&mut text);
         let mut bytes = text.into_bytes();
-        if self.below(8) == 0 {
-            bytes.iter_mut().for_each(|byte| *byte = self.byte());
+        if self.random_below(8) == 0 {
+            bytes.iter_mut().for_each(|byte| *byte = self.random_byte());
         }
-        for _ in 0..self.below(4) {
-            let (at, byte) = (self.below(bytes.len() + 1), self.byte());
-            match (self.below(3), bytes.get_mut(at)) {
+        for _ in 0..self.random_below(4) {
+            let (at, byte) = (self.random_below(bytes.len() + 1), self.random_byte());
+            match (self.random_below(3), bytes.get_mut(at)) {
                 (1, Some(place)) => *place = byte,
                 (2, Some(_)) => drop(bytes.remove(at)),
                 _ => bytes.insert(at, byte),
@@ -263,35 +264,35 @@ impl Hostile {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn byte(&mut self) -> u8 {
-        u8::try_from(self.below(0x100)).unwrap_or_default()
+    fn random_byte(&mut self) -> u8 {
+        u8::try_from(self.random_below(0x100)).unwrap_or_default()
     }
 }
 
-/// A way from a text to the bytes that reach a terminal.
-pub type Sink<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>);
+/// A path on which a text reaches a terminal, as bytes.
+pub type TextSink<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>);
 
 /// The result of [`survey`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Texts that were tried, all sinks together.
+pub struct SurveyReport {
+    /// The number of tested texts, over all sinks.
     pub texts: u64,
-    /// Sink, text and what the terminal would do: the first few of those that got through.
+    /// The first failures: the sink, the text, and the terminal's actions.
     pub broken: Vec<(String, String, Vec<String>)>,
-    /// The number of those that got through in all.
+    /// The number of all failures.
     pub failures: u64,
 }
 
-/// The most that a [`Report`] quotes.
+/// The largest number of failures that a [`SurveyReport`] quotes.
 const QUOTED: usize = 10;
 
-/// Sends every one of the [`ATTACKS`] through every sink, and `random` hostile texts through them in turn.
-pub fn survey(random: u64, seed: u64, sinks: &[Sink<'_>]) -> Report {
-    let mut report = Report::default();
+/// Sends each of the [`ATTACKS`] through every sink, and `random` hostile texts through one sink after the other.
+pub fn survey(random: u64, seed: u64, sinks: &[TextSink<'_>]) -> SurveyReport {
+    let mut report = SurveyReport::default();
     for (_, attack) in ATTACKS {
         sinks.iter().for_each(|sink| report.check(sink, attack));
     }
-    let (mut hostile, mut text) = (Hostile::new(seed), String::new());
+    let (mut hostile, mut text) = (HostileTexts::new(seed), String::new());
     let turns = sinks.iter().cycle().zip(0..random);
     for (sink, _) in turns {
         hostile.next_into(&mut text);
@@ -300,12 +301,12 @@ pub fn survey(random: u64, seed: u64, sinks: &[Sink<'_>]) -> Report {
     report
 }
 
-impl Report {
-    fn check(&mut self, (name, sink): &Sink<'_>, text: &str) {
+impl SurveyReport {
+    fn check(&mut self, (name, sink): &TextSink<'_>, text: &str) {
         self.texts += 1;
         let bytes = sink(text);
-        let mut deeds = obeys(&bytes);
-        deeds.extend(deceives(&String::from_utf8_lossy(&bytes)).then(|| "deceives".to_owned()));
+        let mut deeds = terminal_actions(&bytes);
+        deeds.extend(is_deceptive(&String::from_utf8_lossy(&bytes)).then(|| "deceive the reader".to_owned()));
         if !deeds.is_empty() {
             self.failures += 1;
             if self.broken.len() < QUOTED {
@@ -315,9 +316,9 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SurveyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} texts, {} obeyed", self.texts, self.failures)?;
+        write!(f, "{} texts, {} with an effect", self.texts, self.failures)?;
         for (sink, text, deeds) in &self.broken {
             write!(f, "\n{sink}: {text:?}: {}", deeds.join(", "))?;
         }
@@ -330,16 +331,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_attack_is_seen_by_the_oracle() {
+    fn oracle_detects_every_attack() {
         for (name, attack) in ATTACKS {
-            let seen = !obeys(attack.as_bytes()).is_empty() || deceives(attack);
+            let seen = !terminal_actions(attack.as_bytes()).is_empty() || is_deceptive(attack);
             assert_eq!(seen, *name != "not a character", "{name}");
         }
-        assert_eq!(obeys("a\tb\nc é 日本 😀".as_bytes()), Vec::<String>::new());
+        assert_eq!(terminal_actions("a\tb\nc é 日本 😀".as_bytes()), Vec::<String>::new());
     }
 
     #[test]
-    fn a_sink_that_lets_text_through_is_found() {
+    fn survey_finds_leaking_sink() {
         let leak = |text: &str| text.as_bytes().to_vec();
         let report = survey(1_000, 1, &[("leak", &leak)]);
         assert!(report.failures > 500, "{report}");

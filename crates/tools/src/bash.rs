@@ -3,43 +3,47 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure};
+use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
-pub(crate) struct Bash;
+pub(crate) struct BashTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct BashArgs {
-    /// Command for the shell; may have several lines
+    /// Command for the shell. May have several lines
     command: String,
     /// Seconds after which the command is killed. Default: 120
     #[schemars(range(min = 1, max = 86400))]
     timeout: Option<u64>,
 }
 
-impl BuiltIn for Bash {
+impl BuiltIn for BashTool {
     const NAME: &'static str = "bash";
-    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, standard \
-        output and standard error together, and its exit code. Every call is a new shell without input. Long output \
-        is cut to its last 2000 lines or 50 KB, and a note names the file with all of it. After timeout seconds \
-        everything the command started is killed. To leave a program running, put it into the background with its \
-        output in a file: cmd >log 2>&1 &";
+    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, \
+    standard output and standard error together, and its exit code. Every call starts a new shell without \
+    input. Long output is cut to its last 2000 lines or 50 KB, and a note names the file with the complete \
+    output. After timeout seconds, all processes that the command started are killed. To leave a program \
+    running, start it in the background with its output in a file: cmd >log 2>&1 &";
     const GUIDELINES: &'static [&'static str] = &[
         "Use bash for builds, tests, git and everything the other tools cannot do; search with grep and find, read \
          with read.",
         "Pass timeout to bash for a command that may take longer than two minutes.",
     ];
-    const CONCURRENCY: Concurrency = Concurrency::Exclusive;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Exclusive;
     type Args = BashArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: BashArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());
@@ -53,21 +57,21 @@ impl BuiltIn for Bash {
     }
 }
 
-fn output(report: &RunReport, timeout: Duration, reader: Reader) -> ToolOutput {
+fn output(report: &RunReport, timeout: Duration, reader: ResultAudience) -> ToolOutput {
     let notes = notes(report, timeout);
     let output = match reader {
-        Reader::Model => ToolOutput::text(in_one(report, &notes)),
-        Reader::Program => apart(report, notes),
+        ResultAudience::Model => ToolOutput::text(output_for_model(report, &notes)),
+        ResultAudience::Program => output_for_program(report, notes),
     };
     let failure = match report.end {
-        RunEnd::TimedOut => Some(Failure::TimedOut),
-        RunEnd::Cancelled => Some(Failure::Cancelled),
-        RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::WantedTerminal => None,
+        RunEnd::TimedOut => Some(ToolFailureKind::TimedOut),
+        RunEnd::Cancelled => Some(ToolFailureKind::Cancelled),
+        RunEnd::Exited(_) | RunEnd::Signaled(_) | RunEnd::WantedTerminal => None,
     };
     ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
 }
 
-fn in_one(report: &RunReport, notes: &[String]) -> String {
+fn output_for_model(report: &RunReport, notes: &[String]) -> String {
     let mut text = report.tail.clone();
     if text.is_empty() {
         text.push_str("[no output]");
@@ -81,25 +85,25 @@ fn in_one(report: &RunReport, notes: &[String]) -> String {
     text
 }
 
-/// The data for programs beside the output.
+/// The details of the result, for programs.
 #[derive(Serialize)]
-struct Details<'a> {
+struct BashDetails<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     full_output: Option<&'a Path>,
 }
 
-fn apart(report: &RunReport, notes: Vec<String>) -> ToolOutput {
+fn output_for_program(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     let mut output = ToolOutput::text(report.tail.clone());
-    output.content.extend(notes.into_iter().map(Content::text));
+    output.content.extend(notes.into_iter().map(ContentBlock::text));
     let exit_code = match report.end {
         RunEnd::Exited(code) => Some(code),
-        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
+        RunEnd::Signaled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
     };
     let full_output = report.full.as_ref().map(|full| full.path.as_path());
     if exit_code.is_some() || full_output.is_some() {
-        output.details = RawJson::from_value(&Details { exit_code, full_output }).ok();
+        output.details = RawJson::from_value(&BashDetails { exit_code, full_output }).ok();
     }
     output
 }
@@ -108,14 +112,15 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
     let end = match report.end {
         RunEnd::Exited(0) => None,
         RunEnd::Exited(code) => Some(format!("exit code {code}")),
-        RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::TimedOut => Some(format!(
             "killed after {} s; pass a longer timeout, or run it in the background",
             timeout.as_secs()
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
         RunEnd::WantedTerminal => Some(
-            "killed: it wants a terminal, and commands have none; use one that asks for nothing".to_owned(),
+            "killed because it needs a terminal, and commands have none; use a command that does not prompt"
+                .to_owned(),
         ),
     };
     report.notes().into_iter().chain(end).collect()

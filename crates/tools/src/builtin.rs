@@ -1,4 +1,4 @@
-//! `BuiltIn`: what the seven tools have in common.
+//! `BuiltIn`: the common part of the seven built-in tools.
 
 use std::future::Future;
 use std::io;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{Concurrency, Failure, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
-use haft_core::truncate::{self, Limits};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use schemars::generate::SchemaSettings;
@@ -16,98 +16,98 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
 use crate::environment::{Environment, EnvironmentError};
-use crate::seen::Seen;
+use crate::seen::ReadTracker;
 
-/// The environment that the tools of one session share.
-pub(crate) struct Ground {
+/// The state that the tools of a session share.
+pub(crate) struct SharedToolState {
     pub(crate) environment: Arc<dyn Environment>,
-    pub(crate) seen: Seen,
-    pub(crate) reader: Reader,
+    pub(crate) seen: ReadTracker,
+    pub(crate) reader: ResultAudience,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// Remarks stand behind what they are about.
+pub(crate) enum ResultAudience {
+    /// A model: remarks follow the content that they are about.
     Model,
     Program,
 }
 
-impl Ground {
-    /// A ground on which no file was read yet.
-    pub(crate) fn new(environment: Arc<dyn Environment>, reader: Reader) -> Arc<Self> {
-        Arc::new(Self { environment, seen: Seen::default(), reader })
+impl SharedToolState {
+    /// Creates the state of a session that has not read any file.
+    pub(crate) fn new(environment: Arc<dyn Environment>, reader: ResultAudience) -> Arc<Self> {
+        Arc::new(Self { environment, seen: ReadTracker::default(), reader })
     }
 }
 
-/// One built-in tool: what the model is told, and what a call does.
+/// A built-in tool: its description for the model, and its implementation.
 pub(crate) trait BuiltIn: Send + Sync + 'static {
     const NAME: &'static str;
     const DESCRIPTION: &'static str;
     const GUIDELINES: &'static [&'static str];
-    const CONCURRENCY: Concurrency;
+    const CONCURRENCY: ToolConcurrency;
     type Args: DeserializeOwned + JsonSchema + Send;
 
     fn run(
         context: &ToolContext,
-        ground: &Ground,
+        ground: &SharedToolState,
         args: Self::Args,
     ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
 }
 
-/// Why a call failed; the model reads it.
+/// The reason why a call failed. The model reads it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ToolFailure {
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
     #[error("{0}")]
-    Told(String),
+    Message(String),
     #[error("{text}")]
-    Known { kind: Failure, text: String },
+    Classified { kind: ToolFailureKind, text: String },
 }
 
 impl ToolFailure {
-    pub(crate) fn known(kind: Failure, text: impl Into<String>) -> Self {
-        Self::Known { kind, text: text.into() }
+    pub(crate) fn classified(kind: ToolFailureKind, text: impl Into<String>) -> Self {
+        Self::Classified { kind, text: text.into() }
     }
 
     fn output(&self) -> ToolOutput {
         ToolOutput { failure: self.kind(), ..ToolOutput::error(self.to_string()) }
     }
 
-    fn kind(&self) -> Option<Failure> {
+    fn kind(&self) -> Option<ToolFailureKind> {
         match self {
-            Self::Known { kind, .. } => Some(*kind),
-            Self::Environment(EnvironmentError::Changed { .. }) => Some(Failure::Stale),
-            Self::Environment(EnvironmentError::Outside { .. }) => Some(Failure::OutOfReach),
-            Self::Environment(EnvironmentError::Cancelled) => Some(Failure::Cancelled),
+            Self::Classified { kind, .. } => Some(*kind),
+            Self::Environment(EnvironmentError::Changed { .. }) => Some(ToolFailureKind::Stale),
+            Self::Environment(EnvironmentError::Outside { .. }) => Some(ToolFailureKind::OutOfReach),
+            Self::Environment(EnvironmentError::Cancelled) => Some(ToolFailureKind::Cancelled),
             Self::Environment(EnvironmentError::Io { error, .. }) => {
-                (error.kind() == io::ErrorKind::NotFound).then_some(Failure::NotFound)
+                (error.kind() == io::ErrorKind::NotFound).then_some(ToolFailureKind::NotFound)
             }
             Self::Environment(
                 EnvironmentError::Refused { .. }
                 | EnvironmentError::Query { .. }
                 | EnvironmentError::Start(_),
             )
-            | Self::Told(_) => None,
+            | Self::Message(_) => None,
         }
     }
 }
 
 impl From<String> for ToolFailure {
     fn from(text: String) -> Self {
-        Self::Told(text)
+        Self::Message(text)
     }
 }
 
-/// A built-in tool on a ground.
-pub(crate) struct On<T> {
-    ground: Arc<Ground>,
+/// A built-in tool with the state of its session.
+pub(crate) struct BuiltInTool<T> {
+    ground: Arc<SharedToolState>,
     spec: Arc<ToolSpec>,
     tool: PhantomData<T>,
 }
 
-impl<T: BuiltIn> On<T> {
-    pub(crate) fn tool(ground: &Arc<Ground>) -> Arc<dyn Tool> {
+impl<T: BuiltIn> BuiltInTool<T> {
+    pub(crate) fn tool(ground: &Arc<SharedToolState>) -> Arc<dyn Tool> {
         let spec = ToolSpec {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
@@ -121,7 +121,7 @@ impl<T: BuiltIn> On<T> {
 }
 
 #[async_trait]
-impl<T: BuiltIn> Tool for On<T> {
+impl<T: BuiltIn> Tool for BuiltInTool<T> {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
     }
@@ -133,8 +133,8 @@ impl<T: BuiltIn> Tool for On<T> {
         let args = match call.args.read::<T::Args>() {
             Ok(args) => args,
             Err(error) => {
-                let text = format!("the arguments do not fit {}: {error}", T::NAME);
-                return ToolOutput::failed(Failure::InvalidArgs, text);
+                let text = format!("invalid arguments for {}: {error}", T::NAME);
+                return ToolOutput::failed(ToolFailureKind::InvalidArgs, text);
             }
         };
         match T::run(&context, &self.ground, args).await {
@@ -144,32 +144,32 @@ impl<T: BuiltIn> Tool for On<T> {
     }
 }
 
-/// The schema of a tool's arguments: without references, which some providers refuse, and without what says nothing
-/// to a model.
+/// Returns the schema of a tool's arguments, without references, which some providers reject, and without keywords
+/// that are useless to a model.
 pub(crate) fn schema<A: JsonSchema>() -> RawJson {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<A>();
-    strip(&mut schema);
+    strip_schema(&mut schema);
     RawJson::from_value(&schema).unwrap_or_else(|_| RawJson::empty_object())
 }
 
-fn strip(schema: &mut Schema) {
+fn strip_schema(schema: &mut Schema) {
     for keyword in ["title", "format"] {
         schema.remove(keyword);
     }
-    // A struct's own description is for readers of the source; the tool's is for the model.
+    // A struct's own description is for readers of the source. The model gets the tool's description.
     if schema.get("type").and_then(|kind| kind.as_str()) == Some("object") {
         schema.remove("description");
     }
-    transform_subschemas(&mut strip, schema);
+    transform_subschemas(&mut strip_schema, schema);
 }
 
-/// Waits for something only as long as the call is wanted: files of the kernel and of dead servers may never answer.
-/// Not for changes, of which it must be clear whether they happened.
-pub(crate) async fn while_wanted<T>(
+/// Waits for a future until the call is cancelled, because files of the kernel and of dead servers may never answer.
+/// Not for changes: their outcome must be known.
+pub(crate) async fn run_until_cancelled<T>(
     context: &ToolContext,
     work: impl Future<Output = Result<T, EnvironmentError>>,
 ) -> Result<T, EnvironmentError> {
@@ -180,9 +180,9 @@ pub(crate) async fn while_wanted<T>(
     }
 }
 
-/// The beginning of a list, with a note when there is more. `hint` says how to see the rest.
+/// Returns the beginning of a list, with a note if there is more. `hint` tells how to see the rest.
 pub(crate) fn shorten_head(text: &str, hint: &str) -> String {
-    let kept = truncate::head(text, Limits::default());
+    let kept = truncate::head(text, TruncationLimits::default());
     if kept.is_whole() {
         return text.to_owned();
     }

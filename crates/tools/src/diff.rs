@@ -1,4 +1,4 @@
-//! Diffs of a change, for the model and for people.
+//! Diffs of a change, for the model and for the user.
 
 use std::path::Path;
 
@@ -8,31 +8,31 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::timeouts;
 
-/// The longest diff that people are shown, in bytes.
+/// The maximum size of a diff in the details of a result, in bytes.
 const MAX_SHOWN: usize = 64 * 1024;
 
 /// The difference between two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diff {
-    /// With three lines of context, and the names of the file in front.
+    /// The unified diff with three lines of context and the file names.
     pub(crate) unified: String,
     added: usize,
     removed: usize,
 }
 
-/// As it stands in the details of a result.
+/// The form of a diff in the details of a result.
 #[derive(Serialize)]
-struct Details<'a> {
-    diff: Shown<'a>,
+struct FileChangeDetails<'a> {
+    diff: SerializedDiff<'a>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SerializedDiff<'a> {
     path: &'a str,
     unified: &'a str,
-    /// Lines.
+    /// The number of added lines.
     added: usize,
-    /// Lines.
+    /// The number of removed lines.
     removed: usize,
     /// True if `unified` is only the beginning.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -40,9 +40,9 @@ struct Shown<'a> {
 }
 
 impl Diff {
-    /// Between an old text, if there was one, and a new one.
+    /// Compares an old text, if any, with a new one.
     pub(crate) fn new(shown: &str, old: Option<&str>, new: &str) -> Self {
-        // Carriage returns and the mark would only confuse whoever reads the diff.
+        // Carriage returns and the byte order mark would only distract the reader of the diff.
         let [before, after] = [old.unwrap_or_default(), new]
             .map(|text| text.trim_start_matches('\u{feff}').replace("\r\n", "\n"));
         let (mut from, to) = match Path::new(shown).is_absolute() {
@@ -69,6 +69,9 @@ impl Diff {
             _ => kept,
         };
         let (added, removed) = (self.added, self.removed);
-        RawJson::from_value(&Details { diff: Shown { path, unified, added, removed, cut } }).ok()
+        RawJson::from_value(&FileChangeDetails {
+            diff: SerializedDiff { path, unified, added, removed, cut },
+        })
+        .ok()
     }
 }

@@ -1,115 +1,127 @@
-//! `edit`: exact replacements, all or none.
+//! `edit`: exact replacements, either all or none.
 
 mod replace;
 
-use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head};
 use crate::diff::Diff;
-use crate::environment::{Parents, off_thread};
+use crate::environment::{ParentPolicy, run_blocking};
 use crate::path;
-use crate::write::{claim, known, put, remark};
-use replace::{Replacement, replace};
+use crate::write::{claim_file, in_place_remark, read_for_change, replace_content};
+use replace::{TextReplacement, replace};
 
-pub(crate) struct Edit;
+pub(crate) struct EditTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct EditArgs {
     /// File to change: relative to the working directory, absolute, or starting with ~
     path: String,
-    /// Replacements. Each old_text is looked up in the file as it is now, not after the others; they must not overlap
+    /// Replacements. Each old_text is searched in the original file, not in the result of the others; they must not overlap
     #[schemars(length(min = 1))]
     edits: Vec<EditArg>,
 }
 
-/// The names in camel case are what other harnesses taught models. The schema requires neither form, because it
-/// would then refuse the other; what is missing is told below. It takes no null, which is no text.
+/// The camel-case names are those that models learned from other harnesses. The schema requires neither form, because
+/// it would then reject the other; a missing field is reported below. `null` is rejected because it is not a text.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EditArg {
-    /// Required. Text to replace: exactly as in the file, white space included, and in it only once
+    /// Required. Text to replace, exactly as in the file with its whitespace. It must occur only once
     #[serde(alias = "oldText")]
     #[schemars(extend("type" = "string"))]
     old_text: Option<String>,
-    /// Required. Text to put there; empty to delete
+    /// Required. New text; empty to delete
     #[serde(alias = "newText")]
     #[schemars(extend("type" = "string"))]
     new_text: Option<String>,
 }
 
-impl BuiltIn for Edit {
+impl BuiltIn for EditTool {
     const NAME: &'static str = "edit";
-    const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits is a list of \
-        objects, each with old_text (what is there) and new_text (what is to be there). Every old_text must occur \
-        exactly once in the file; if one does not, nothing is changed and the error says why. The file must have been \
-        read, and not changed by others since. Line endings, byte order mark and bytes that are not UTF-8 are kept. The result is a unified \
-        diff.";
+    const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits \
+    is a list of objects, each with old_text (the present text) and new_text (its replacement). Every \
+    old_text must occur exactly once in the file; otherwise nothing is changed, and the error gives the \
+    reason. Read the file first, and again if another program has changed it. Line endings, byte order \
+    mark and bytes that are not UTF-8 are kept. The result is a unified diff.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use edit for changes to existing files that you have read; put all changes to one file into one call of edit.",
         "Keep each old_text of edit short, but long enough to be unique in the file.",
     ];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = EditArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: EditArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: EditArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let edits = args.edits.into_iter().enumerate().map(replacement).collect::<Result<Vec<_>, _>>()?;
+        let edits =
+            args.edits.into_iter().enumerate().map(parse_replacement).collect::<Result<Vec<_>, _>>()?;
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
-        let mut file = claim(context, environment, &path, Parents::Exist).await?;
-        let old = known(ground, file.as_mut(), &shown).await?;
-        let missing =
-            || ToolFailure::known(Failure::NotFound, format!("{shown} does not exist; create it with write"));
+        let mut file = claim_file(context, environment, &path, ParentPolicy::Exist).await?;
+        let old = read_for_change(ground, file.as_mut(), &shown).await?;
+        let missing = || {
+            ToolFailure::classified(
+                ToolFailureKind::NotFound,
+                format!("{shown} does not exist; create it with write"),
+            )
+        };
         let old = old.ok_or_else(missing)?;
         let name = shown.clone();
-        // Searching and comparing megabytes takes its time.
-        let Change { content, diff, details } = off_thread(move || Ok(change(&name, old, &edits))).await??;
-        let written = put(ground, file.as_mut(), content).await?;
-        let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", remark(written)));
+        // Searching and comparing megabytes takes long.
+        let EditedContent { content, diff, details } =
+            run_blocking(move || Ok(apply_edits(&name, old, &edits))).await??;
+        let written = replace_content(ground, file.as_mut(), content).await?;
+        let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", in_place_remark(written)));
         output.details = details;
         Ok(output)
     }
 }
 
-fn replacement((index, edit): (usize, EditArg)) -> Result<Replacement, ToolFailure> {
+fn parse_replacement((index, edit): (usize, EditArg)) -> Result<TextReplacement, ToolFailure> {
     match (edit.old_text, edit.new_text) {
-        (Some(old), Some(new)) => Ok(Replacement { old, new }),
+        (Some(old), Some(new)) => Ok(TextReplacement { old, new }),
         (None, _) => Err(format!("edits[{index}] has no old_text").into()),
-        (_, None) => Err(format!("edits[{index}] has no new_text; pass an empty one to delete").into()),
+        (_, None) => {
+            Err(format!("edits[{index}] has no new_text; pass an empty string to delete the text").into())
+        }
     }
 }
 
-/// New content, and how it differs.
-struct Change {
+/// The new content and its diff.
+struct EditedContent {
     content: Vec<u8>,
     diff: String,
     details: Option<RawJson>,
 }
 
-fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, String> {
+fn apply_edits(shown: &str, old: Vec<u8>, edits: &[TextReplacement]) -> Result<EditedContent, String> {
     let lossy = std::str::from_utf8(&old).is_err();
-    let old = to_text(old).ok_or_else(|| {
-        format!("{shown} is neither UTF-8 text nor close to it, and cannot be edited; use bash")
-    })?;
+    let old = to_text(old).ok_or_else(|| format!("cannot edit {shown}: it is not UTF-8 text; use bash"))?;
     let new =
         replace(&old, edits).map_err(|problems| format!("{shown} is unchanged:\n{}", problems.join("\n")))?;
     let diff = match lossy {
-        true => Diff::new(shown, Some(&readable(&old)), &readable(&new)),
+        true => Diff::new(shown, Some(&to_readable(&old)), &to_readable(&new)),
         false => Diff::new(shown, Some(&old), &new),
     };
-    Ok(Change {
+    Ok(EditedContent {
         content: to_bytes(new, lossy),
         diff: shorten_head(&diff.unified, "see the rest with read"),
         details: diff.details(shown),
     })
 }
 
-/// The character that represents the byte 0x80 outside of text; the others follow. No text of anybody has these.
+/// The character that represents the byte 0x80 outside of text; the other bytes follow. These are private-use
+/// code points, which text hardly ever contains.
 const FIRST: u32 = 0x0010_ff00;
 
-/// The text, with a character for each byte that is none; `None` if it has such characters itself.
+/// Converts bytes to text with a character for each invalid byte. Returns `None` if the text contains such characters
+/// itself.
 fn to_text(bytes: Vec<u8>) -> Option<String> {
     let bytes = match String::from_utf8(bytes) {
         Ok(text) => return Some(text),
@@ -126,7 +138,7 @@ fn to_text(bytes: Vec<u8>) -> Option<String> {
     Some(text)
 }
 
-/// The way back; `lossy` says whether the text has such characters.
+/// Converts the text back to bytes. `lossy` is true if the text contains such characters.
 fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
     if !lossy {
         return text.into_bytes();
@@ -141,7 +153,7 @@ fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
     bytes
 }
 
-fn readable(text: &str) -> String {
+fn to_readable(text: &str) -> String {
     text.chars().map(|char| if stands_for_byte(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }
 
@@ -154,13 +166,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back() {
+    fn round_trips_every_byte() {
         let all: Vec<u8> = (0..=255).collect();
         for bytes in [all, b"caf\xe9\r\n\xff\xfe".to_vec(), "ä\u{feff}".into(), vec![0xf0, 0x9f, 0x98]] {
             let text = to_text(bytes.clone()).unwrap();
             assert_eq!(to_bytes(text, true), bytes);
         }
-        assert_eq!(readable(&to_text(b"caf\xe9".to_vec()).unwrap()), "caf\u{fffd}");
+        assert_eq!(to_readable(&to_text(b"caf\xe9".to_vec()).unwrap()), "caf\u{fffd}");
         assert_eq!(to_text("\u{10fff0}\n".bytes().chain([0xff]).collect()), None);
     }
 }

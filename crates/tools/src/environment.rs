@@ -1,4 +1,4 @@
-//! `Environment`: the ground the tools stand on.
+//! `Environment`: the files and processes that the tools use.
 
 mod host;
 mod off_thread;
@@ -11,63 +11,68 @@ use async_trait::async_trait;
 use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
-pub use host::{HostEnvironment, Reach};
-pub(crate) use off_thread::{off_thread, with_bytes};
+pub use host::{FileAccessRules, HostEnvironment};
+pub(crate) use off_thread::{run_blocking, run_blocking_if_large};
 
-/// Files and processes, wherever they are: this machine, a sandbox, another machine.
+/// Files and processes on this machine, in a sandbox, or on another machine.
 ///
-/// Paths given to it are absolute. No method blocks the calling thread. A method that takes a cancellation gives up
-/// soon after it with [`EnvironmentError::Cancelled`], except [`Environment::run`], which reports what it has.
+/// All paths are absolute. No method blocks the calling thread. A method that takes a cancellation token returns
+/// [`EnvironmentError::Cancelled`] soon after it is cancelled, except [`Environment::run`], which returns a report.
 #[async_trait]
 pub trait Environment: Send + Sync {
-    /// The directory that relative paths start at and commands run in; absolute.
+    /// Returns the absolute directory of commands and relative paths.
     fn cwd(&self) -> &Path;
 
     /// Returns the directory that `~` means.
     fn home(&self) -> Option<&Path>;
 
-    /// Looks at a path, symbolic links followed.
+    /// Returns the metadata of a path, following symbolic links.
     ///
     /// # Errors
-    /// When there is nothing, or it may not be seen.
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError>;
+    /// If the path does not exist, or is not accessible.
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError>;
 
-    /// Up to `len` bytes of a regular file from byte `start` on; fewer only at its end.
+    /// Reads up to `len` bytes of a regular file from byte `start` on; fewer only at its end.
     ///
     /// # Errors
-    /// When it is not a regular file, or cannot be read.
+    /// If the path is not a regular file, or cannot be read.
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError>;
 
-    /// Lists a directory, in no order.
+    /// Lists a directory, in no particular order.
     ///
     /// # Errors
-    /// When it is not a directory, or cannot be read.
-    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError>;
+    /// If the path is not a directory, or cannot be read.
+    async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError>;
 
-    /// Waits until nobody else changes the file, and keeps everybody else waiting until the result is dropped. Who
-    /// polls first comes first. The file need not exist; its directory must, or is created.
+    /// Claims a file: waits until no other caller has it, and makes other callers wait until the result is dropped.
+    /// Callers get it in the order of their first poll. The file need not exist; its directory must exist, or is
+    /// created.
     ///
     /// # Errors
-    /// When the path cannot be resolved, or a directory not created.
-    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
+    /// If the path cannot be resolved, or a directory cannot be created.
+    async fn claim(
+        &self,
+        path: &Path,
+        parents: ParentPolicy,
+    ) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
 
     /// Finds files by name.
     ///
     /// # Errors
-    /// When the glob is not valid, or the call was cancelled.
+    /// If the glob is not valid, or the call was cancelled.
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError>;
 
     /// Finds lines in files.
     ///
     /// # Errors
-    /// When the pattern or the glob is not valid, or the call was cancelled.
+    /// If the pattern or the glob is not valid, or the call was cancelled.
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError>;
 
-    /// Runs a shell command with no input; both outputs come as one stream. Pieces go to `progress` as they
-    /// come. When it returns because of cancellation or timeout, every process of the command has been killed.
+    /// Runs a shell command without input. Both outputs are one stream, whose pieces go to `progress` as they arrive.
+    /// After a cancellation or timeout, every process of the command has been killed.
     ///
     /// # Errors
-    /// When the command cannot be started.
+    /// If the command cannot be started.
     async fn run(
         &self,
         cancel: &CancellationToken,
@@ -76,50 +81,49 @@ pub trait Environment: Send + Sync {
     ) -> Result<RunReport, EnvironmentError>;
 }
 
-/// A file that nobody else changes meanwhile.
+/// A claimed file, which no other caller changes.
 #[async_trait]
 pub trait ClaimedFile: Send {
     /// Returns the present key of the file.
     ///
     /// # Errors
-    /// When that cannot be found out.
+    /// If the key cannot be determined.
     async fn key(&mut self) -> Result<FileKey, EnvironmentError>;
 
-    /// The whole content, or `None` when there is no such file.
+    /// Returns the whole content, or `None` if the file does not exist.
     ///
     /// # Errors
-    /// When it is not a regular file, is longer than `limit` bytes, or cannot be read.
+    /// If the path is not a regular file, the file is longer than `limit` bytes, or it cannot be read.
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError>;
 
-    /// Puts new content in the place of what was read: whoever looks sees the old content or the new, never a
-    /// mixture, unless the result says [`Written::InPlace`]. Permissions stay. Goes on to its end even if the future
-    /// is dropped.
+    /// Replaces the content that was read. Readers see either the old content or the new, unless the result is
+    /// [`FileWriteOutcome::InPlace`]. Permissions are kept. The write completes even if the future is dropped.
     ///
     /// # Errors
-    /// When it is not a regular file, has changed since it was read, or cannot be written; then the old content is
-    /// still there.
-    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError>;
+    /// If the path is not a regular file, the file has changed since it was read, or it cannot be written; then it
+    /// keeps the old content.
+    async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError>;
 }
 
-/// The way in which content got into a file.
+/// The way in which a file was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// There was no such file.
+pub enum FileWriteOutcome {
+    /// The file did not exist.
     Created,
-    /// A new file took the old one's place.
+    /// A new file replaced the old one.
     Replaced,
-    /// The file itself was overwritten, because no other could take its place.
-    InPlace(InPlace),
+    /// The file itself was overwritten, because a new file could not replace it.
+    InPlace(InPlaceReason),
 }
 
-/// Why no other file could take a file's place.
+/// The reason why a new file could not replace the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InPlace {
-    /// It has other names, which would keep the old content.
+pub enum InPlaceReason {
+    /// It has hard links, which would keep the old content.
     HardLinks,
-    /// It has an owner that a new file cannot be given.
+    /// It has an owner that a new file cannot get.
     Owner,
-    /// It has extended attributes that a new file cannot be given.
+    /// It has extended attributes that a new file cannot get.
     Attributes,
     /// No file can be created in its directory.
     Directory,
@@ -127,30 +131,30 @@ pub enum InPlace {
     MountPoint,
 }
 
-/// The key of a file, whatever name it was reached by.
+/// The identity of a file, independent of the name that led to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileKey {
     /// Its path, symbolic links resolved.
     pub path: PathBuf,
-    /// Numbers that no other file has, where the ground knows such: device and inode.
+    /// Unique numbers of the file, if the environment has them: device and inode.
     pub id: Option<(u64, u64)>,
 }
 
-/// The treatment of missing directories above a file.
+/// The treatment of missing parent directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parents {
-    /// There must be none.
+pub enum ParentPolicy {
+    /// All parent directories must exist.
     Exist,
-    /// They are created.
+    /// Missing parent directories are created.
     Create,
 }
 
-/// The facts about a path.
+/// The metadata of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// Its kind, symbolic links followed.
+pub struct FileStat {
+    /// The kind of the file, after following symbolic links.
     pub kind: FileKind,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u64,
 }
 
@@ -161,20 +165,20 @@ pub enum FileKind {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link. Only in listings.
+    /// A symbolic link. Occurs only in listings.
     Link,
-    /// A pipe, a socket, a device.
+    /// A pipe, a socket or a device.
     Other,
 }
 
-/// Something in a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name; what is not UTF-8 in it is replaced.
+pub struct DirectoryEntry {
+    /// The name, with invalid UTF-8 replaced.
     pub name: String,
-    /// Its kind.
+    /// The kind of the file.
     pub kind: FileKind,
-    /// Where a symbolic link points.
+    /// The target of a symbolic link.
     pub target: Option<PathBuf>,
 }
 
@@ -187,37 +191,37 @@ pub struct ShellCommand {
     pub timeout: Duration,
 }
 
-/// The outcome of a command.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
     /// The end of the command.
     pub end: RunEnd,
-    /// The end of its output, within core's limits; what is not UTF-8 in it is replaced.
+    /// The end of its output, within core's limits, with invalid UTF-8 replaced.
     pub tail: String,
-    /// Lines of output in all.
+    /// The total number of output lines.
     pub lines: u64,
-    /// Bytes of output in all.
+    /// The total number of output bytes.
     pub bytes: u64,
-    /// True if the tail is not all of it.
+    /// True if `tail` is not the complete output.
     pub cut: bool,
-    /// Where the output is, when the tail is not all of it and it could be kept.
+    /// The complete output, if `tail` is only a part and the output could be stored.
     pub full: Option<FullOutput>,
-    /// True if a process in the background still held the output when it was no longer read.
+    /// True if a background process still held the output when reading stopped.
     pub background: bool,
 }
 
 impl RunReport {
-    /// Returns notes about the output beside its end, a sentence each: what is left out and where all of it is, and
-    /// that something in the background goes on.
+    /// Returns notes about the output, one sentence each: the omitted part and the file with the complete output, and
+    /// background processes that still write.
     pub fn notes(&self) -> Vec<String> {
         let background = self.background.then(|| {
-            "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
+            "a background process still writes to the output, which is no longer read; start it with >log 2>&1"
                 .to_owned()
         });
-        self.left_out().into_iter().chain(background).collect()
+        self.omission_note().into_iter().chain(background).collect()
     }
 
-    fn left_out(&self) -> Option<String> {
+    fn omission_note(&self) -> Option<String> {
         if !self.cut {
             return None;
         }
@@ -225,8 +229,8 @@ impl RunReport {
             Some(full) if full.bytes < self.bytes => {
                 format!("the first {} bytes are in {}", full.bytes, full.path.display())
             }
-            Some(full) => format!("all of it is in {}", full.path.display()),
-            None => "the rest could not be kept".to_owned(),
+            Some(full) => format!("complete output: {}", full.path.display()),
+            None => "the rest was lost".to_owned(),
         };
         let shown = self.tail.lines().count() as u64;
         Some(if shown < self.lines {
@@ -237,75 +241,75 @@ impl RunReport {
     }
 }
 
-/// Output that is too long for a result.
+/// The file with output that is too long for a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FullOutput {
-    /// A file that the environment can read.
+    /// The path of the file, which the environment can read.
     pub path: PathBuf,
-    /// Bytes in it; fewer than were written when there were too many to keep.
+    /// The number of bytes in the file; fewer than the output if that exceeded the limit.
     pub bytes: u64,
 }
 
 /// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
-    /// By itself, with this code.
+    /// The command exited with this code.
     Exited(i32),
-    /// By a signal.
-    Signalled(i32),
-    /// It was out of time and killed.
+    /// The command was killed by this signal.
+    Signaled(i32),
+    /// The command exceeded its time limit and was killed.
     TimedOut,
-    /// It was cancelled and killed.
+    /// The call was cancelled and the command killed.
     Cancelled,
-    /// It wanted the terminal of this process, did not get it, and was killed.
+    /// The command needed the terminal of this process, did not get it, and was killed.
     WantedTerminal,
 }
 
-/// Why an environment did not do what it was asked. The texts are for the model.
+/// The reason why an environment failed. The texts are for the model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvironmentError {
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {}: {error}", path.display())]
     Io {
         /// The action that failed, as a verb.
         action: &'static str,
-        /// On what.
+        /// The path that it failed on.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The environment refused, and says what to do instead.
+    /// The environment rejected the request; the reason says what to do instead.
     #[error("{}: {reason}", path.display())]
     Refused {
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Something lies outside of what may be reached.
+    /// The path is outside of the accessible files.
     #[error("{}: {reason}", path.display())]
     Outside {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// Of what it is outside.
+        /// The boundary that it is outside of.
         reason: String,
     },
-    /// Somebody else has changed a file since it was read.
+    /// Another program has changed the file since it was read.
     #[error("{}: has changed since it was read; read it again", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
     },
-    /// A pattern or glob cannot be read.
+    /// A pattern or glob is not valid.
     #[error("{what} is not valid: {detail}")]
     Query {
-        /// Which of the two.
+        /// The argument: the pattern or the glob.
         what: &'static str,
-        /// Where and why.
+        /// The problem and its position.
         detail: String,
     },
-    /// A command could not be started.
+    /// The command could not be started.
     #[error("{0}")]
     Start(io::Error),
     /// The call was cancelled.
@@ -314,108 +318,108 @@ pub enum EnvironmentError {
 }
 
 impl EnvironmentError {
-    /// A refusal by the system.
+    /// Creates an error of the operating system.
     pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), error }
     }
 
-    /// A refusal, because somebody else has changed a file since it was read.
+    /// Creates the error for a file that another program has changed since it was read.
     pub fn changed(path: &Path) -> Self {
         Self::Changed { path: path.to_owned() }
     }
 
-    /// A refusal, because something lies outside of what may be reached.
+    /// Creates the error for a path outside of the accessible files.
     pub fn outside(path: &Path, reason: impl Into<String>) -> Self {
         Self::Outside { path: path.to_owned(), reason: reason.into() }
     }
 
-    /// A refusal by the environment.
+    /// Creates the error for a request that the environment rejects.
     pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
         Self::Refused { path: path.to_owned(), reason: reason.into() }
     }
 }
 
-/// Files to find by name.
+/// A search for files by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindQuery {
-    /// The directory to look in; absolute.
+    /// The absolute path of the directory to search.
     pub root: PathBuf,
-    /// A glob. Without a slash it is held against names, with one against paths below `root`.
+    /// A glob. Without a slash it is matched against names, with a slash against paths below `root`.
     pub glob: String,
-    /// The most hits.
+    /// The maximum number of results.
     pub limit: usize,
 }
 
-/// Files that were found.
+/// The files that were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindHits {
-    /// In the order of their paths.
+    /// The results in the order of their paths.
     pub hits: Vec<FindHit>,
-    /// True if there are more.
+    /// True if there are more results.
     pub capped: bool,
-    /// Directories that could not be read.
+    /// The number of directories that could not be read.
     pub unreadable: usize,
 }
 
-/// One file that was found.
+/// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindHit {
-    /// Below the root.
+    /// The path below the root.
     pub path: PathBuf,
     /// True if it is a directory.
     pub is_dir: bool,
 }
 
-/// Lines to find.
+/// A search for lines in files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepQuery {
-    /// A directory or one file; absolute.
+    /// The absolute path of a directory or a file.
     pub root: PathBuf,
     /// A regular expression, or plain text.
     pub pattern: String,
     /// True if `pattern` is plain text.
     pub literal: bool,
-    /// True if upper and lower case are the same.
+    /// True to ignore case.
     pub ignore_case: bool,
-    /// Only files that this glob fits, by the rule of [`FindQuery::glob`].
+    /// A glob for the files to search, with the rules of [`FindQuery::glob`].
     pub glob: Option<String>,
-    /// Lines to show before and after each match.
+    /// The number of lines to show before and after each match.
     pub context: usize,
-    /// The most matches.
+    /// The maximum number of matches.
     pub limit: usize,
 }
 
-/// Lines that were found.
+/// The lines that were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepHits {
-    /// In the order of paths and line numbers.
+    /// The lines in the order of paths and line numbers.
     pub lines: Vec<GrepLine>,
-    /// Matches among them.
+    /// The number of matching lines.
     pub matches: usize,
-    /// True if there are more.
+    /// True if there are more matches.
     pub capped: bool,
-    /// Binary files that were passed over: those with a NUL byte in what was read of them.
+    /// The number of skipped binary files: those with a NUL byte in the part that was read.
     pub binary: usize,
-    /// Files and directories that could not be read.
+    /// The number of files and directories that could not be read.
     pub unreadable: usize,
 }
 
-/// One line that was found.
+/// A line that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepLine {
-    /// The file; absolute.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub number: u64,
     /// The line.
     pub text: GrepText,
 }
 
-/// A line with its part in the result, line ends left out; what is not UTF-8 in it is replaced.
+/// A line and its role in the result, without its line break and with invalid UTF-8 replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrepText {
-    /// A match.
+    /// A matching line.
     Match(String),
-    /// A neighbour of one.
+    /// A line near a match.
     Context(String),
 }

@@ -1,47 +1,52 @@
-//! `find`: files by name.
+//! `find`: finds files by name.
 
 use std::fmt::Write;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
 use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
-use crate::grep::{end_line, unreadable};
+use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
 
-/// Hits that are shown when the model says nothing, and at most.
+/// The default and the maximum number of results.
 const HITS: usize = 1_000;
 const MAX_HITS: usize = 2_000;
 
-pub(crate) struct Find;
+pub(crate) struct FindTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct FindArgs {
-    /// Glob: without a slash it fits names at any depth (*.rs), with one it fits paths below the directory
+    /// Glob: without a slash it matches names at any depth (*.rs), with a slash it matches paths below the directory
     /// (src/**/*.rs)
     glob: String,
     /// Directory to search. Default: the working directory
     path: Option<String>,
-    /// Most hits to show. Default: 1000, most: 2000
+    /// Most results to show. Default: 1000, most: 2000
     #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 
-impl BuiltIn for Find {
+impl BuiltIn for FindTool {
     const NAME: &'static str = "find";
-    const DESCRIPTION: &'static str = "Find files and directories by glob. Paths come relative to the searched \
-        directory, in order; directories end with a slash. Files named by .gitignore and .git itself are left out.";
+    const DESCRIPTION: &'static str = "Find files and directories by glob. Paths are relative to the \
+    searched directory and sorted; directories end with a slash. Files named by .gitignore and .git itself \
+    are left out.";
     const GUIDELINES: &'static [&'static str] =
         &["Use find to look for files by name instead of find or fd in bash."];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = FindArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: FindArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        if while_wanted(context, environment.stat(&root)).await?.kind != FileKind::Directory {
+        if run_until_cancelled(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());
         }
         let limit = args.limit.unwrap_or(HITS).clamp(1, MAX_HITS);
@@ -57,10 +62,10 @@ fn output(found: &FindHits) -> String {
         _ => shorten_head(&list, "narrow the glob or the path"),
     };
     if found.capped {
-        end_line(&mut text);
-        let _ = writeln!(text, "[stopped at {} hits; narrow the glob or the path]", found.hits.len());
+        ensure_newline(&mut text);
+        let _ = writeln!(text, "[stopped after {} results; narrow the glob or the path]", found.hits.len());
     }
-    unreadable(&mut text, found.unreadable);
+    note_unreadable(&mut text, found.unreadable);
     text
 }
 

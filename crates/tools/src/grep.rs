@@ -1,25 +1,25 @@
-//! `grep`: lines in files.
+//! `grep`: finds lines in files.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
 use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 use crate::write::count;
 
-/// Matches that are shown when the model says nothing, and at most.
+/// The default and the maximum number of matches.
 const MATCHES: usize = 100;
 const MAX_MATCHES: usize = 2_000;
 
-/// The most lines of context on either side.
+/// The maximum number of context lines on either side.
 const MAX_CONTEXT: usize = 20;
 
-pub(crate) struct Grep;
+pub(crate) struct GrepTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GrepArgs {
@@ -27,11 +27,11 @@ pub(crate) struct GrepArgs {
     pattern: String,
     /// Directory or file to search. Default: the working directory
     path: Option<String>,
-    /// Search only files that fit, e.g. *.rs or src/**/*.{ts,tsx}
+    /// Search only files that match this glob, e.g. *.rs or src/**/*.{ts,tsx}
     glob: Option<String>,
     /// Treat pattern as plain text. Default: false
     literal: Option<bool>,
-    /// Take upper and lower case as the same. Default: false
+    /// Ignore case. Default: false
     ignore_case: Option<bool>,
     /// Lines to show before and after each match. Default: 0, most: 20
     context: Option<usize>,
@@ -40,20 +40,24 @@ pub(crate) struct GrepArgs {
     limit: Option<usize>,
 }
 
-impl BuiltIn for Grep {
+impl BuiltIn for GrepTool {
     const NAME: &'static str = "grep";
-    const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches come as \
-        path:line:text, context as path-line-text. Files named by .gitignore, .git itself and binary files are \
-        left out; a note tells how many binary files there were.";
+    const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches \
+    have the form path:line:text, context lines path-line-text. Files named by .gitignore, .git itself and \
+    binary files are left out; a note gives the number of binary files.";
     const GUIDELINES: &'static [&'static str] =
         &["Use grep to search file contents instead of grep or rg in bash; narrow it with path and glob."];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = GrepArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: GrepArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: GrepArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        while_wanted(context, environment.stat(&root)).await?;
+        run_until_cancelled(context, environment.stat(&root)).await?;
         let query = GrepQuery {
             root,
             pattern: args.pattern,
@@ -85,14 +89,14 @@ fn output(environment: &dyn Environment, found: &GrepHits, with_context: bool) -
         _ => shorten_head(&text, "narrow the search with path or glob"),
     };
     if found.capped {
-        end_line(&mut text);
-        let _ = writeln!(text, "[stopped at {} matches; narrow the search, or raise limit]", found.matches);
+        ensure_newline(&mut text);
+        let _ = writeln!(text, "[stopped after {} matches; narrow the search or raise limit]", found.matches);
     }
     if found.binary > 0 {
-        end_line(&mut text);
-        let _ = writeln!(text, "[passed over {}]", count(found.binary, "binary file"));
+        ensure_newline(&mut text);
+        let _ = writeln!(text, "[skipped {}]", count(found.binary, "binary file"));
     }
-    unreadable(&mut text, found.unreadable);
+    note_unreadable(&mut text, found.unreadable);
     text
 }
 
@@ -104,15 +108,15 @@ fn show(environment: &dyn Environment, line: &GrepLine) -> String {
     }
 }
 
-/// Says that something could not be read, if so.
-pub(crate) fn unreadable(text: &mut String, count: usize) {
+/// Adds a note if files or directories could not be read.
+pub(crate) fn note_unreadable(text: &mut String, count: usize) {
     if count > 0 {
-        end_line(text);
+        ensure_newline(text);
         let _ = writeln!(text, "[{count} files or directories could not be read]");
     }
 }
 
-pub(crate) fn end_line(text: &mut String) {
+pub(crate) fn ensure_newline(text: &mut String) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

@@ -1,9 +1,9 @@
-//! The built-in tools: read, write, edit, bash, grep, find, ls; and skill, where there are skills.
+//! The built-in tools: read, write, edit, bash, grep, find, ls; and skill, if there are skills.
 //!
-//! For whom: the binary and programs that embed an agent. The promise: no tool blocks the agent's thread, no tool
-//! leaves a half-written file or an unkillable process behind, no result is longer than core's limits. Everything
-//! reaches files and processes through [`Environment`], which an embedder can replace. Never in here: anything
-//! about extensions, the terminal, approval: gates are core's hooks.
+//! Used by the binary and by programs that embed an agent. No tool blocks the agent's thread, leaves a partly written
+//! file or an unkillable process behind, or returns a result longer than core's limits. Tools access files and
+//! processes only through [`Environment`], which an embedder can replace. This crate contains nothing about
+//! extensions, the terminal or approval: gates are core's hooks.
 
 mod bash;
 mod builtin;
@@ -23,9 +23,9 @@ mod timeouts;
 mod write;
 
 pub use environment::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
-    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, Reach, RunEnd,
-    RunReport, ShellCommand, Stat, Written,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey, FileKind, FileStat,
+    FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine, GrepQuery, GrepText,
+    HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

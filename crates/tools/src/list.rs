@@ -3,48 +3,55 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::services::{ServiceReach, Services, Within};
+use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 use haft_core::tool::Tool;
 
-use crate::bash::Bash;
-use crate::builtin::{BuiltIn as _, Ground, On, Reader};
-use crate::edit::Edit;
-use crate::environment::{Environment, HostEnvironment, Reach};
-use crate::find::Find;
-use crate::grep::Grep;
-use crate::ls::Ls;
-use crate::read::Read;
-use crate::write::Write;
+use crate::bash::BashTool;
+use crate::builtin::{BuiltIn as _, BuiltInTool, ResultAudience, SharedToolState};
+use crate::edit::EditTool;
+use crate::environment::{Environment, FileAccessRules, HostEnvironment};
+use crate::find::FindTool;
+use crate::grep::GrepTool;
+use crate::ls::LsTool;
+use crate::read::ReadTool;
+use crate::write::WriteTool;
 
-/// The names of the built-in tools, in the order they are shown to the model.
-pub const NAMES: [&str; 7] =
-    [Read::NAME, Bash::NAME, Edit::NAME, Write::NAME, Grep::NAME, Find::NAME, Ls::NAME];
+/// The names of the built-in tools, in the order that the model sees.
+pub const NAMES: [&str; 7] = [
+    ReadTool::NAME,
+    BashTool::NAME,
+    EditTool::NAME,
+    WriteTool::NAME,
+    GrepTool::NAME,
+    FindTool::NAME,
+    LsTool::NAME,
+];
 
-/// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
-/// session should have its own.
+/// Returns the built-in tools in one environment, in the order of [`NAMES`]. They share the record of files that were
+/// read, so each session needs its own tools.
 pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Ground::new(environment, Reader::Model);
+    let ground = SharedToolState::new(environment, ResultAudience::Model);
     vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
-        On::<Grep>::tool(&ground),
-        On::<Find>::tool(&ground),
-        On::<Ls>::tool(&ground),
+        BuiltInTool::<ReadTool>::tool(&ground),
+        BuiltInTool::<BashTool>::tool(&ground),
+        BuiltInTool::<EditTool>::tool(&ground),
+        BuiltInTool::<WriteTool>::tool(&ground),
+        BuiltInTool::<GrepTool>::tool(&ground),
+        BuiltInTool::<FindTool>::tool(&ground),
+        BuiltInTool::<LsTool>::tool(&ground),
     ]
 }
 
-/// Those of the built-in tools that programs use: read, bash, edit and write, with the same names, arguments and limits.
-/// Their results keep what is in a file or what a command printed apart from remarks about it, which come in texts of
-/// their own, and have details. They know together which files were read, so each program should have its own.
+/// Returns the built-in tools for programs: read, bash, edit and write, with the same names, arguments and limits.
+/// Their results keep the content of a file or the output of a command in separate texts from remarks, and have
+/// details. They share the record of files that were read, so each program needs its own tools.
 pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Ground::new(environment, Reader::Program);
+    let ground = SharedToolState::new(environment, ResultAudience::Program);
     vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
+        BuiltInTool::<ReadTool>::tool(&ground),
+        BuiltInTool::<BashTool>::tool(&ground),
+        BuiltInTool::<EditTool>::tool(&ground),
+        BuiltInTool::<WriteTool>::tool(&ground),
     ]
 }
 
@@ -54,14 +61,14 @@ pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use haft_core::services::Services;
+/// use haft_core::services::ExtensionToolSource;
 /// use haft_tools::{HostEnvironment, ServiceTools, builtin_tools};
 ///
 /// # let (workspace, own) = ("workspace", "own");
 /// let environment = HostEnvironment::new(workspace);
 /// let for_extensions = ServiceTools::new(environment.clone()).keep_out_of(own);
 /// let for_the_model = builtin_tools(Arc::new(environment));
-/// # fn given(_: Arc<dyn Services>) {}
+/// # fn given(_: Arc<dyn ExtensionToolSource>) {}
 /// // For `haft_host::HostBuilder::services`, before `Host::serve` says under whose hooks.
 /// given(Arc::new(for_extensions));
 /// # assert_eq!(for_the_model.len(), 7);
@@ -73,14 +80,14 @@ pub struct ServiceTools {
 }
 
 impl ServiceTools {
-    /// On this machine as the environment sees it; whoever has the model's tools on a clone of it has one queue of
-    /// changes for all.
+    /// Creates the services of this machine. Use a clone of the environment of the model's tools, so that all changes
+    /// go through one queue.
     pub fn new(environment: HostEnvironment) -> Self {
         Self { environment, never: Vec::new() }
     }
 
-    /// Keeps extensions out of a directory, whatever they were granted: the one with the program's own files. In it each
-    /// reaches its data, and reads what its own commands printed.
+    /// Keeps extensions out of a directory with the program's own files, whatever they were granted. Each extension
+    /// still reaches its own data in there, and the output of its own commands.
     #[must_use]
     pub fn keep_out_of(mut self, dir: impl Into<PathBuf>) -> Self {
         self.never.push(dir.into());
@@ -88,12 +95,13 @@ impl ServiceTools {
     }
 }
 
-impl Services for ServiceTools {
+impl ExtensionToolSource for ServiceTools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
+        let (read, write) = reach.within.clone().map(|AllowedPaths { read, write }| (read, write)).unzip();
         let own = reach.data.iter().cloned().collect();
-        let reach = Reach { read, write, own, never: self.never.clone() };
-        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
+        let reach = FileAccessRules { read, write, own, never: self.never.clone() };
+        let environment =
+            self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
         Ok(service_tools(Arc::new(environment)))
     }
 }

@@ -1,14 +1,14 @@
-//! `ls`: what is in a directory.
+//! `ls`: lists a directory.
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
-use crate::environment::{Entry, FileKind};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
+use crate::environment::{DirectoryEntry, FileKind};
 use crate::path;
 
-pub(crate) struct Ls;
+pub(crate) struct LsTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct LsArgs {
@@ -16,29 +16,33 @@ pub(crate) struct LsArgs {
     path: Option<String>,
 }
 
-impl BuiltIn for Ls {
+impl BuiltIn for LsTool {
     const NAME: &'static str = "ls";
-    const DESCRIPTION: &'static str = "List one directory, hidden and ignored entries included, in order. \
-        Directories end with a slash, symbolic links show their target.";
+    const DESCRIPTION: &'static str = "List one directory, including hidden and ignored entries, sorted. \
+    Directories end with a slash, symbolic links show their target.";
     const GUIDELINES: &'static [&'static str] =
         &["Use ls to see what is in a directory instead of ls in bash."];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = LsArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: LsArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: LsArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        let mut entries = while_wanted(context, environment.list(&path)).await?;
+        let mut entries = run_until_cancelled(context, environment.list(&path)).await?;
         if entries.is_empty() {
             return Ok(ToolOutput::text(format!("[{} is empty]", path::show(environment, &path))));
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let list: String = entries.iter().map(show).collect();
-        Ok(ToolOutput::text(shorten_head(&list, "look for names with find")))
+        Ok(ToolOutput::text(shorten_head(&list, "use find to search for names")))
     }
 }
 
-fn show(entry: &Entry) -> String {
+fn show(entry: &DirectoryEntry) -> String {
     let name = &entry.name;
     match (entry.kind, &entry.target) {
         (FileKind::Directory, _) => format!("{name}/\n"),

@@ -1,12 +1,12 @@
-//! Paths as a model writes them, and as it reads them.
+//! Converts between paths as a model writes them and absolute paths.
 
 use std::path::{Path, PathBuf, is_separator};
 
 use crate::builtin::ToolFailure;
 use crate::environment::Environment;
 
-/// Makes a model's path absolute: one leading `@`, which models copy from mentions of files, is stripped, `~` is
-/// the home directory, and anything relative starts at the working directory.
+/// Makes a model's path absolute. A leading `@`, which models copy from mentions of files, is removed, `~` is the
+/// home directory, and a relative path starts at the working directory.
 pub(crate) fn resolve(environment: &dyn Environment, text: &str) -> Result<PathBuf, ToolFailure> {
     let text = text.strip_prefix('@').unwrap_or(text);
     if text.is_empty() {
@@ -17,23 +17,21 @@ pub(crate) fn resolve(environment: &dyn Environment, text: &str) -> Result<PathB
         (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
         _ => environment.cwd().join(text),
     };
-    // Drops `.` parts; `..` stays, because behind a symbolic link it means something else.
+    // Removes `.` components. `..` stays, because it has another meaning after a symbolic link.
     Ok(path.components().collect())
 }
 
-/// The same for a file that is to be written: what names a directory, even one that does not exist, is refused.
+/// Makes the path of a file to write absolute. A path that names a directory, even a missing one, is rejected.
 pub(crate) fn resolve_file(environment: &dyn Environment, text: &str) -> Result<PathBuf, ToolFailure> {
     let path = resolve(environment, text)?;
     let name = text.strip_prefix('@').unwrap_or(text).rsplit(is_separator).next();
     match name {
-        Some("" | "." | "..") => {
-            Err(format!("{text} names a directory, not a file; add the name of the file").into())
-        }
+        Some("" | "." | "..") => Err(format!("{text} is a directory, not a file; add the file name").into()),
         _ => Ok(path),
     }
 }
 
-/// The same for a path that may be left out or empty: the working directory then.
+/// Makes an optional path absolute. The default is the working directory.
 pub(crate) fn resolve_or_cwd(
     environment: &dyn Environment,
     text: Option<&str>,

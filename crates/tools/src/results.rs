@@ -1,5 +1,5 @@
-//! Files with the whole of what was too long for the model: they outlive the run, for a model that comes back to them,
-//! and are cleared away by a later one.
+//! Files with complete results that were too long for the model. They stay after the run, so that the model can read
+//! them later, and a later run removes them.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use crate::timeouts::RESULTS_KEPT;
 
-/// The prefix of all of their names.
+/// The prefix of their names.
 const PREFIX: &str = "haft-";
 
-/// Removes from a directory of results those that are older than a week. What cannot be removed is left for the next
-/// time. Blocks.
+/// Removes results older than a week from a directory. A file that cannot be removed is left for the next time.
+/// Blocks.
 pub fn clear_results(dir: &Path, now: SystemTime) {
     let is_old = |file: &fs::DirEntry| {
         let changed = file.metadata().and_then(|metadata| metadata.modified());
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_files_of_ours_go() {
+    fn removes_only_old_result_files() {
         let dir = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let put = |name: &str, age: Duration| {

@@ -1,79 +1,79 @@
-//! The files that this session has read: the ground of every change.
+//! The record of files that this session has read, which is required for changes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::environment::FileKey;
 
-/// The files that were read or written by the tools that share it, with their content then. It is kept nowhere: whoever
-/// takes a session up again has to read again.
+/// The files that the sharing tools have read or written, with their content at that time. It is not stored: a
+/// resumed session must read files again.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    files: Mutex<Vec<File>>,
-    printer: Printer,
+pub(crate) struct ReadTracker {
+    files: Mutex<Vec<TrackedFile>>,
+    hasher: ContentHasher,
 }
 
 #[derive(Debug)]
-struct File {
+struct TrackedFile {
     key: FileKey,
-    content: Print,
+    fingerprint: ContentFingerprint,
 }
 
-/// Stands for a content.
+/// The fingerprint of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Print {
+pub(crate) struct ContentFingerprint {
     len: usize,
     hash: u64,
 }
 
-/// Makes prints, all of them alike for one session.
+/// Creates fingerprints that are comparable within a session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Printer {
+pub(crate) struct ContentHasher {
     hasher: RandomState,
 }
 
-impl Printer {
-    /// Looks at every byte.
-    pub(crate) fn print(&self, content: &[u8]) -> Print {
-        Print { len: content.len(), hash: self.hasher.hash_one(content) }
+impl ContentHasher {
+    /// Returns the fingerprint of all bytes.
+    pub(crate) fn fingerprint(&self, content: &[u8]) -> ContentFingerprint {
+        ContentFingerprint { len: content.len(), hash: self.hasher.hash_one(content) }
     }
 }
 
-/// Why a file must be read before it is changed; completes a sentence that begins with its name.
+/// The reason why a file must be read before a change. The text continues a sentence after the file's name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unseen {
-    #[error("has not been read yet; read it before you change it")]
+pub(crate) enum UnreadFileError {
+    #[error("has not been read yet; read it before changing it")]
     Never,
-    #[error("has changed since it was read; read it again before you change it")]
+    #[error("has changed since it was read; read it again before changing it")]
     Changed,
 }
 
-impl Seen {
-    pub(crate) fn printer(&self) -> Printer {
-        self.printer.clone()
+impl ReadTracker {
+    pub(crate) fn hasher(&self) -> ContentHasher {
+        self.hasher.clone()
     }
 
-    pub(crate) fn note(&self, key: FileKey, content: Print) {
+    pub(crate) fn note(&self, key: FileKey, content: ContentFingerprint) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another name of the same file, and another file that had the name before, say nothing any more.
+        // Entries for the same file under another name, and for another file with the same name, are outdated.
         files.retain(|file| file.key.path != key.path && (key.id.is_none() || file.key.id != key.id));
-        files.push(File { key, content });
+        files.push(TrackedFile { key, fingerprint: content });
     }
 
-    /// Checks that this is the content that was read last. There is nothing to lose in an empty file.
-    pub(crate) fn check(&self, key: &FileKey, content: Print) -> Result<(), Unseen> {
-        if content.len == 0 || !is_up(Defence::StaleCheck) {
+    /// Checks that this is the content that was last read. An empty file need not be read.
+    pub(crate) fn check(&self, key: &FileKey, content: ContentFingerprint) -> Result<(), UnreadFileError> {
+        if content.len == 0 || !is_up(Defense::StaleCheck) {
             return Ok(());
         }
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let named = files.iter().find(|file| file.key.path == key.path);
         let same = || files.iter().find(|file| key.id.is_some() && file.key.id == key.id);
         match named.or_else(same) {
-            None => Err(Unseen::Never),
-            Some(file) if file.content == content => Ok(()),
-            Some(_) => Err(Unseen::Changed),
+            None => Err(UnreadFileError::Never),
+            Some(file) if file.fingerprint == content => Ok(()),
+            Some(_) => Err(UnreadFileError::Changed),
         }
     }
 }
@@ -87,26 +87,26 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_under_any_name_counts() {
-        let seen = Seen::default();
-        let print = |content: &str| seen.printer().print(content.as_bytes());
+    fn last_content_under_any_name_counts() {
+        let seen = ReadTracker::default();
+        let print = |content: &str| seen.hasher().fingerprint(content.as_bytes());
         let check = |path, inode, content: &str| seen.check(&key(path, inode), print(content));
-        assert_eq!(check("a", 1, "one"), Err(Unseen::Never));
+        assert_eq!(check("a", 1, "one"), Err(UnreadFileError::Never));
         assert_eq!(check("a", 1, ""), Ok(()));
         seen.note(key("a", 1), print("one"));
         assert_eq!(check("a", 1, "one"), Ok(()));
         assert_eq!(check("hard link", 1, "one"), Ok(()));
-        assert_eq!(check("a", 1, "two"), Err(Unseen::Changed));
-        // An editor saved the same again.
+        assert_eq!(check("a", 1, "two"), Err(UnreadFileError::Changed));
+        // An editor saved the same content again.
         assert_eq!(check("a", 2, "one"), Ok(()));
-        // The session wrote it, and somebody took that back; the old number may be used again.
+        // The session wrote it, another program reverted it, and the old inode number was used again.
         seen.note(key("a", 3), print("two"));
-        assert_eq!(check("a", 1, "one"), Err(Unseen::Changed));
+        assert_eq!(check("a", 1, "one"), Err(UnreadFileError::Changed));
         // Changed under the other name.
         seen.note(key("hard link", 3), print("three"));
         assert_eq!(check("a", 3, "three"), Ok(()));
-        // Two files change places.
+        // Two files swap their names.
         seen.note(key("b", 4), print("four"));
-        assert_eq!(check("b", 3, "three"), Err(Unseen::Changed));
+        assert_eq!(check("b", 3, "three"), Err(UnreadFileError::Changed));
     }
 }

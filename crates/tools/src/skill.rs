@@ -4,27 +4,28 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::prompt::SKILL_TOOL;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{schema, shorten_head};
 
-const DESCRIPTION: &str = "Load a skill: the instructions for a special task that the system prompt lists by name. \
-    Pass name alone first; the result says where the skill lies and which files it has. Pass file to read one of them.";
+const DESCRIPTION: &str = "Load a skill: the instructions for a special task that the system prompt lists \
+by name. Pass only name first; the result gives the directory of the skill and the names of its files. \
+Pass file to read one of them.";
 
-/// Where skills come from. They are the user's and the project's own files, so they do not stand on the tools'
+/// The source of skills. They are the user's and the project's own files, so they are not read through the tools'
 /// [`Environment`](crate::Environment).
 pub trait SkillSource: Send + Sync + 'static {
-    /// The instructions of a skill, or the text of one of its files. May block.
+    /// Returns the instructions of a skill, or the text of one of its files. May block.
     ///
     /// # Errors
-    /// What is wrong, for the model.
+    /// The reason, for the model.
     fn load(&self, name: &str, file: Option<&str>) -> Result<String, String>;
 }
 
-/// The tool `skill`, over these skills.
+/// Creates the tool `skill` with this source.
 pub fn skill_tool(source: Arc<dyn SkillSource>) -> Arc<dyn Tool> {
     let spec = ToolSpec {
         name: SKILL_TOOL.to_owned(),
@@ -32,9 +33,9 @@ pub fn skill_tool(source: Arc<dyn SkillSource>) -> Arc<dyn Tool> {
         schema: schema::<SkillArgs>(),
         guidelines: Vec::new(),
         owner: ToolOwner::BuiltIn,
-        concurrency: Concurrency::Parallel,
+        concurrency: ToolConcurrency::Parallel,
     };
-    Arc::new(Skill { source, spec: Arc::new(spec) })
+    Arc::new(SkillTool { source, spec: Arc::new(spec) })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,13 +46,13 @@ struct SkillArgs {
     file: Option<String>,
 }
 
-struct Skill {
+struct SkillTool {
     source: Arc<dyn SkillSource>,
     spec: Arc<ToolSpec>,
 }
 
 #[async_trait]
-impl Tool for Skill {
+impl Tool for SkillTool {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
     }
@@ -60,7 +61,7 @@ impl Tool for Skill {
         let SkillArgs { name, file } = match call.args.read() {
             Ok(args) => args,
             Err(error) => {
-                return ToolOutput::error(format!("the arguments do not fit {SKILL_TOOL}: {error}"));
+                return ToolOutput::error(format!("invalid arguments for {SKILL_TOOL}: {error}"));
             }
         };
         let source = Arc::clone(&self.source);
@@ -74,7 +75,7 @@ impl Tool for Skill {
         match loaded {
             Ok(Ok(text)) => ToolOutput::text(shorten_head(&text, "read the rest of the file with read")),
             Ok(Err(problem)) => ToolOutput::error(problem),
-            Err(error) => ToolOutput::error(format!("the skill could not be loaded: {error}")),
+            Err(error) => ToolOutput::error(format!("cannot load the skill: {error}")),
         }
     }
 }

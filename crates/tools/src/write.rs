@@ -1,23 +1,24 @@
-//! `write`: a whole file.
+//! `write`: writes a whole file.
 
 use std::path::Path;
 
-use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
+use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
+use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled};
 use crate::diff::Diff;
-use crate::environment::with_bytes;
-use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
+use crate::environment::run_blocking_if_large;
+use crate::environment::{ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy};
 use crate::path;
-use crate::seen::{Print, Unseen};
+use crate::seen::{ContentFingerprint, UnreadFileError};
 
-/// The longest file that can be changed, in bytes: it is read whole to compare it with what was read before.
+/// The maximum size of a file that can be changed, in bytes: it is read completely to compare it with the content
+/// that was read before.
 pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-pub(crate) struct Write;
+pub(crate) struct WriteTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct WriteArgs {
@@ -27,34 +28,42 @@ pub(crate) struct WriteArgs {
     content: String,
 }
 
-impl BuiltIn for Write {
+impl BuiltIn for WriteTool {
     const NAME: &'static str = "write";
-    const DESCRIPTION: &'static str = "Write a file: create it, with the directories above it, or replace its whole \
-        content. An existing file must have been read, and not changed by others since. Its permissions are kept; a \
-        symbolic link stays and its target is replaced.";
+    const DESCRIPTION: &'static str = "Write a file: create it, with missing parent directories, or \
+    replace its whole content. Read an existing file first, and again if another program has changed it. \
+    Permissions are kept; a symbolic link stays and its target is replaced.";
     const GUIDELINES: &'static [&'static str] =
         &["Use write for new files and complete rewrites; change parts of an existing file with edit."];
-    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = WriteArgs;
 
-    async fn run(context: &ToolContext, ground: &Ground, args: WriteArgs) -> Result<ToolOutput, ToolFailure> {
+    async fn run(
+        context: &ToolContext,
+        ground: &SharedToolState,
+        args: WriteArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
-        let mut file = claim(context, environment, &path, Parents::Create).await?;
-        let old = known(ground, file.as_mut(), &shown).await?;
+        let mut file = claim_file(context, environment, &path, ParentPolicy::Create).await?;
+        let old = read_for_change(ground, file.as_mut(), &shown).await?;
         let text = args.content;
-        let (text, lines, content) = with_bytes(text.len(), move || {
+        let (text, lines, content) = run_blocking_if_large(text.len(), move || {
             let (lines, content) = (text.lines().count(), text.clone().into_bytes());
             (text, lines, content)
         })
         .await?;
         let size = format!("{}, {}", count(lines, "line"), count(content.len(), "byte"));
-        let written = put(ground, file.as_mut(), content).await?;
+        let written = replace_content(ground, file.as_mut(), content).await?;
         drop(file);
-        let mut output = ToolOutput::text(format!("{} {shown} ({size}){}", verb(written), remark(written)));
-        // Comparing megabytes takes its time; the file is written whatever comes of it.
-        let compared = tokio::task::spawn_blocking(move || details(&shown, old, &text));
+        let mut output = ToolOutput::text(format!(
+            "{} {shown} ({size}){}",
+            outcome_verb(written),
+            in_place_remark(written)
+        ));
+        // Comparing megabytes takes long. The file is written in any case.
+        let compared = tokio::task::spawn_blocking(move || diff_details(&shown, old, &text));
         output.details = compared.await.ok().flatten();
         Ok(output)
     }
@@ -64,84 +73,93 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Waits for the file, but not longer than the call is wanted. What follows is short and is not interrupted, so that
-/// a cancelled call has either changed the file or not.
-pub(crate) async fn claim(
+/// Claims the file, unless the call is cancelled first. The steps after that are short and are not interrupted, so
+/// that a cancelled call has either changed the file or not.
+pub(crate) async fn claim_file(
     context: &ToolContext,
     environment: &dyn Environment,
     path: &Path,
-    parents: Parents,
+    parents: ParentPolicy,
 ) -> Result<Box<dyn ClaimedFile>, ToolFailure> {
-    Ok(while_wanted(context, environment.claim(path, parents)).await?)
+    Ok(run_until_cancelled(context, environment.claim(path, parents)).await?)
 }
 
-/// The content of a file that is to be changed, if there is one; it must be what was read last.
-pub(crate) async fn known(
-    ground: &Ground,
+/// Reads the file to be changed, if it exists. Its content must be the content that was last read.
+pub(crate) async fn read_for_change(
+    ground: &SharedToolState,
     file: &mut dyn ClaimedFile,
     shown: &str,
 ) -> Result<Option<Vec<u8>>, ToolFailure> {
     let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
-    let (content, print) = printed(ground, content).await?;
+    let (content, print) = fingerprint_content(ground, content).await?;
     let key = file.key().await?;
     let unseen = |unseen| {
         let kind = match unseen {
-            Unseen::Never => Failure::NotRead,
-            Unseen::Changed => Failure::Stale,
+            UnreadFileError::Never => ToolFailureKind::NotRead,
+            UnreadFileError::Changed => ToolFailureKind::Stale,
         };
-        ToolFailure::known(kind, format!("{shown} {unseen}"))
+        ToolFailure::classified(kind, format!("{shown} {unseen}"))
     };
     ground.seen.check(&key, print).map_err(unseen)?;
     Ok(Some(content))
 }
 
-/// Changes the file. What this session wrote it need not read.
-pub(crate) async fn put(
-    ground: &Ground,
+/// Replaces the content. The session then knows the content that it wrote.
+pub(crate) async fn replace_content(
+    ground: &SharedToolState,
     file: &mut dyn ClaimedFile,
     content: Vec<u8>,
-) -> Result<Written, ToolFailure> {
-    let (content, print) = printed(ground, content).await?;
+) -> Result<FileWriteOutcome, ToolFailure> {
+    let (content, print) = fingerprint_content(ground, content).await?;
     let written = file.replace(content).await?;
-    // What was written stays written, even if it cannot be looked at any more; then it must be read again.
+    // The write is complete even if the file cannot be inspected anymore; then it must be read again.
     if let Ok(key) = file.key().await {
         ground.seen.note(key, print);
     }
     Ok(written)
 }
 
-async fn printed(ground: &Ground, content: Vec<u8>) -> Result<(Vec<u8>, Print), ToolFailure> {
-    let (printer, len) = (ground.seen.printer(), content.len());
+async fn fingerprint_content(
+    ground: &SharedToolState,
+    content: Vec<u8>,
+) -> Result<(Vec<u8>, ContentFingerprint), ToolFailure> {
+    let (printer, len) = (ground.seen.hasher(), content.len());
     let work = move || {
-        let print = printer.print(&content);
+        let print = printer.fingerprint(&content);
         (content, print)
     };
-    Ok(with_bytes(len, work).await?)
+    Ok(run_blocking_if_large(len, work).await?)
 }
 
-fn details(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<RawJson> {
+fn diff_details(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<RawJson> {
     let old = old.map(String::from_utf8).transpose().ok()?;
     Diff::new(shown, old.as_deref(), new).details(shown)
 }
 
-fn verb(written: Written) -> &'static str {
+fn outcome_verb(written: FileWriteOutcome) -> &'static str {
     match written {
-        Written::Created => "created",
-        Written::Replaced | Written::InPlace(_) => "replaced the content of",
+        FileWriteOutcome::Created => "created",
+        FileWriteOutcome::Replaced | FileWriteOutcome::InPlace(_) => "replaced the content of",
     }
 }
 
-pub(crate) fn remark(written: Written) -> &'static str {
+pub(crate) fn in_place_remark(written: FileWriteOutcome) -> &'static str {
     match written {
-        Written::Created | Written::Replaced => "",
-        Written::InPlace(InPlace::HardLinks) => "; overwritten in place, because it has hard links",
-        Written::InPlace(InPlace::Owner) => "; overwritten in place, because it belongs to somebody else",
-        Written::InPlace(InPlace::Attributes) => {
+        FileWriteOutcome::Created | FileWriteOutcome::Replaced => "",
+        FileWriteOutcome::InPlace(InPlaceReason::HardLinks) => {
+            "; overwritten in place, because it has hard links"
+        }
+        FileWriteOutcome::InPlace(InPlaceReason::Owner) => {
+            "; overwritten in place, because it belongs to another user"
+        }
+        FileWriteOutcome::InPlace(InPlaceReason::Attributes) => {
             "; overwritten in place, because it has attributes that cannot be copied"
         }
-        Written::InPlace(InPlace::Directory) => {
+        FileWriteOutcome::InPlace(InPlaceReason::Directory) => {
             "; overwritten in place, because no file can be created in its directory"
         }
-        Written::InPlace(InPlace::MountPoint) => "; overwritten in place, because it is a mount point",
+        FileWriteOutcome::InPlace(InPlaceReason::MountPoint) => {
+            "; overwritten in place, because it is a mount point"
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! The interactive mode without a terminal: what there is, what follows from what happens, how it looks.
+//! The interactive mode without a terminal: its state, its reactions to events, and its drawing.
 //!
-//! One [`Event`] at a time goes into the [`State`], and what is to be done comes out as [`Effect`]s ([`update`]); the
-//! state is drawn by a pure view ([`draw`]). The interface is a client like any other: what it has done goes out as
-//! commands of the protocol of programs (`docs/rpc-protocol.md`) and comes back as its lines. What only the program knows
-//! (files, keys, settings) it is [asked](Ask).
+//! [`update`] applies one [`UiEvent`] to the [`AppState`] and returns [`Effect`]s. [`draw`] draws the state and changes
+//! only its caches. The interface is an RPC client like any other: it sends commands and receives responses and events
+//! (`docs/rpc-protocol.md`). For files, API keys and settings, the interface sends a [`BackendRequest`] to the program
+//! around it.
 
 pub mod commands;
 pub mod settings;
@@ -42,14 +42,14 @@ mod view;
 mod waiting;
 mod work;
 
-pub use ask::{Answer, Ask, Provider, SettingRow, Trusted};
+pub use ask::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview};
 pub use effect::Effect;
-pub use event::Event;
-pub use inline::Below;
-pub use interface::{Interface, Printing};
-pub use lines::Printed;
-pub use state::{Options, State};
+pub use event::UiEvent;
+pub use inline::InlineOutput;
+pub use interface::{LinearInterface, UserInterface};
+pub use lines::LinearOutput;
+pub use state::{AppOptions, AppState};
 pub use update::{start, update};
 pub use view::draw;
 
-pub use crate::mouse::{Mouse, MouseKind};
+pub use crate::mouse::{MouseAction, MouseKind};

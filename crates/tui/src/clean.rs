@@ -1,7 +1,7 @@
-//! Text from outside that may be shown, and the only place where spans are made.
+//! Sanitized text from outside, and the only place where spans are made.
 //!
-//! Everything that a model, a tool, an extension or a file says becomes a [`Clean`] or a [`CleanLine`] first, and those
-//! are made by the sanitiser alone. A [`span`] takes nothing else. So a text that nobody cleaned does not compile.
+//! Every text of a model, a tool, an extension or a file becomes a [`CleanText`] or a [`CleanLine`] first. Only the
+//! sanitizer makes those, and a [`span`] takes nothing else. So text that was not sanitized does not compile.
 //!
 //! Invariant: no span holds a control character, a newline or a tab. Enforced by `tests/it/clean.rs` and, for the one
 //! place where spans are made, by `cargo xtask tidy`.
@@ -15,17 +15,17 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Columns from one tab stop to the next; Markdown counts with four, too.
+/// Columns from one tab stop to the next. Markdown also counts with four.
 const TAB: usize = 4;
 
-/// A text of several lines that may be shown: nothing but printable characters and newlines. Tabs are spaces.
+/// Sanitized text of several lines: only printable characters and newlines. Tabs become spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Clean(String);
+pub struct CleanText(String);
 
-impl Clean {
-    /// Cleans a whole text.
+impl CleanText {
+    /// Sanitizes a whole text.
     pub fn new(outside: &str) -> Self {
-        Self(Cleaner::default().push(outside).0)
+        Self(StreamCleaner::default().push(outside).0)
     }
 
     /// The text.
@@ -33,34 +33,34 @@ impl Clean {
         &self.0
     }
 
-    /// Its lines, without what ends them. A newline at the end begins no further line.
+    /// Returns the lines without their line ends. A newline at the end does not begin another line.
     pub fn lines(&self) -> impl Iterator<Item = CleanLine> {
-        self.0.lines().map(CleanLine::part)
+        self.0.lines().map(CleanLine::from_clean_part)
     }
 
-    /// Adds what comes next.
+    /// Appends the next piece.
     pub fn push(&mut self, next: &Self) {
         self.0.push_str(&next.0);
     }
 }
 
-/// One line that may be shown: nothing but printable characters.
+/// Sanitized text of one line: only printable characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanLine(Cow<'static, str>);
 
 impl CleanLine {
-    /// Cleans a text for one line; newlines and tabs become spaces.
+    /// Sanitizes a text for one line. Newlines and tabs become spaces.
     pub fn new(outside: &str) -> Self {
         Self(Cow::Owned(sanitize(outside).replace(['\n', '\t'], " ")))
     }
 
-    /// A part of what is clean: cut out between two graphemes, or put together of such parts.
-    pub(crate) fn part(clean: &str) -> Self {
+    /// Makes a line from a sanitized part: cut out between two graphemes, or joined from such parts.
+    pub(crate) fn from_clean_part(clean: &str) -> Self {
         debug_assert!(!clean.contains(char::is_control) || cfg!(not(test)), "{clean:?} is no clean line");
         Self(Cow::Owned(clean.to_owned()))
     }
 
-    pub(crate) fn repeated(c: char, times: usize) -> Self {
+    pub(crate) fn from_repeated_char(c: char, times: usize) -> Self {
         Self(Cow::Owned(std::iter::repeat_n(c, times).collect()))
     }
 
@@ -69,21 +69,22 @@ impl CleanLine {
         &self.0
     }
 
-    /// The number of columns it takes.
+    /// Returns the width in columns.
     pub fn columns(&self) -> usize {
         columns(&self.0)
     }
 
-    /// The beginning that fits into some columns, with `…` for what is left out.
+    /// Truncates the line to `most` columns, with `…` in place of the rest.
     #[must_use]
-    pub fn shortened(self, most: usize) -> Self {
-        if self.columns() <= most { self } else { self.cut(most) }
+    pub fn truncate_to_width(self, most: usize) -> Self {
+        if self.columns() <= most { self } else { self.truncate_with_ellipsis(most) }
     }
 
-    /// The beginning that fits into some columns with `…` behind it.
-    pub(crate) fn cut(self, most: usize) -> Self {
+    /// Truncates the line so that it and a `…` behind it fit into `most` columns.
+    pub(crate) fn truncate_with_ellipsis(self, most: usize) -> Self {
         let mut left = most.saturating_sub(1);
-        let fits = |grapheme: &&str| left.checked_sub(columns_of(grapheme)).map(|rest| left = rest).is_some();
+        let fits =
+            |grapheme: &&str| left.checked_sub(grapheme_columns(grapheme)).map(|rest| left = rest).is_some();
         let mut text: String = self.0.graphemes(true).take_while(fits).collect();
         if most > 0 {
             text.push('…');
@@ -92,7 +93,7 @@ impl CleanLine {
     }
 }
 
-/// Text of haft's own. `'static`, so that it can be nothing that came from outside.
+/// Text of haft's own. It is `'static`, so it cannot come from outside.
 impl From<&'static str> for CleanLine {
     fn from(own: &'static str) -> Self {
         debug_assert!(!own.contains(char::is_control), "{own:?} is no clean line");
@@ -106,17 +107,17 @@ impl fmt::Display for CleanLine {
     }
 }
 
-/// Cleans a text that comes in pieces: where it is cut makes no difference.
+/// Sanitizes a text that arrives in pieces. The result does not depend on where the pieces are cut.
 #[derive(Debug, Clone, Default)]
-pub struct Cleaner {
+pub struct StreamCleaner {
     sanitizer: Sanitizer,
-    /// Columns since the line began, for tab stops.
+    /// Columns since the beginning of the line, for tab stops.
     column: usize,
 }
 
-impl Cleaner {
-    /// The clean part of the next piece.
-    pub fn push(&mut self, piece: &str) -> Clean {
+impl StreamCleaner {
+    /// Returns the sanitized part of the next piece.
+    pub fn push(&mut self, piece: &str) -> CleanText {
         let safe = self.sanitizer.push(piece);
         let mut text = String::with_capacity(safe.len());
         for c in safe.chars() {
@@ -128,30 +129,30 @@ impl Cleaner {
                     text.extend(std::iter::repeat_n(' ', spaces));
                     continue;
                 }
-                // One character at a time: what follows may join it, and that is not known yet.
-                _ => self.column += columns_of(c.encode_utf8(&mut [0; 4])),
+                // The width of one character at a time: a later piece may join the grapheme, which is not known yet.
+                _ => self.column += grapheme_columns(c.encode_utf8(&mut [0; 4])),
             }
             text.push(c);
         }
-        Clean(text)
+        CleanText(text)
     }
 }
 
-/// A span. There is no other way to one.
+/// Makes a span. No other function makes one.
 pub fn span(text: impl Into<CleanLine>, style: Style) -> Span<'static> {
     Span { content: text.into().0, style }
 }
 
-/// The number of columns a clean text takes: what its graphemes take, one by one, as they are drawn.
+/// Returns the width of a sanitized text in columns: the sum of its graphemes, as they are drawn.
 pub(crate) fn columns(clean: &str) -> usize {
-    clean.graphemes(true).map(columns_of).sum()
+    clean.graphemes(true).map(grapheme_columns).sum()
 }
 
-pub(crate) fn columns_of_all(spans: &[Span<'_>]) -> usize {
+pub(crate) fn span_columns(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
 }
 
-pub(crate) fn columns_of(grapheme: &str) -> usize {
+pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
     match grapheme.len() {
         0 | 1 => grapheme.len(),
         _ => usize::from(grapheme.cell_width()),

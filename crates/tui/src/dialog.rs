@@ -1,16 +1,16 @@
 //! Questions for the person.
 //!
-//! Whoever asks stands in the frame: haft, or an extension by its name. What grants something is asked by haft alone,
-//! in a frame of its own colour, and shows all of what a yes lets happen: what has no room is counted and can be turned
-//! to, and no character of it is left unseen. The careful answer is chosen at first.
+//! The frame names the asker: haft, or an extension. Only haft asks questions that grant something, in a frame of its
+//! own color. Such a dialog shows all that a yes allows: hidden rows are counted and can be scrolled to, and no
+//! character stays invisible. The safe answer is chosen at first.
 //!
-//! Invariant: in a dialog that grants, a key counts only when the dialog stood on the screen, in a size in which it can
-//! be read, and nothing was typed, for 300 ms. Every key and every paste that comes earlier is ignored, and the 300 ms
-//! begin anew with it. So who types while it appears never answers it. It stands on the screen once the terminal has
-//! taken the frame that has it. Enforced by `dialog/quiet.rs` and `tests/it/dialog/answers.rs`.
+//! Invariant: a dialog that grants something accepts a key only after it was readable on the screen, without any
+//! input, for 300 ms. Every earlier key and paste is ignored and restarts the 300 ms. So a person who types while the
+//! dialog appears never answers it. A dialog counts as visible once the terminal has taken its frame. Enforced by
+//! `dialog/quiet.rs` and `tests/it/dialog/answers.rs`.
 //!
-//! Invariant: what grants something counts only when the end of what it grants was on the screen for as long. Until then
-//! the keys for it show more. Enforced by `dialog/body.rs` and `tests/it/dialog/reading.rs`.
+//! Invariant: an answer that grants something counts only after the end of the text was visible for the same time.
+//! Until then its keys scroll. Enforced by `dialog/body.rs` and `tests/it/dialog/reading.rs`.
 
 mod body;
 mod call;
@@ -24,16 +24,16 @@ use std::time::{Duration, Instant};
 use haft_protocol::content::ToolCall;
 use haft_protocol::rpc::UiAnswer;
 
-use body::Body;
-use call::Mark;
-use choices::Choices;
-use quiet::{Hint, Hinted, Quiet};
+use body::DialogBody;
+use call::LineMark;
+use choices::ChoiceList;
+use quiet::{KeyHint, QuietPeriod, TimedHint};
 
-use crate::clean::{Clean, CleanLine};
-use crate::field::Field;
-use crate::keys::{Action, Chord, Confirm, Context, Edit, Press};
+use crate::clean::{CleanLine, CleanText};
+use crate::field::TextField;
+use crate::keys::{Action, Chord, Confirm, Context, Edit, KeyPress};
 use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
-use crate::transcript::spoken::rows_of;
+use crate::transcript::spoken::wrap_rows;
 
 /// The line that ends a text of several lines.
 const END: &str = ".";
@@ -43,106 +43,107 @@ const CLOSE: &str = ":close";
 
 /// The kind of answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum AnswerKind {
     /// Yes or no.
     Confirm,
-    /// One of these.
+    /// One of these choices.
     Select(Vec<String>),
-    /// The decision about a gate that keeps failing: of `restart`, `continue_without` and `stop`, these.
+    /// The decision about a gate that keeps failing: a subset of `restart`, `continue_without` and `stop`.
     Gate(Vec<String>),
-    /// A line; hidden while it is typed when it is a secret.
+    /// A line. A secret is hidden while it is typed.
     Input {
-        /// True if nobody may read it on the screen.
+        /// True if the screen must not show it.
         secret: bool,
     },
-    /// A text of several lines, which begins as this.
+    /// A text of several lines, with this initial text.
     Editor(String),
 }
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The extension that asks, if it is one.
+    /// The extension that asks, if any.
     pub owner: Option<String>,
     /// The kind of answer.
-    pub wanted: Wanted,
+    pub wanted: AnswerKind,
     /// A line.
     pub title: String,
     /// Details.
     pub message: String,
-    /// Exactly what a yes grants: the call that would run.
+    /// The call that a yes allows, exactly.
     pub call: Option<ToolCall>,
-    /// True if the answer grants something: it stands where no extension can draw, and keys that were typed before it
-    /// was seen do not count.
+    /// True if the answer grants something. The dialog is then drawn where no extension can draw, and ignores keys
+    /// that were typed before it was visible.
     pub grants: bool,
-    /// The time until the answer is given up.
+    /// The time until the question closes without an answer.
     pub within: Option<Duration>,
-    /// The answer when nothing is answered, as people say it.
+    /// The answer that is used without an answer of the person, for display.
     pub default: Option<String>,
 }
 
-/// A question that is open.
+/// An open question.
 #[derive(Debug)]
 pub struct Dialog {
     question: Question,
     opened: Instant,
-    body: Body,
-    control: Control,
-    quiet: Quiet,
-    /// The part that the last frame shows: whether it can be read there, and when it was begun.
+    body: DialogBody,
+    control: AnswerControl,
+    quiet: QuietPeriod,
+    /// The last frame: whether it was readable, and when drawing began.
     drawn: Option<(bool, Instant)>,
-    hint: Option<Hinted>,
-    /// Lines of a text, as far as they were typed, where nothing is drawn.
+    hint: Option<TimedHint>,
+    /// The lines typed so far, in linear mode.
     lines: String,
 }
 
 /// The control that takes the answer.
 #[derive(Debug)]
-enum Control {
-    Choices(Choices),
-    Field(Box<Field>),
+enum AnswerControl {
+    Choices(ChoiceList),
+    Field(Box<TextField>),
 }
 
 /// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
-    /// Nothing yet.
+pub enum DialogKeyOutcome {
+    /// No answer yet.
     Open,
     /// The answer.
     Answered(UiAnswer),
-    /// The text is to be opened in the person's own editor; [`Dialog::edited`] is told what became of it.
+    /// The text to open in the person's own editor. [`Dialog::apply_edited_text`] receives the result.
     OpenEditor(String),
 }
 
 /// The outcome of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum TypedLineOutcome {
     /// The answer.
     Answered(UiAnswer),
-    /// The text goes on with the next line.
+    /// The answer continues on the next line.
     More,
-    /// It was typed before the question stood there for long enough, so it is no answer.
+    /// The line was typed before the question was visible long enough, so it is not an answer.
     TooEarly,
-    /// It is no answer to this question.
+    /// The line is not an answer to this question.
     Unclear,
 }
 
 impl Dialog {
-    /// Opens it.
+    /// Opens a dialog.
     pub fn open(question: Question, now: Instant) -> Self {
-        let control = match (Choices::of(&question), &question.wanted) {
-            (Some(choices), _) => Control::Choices(choices),
-            (None, Wanted::Editor(text)) => Control::Field(Box::new(Field::lines(text))),
-            (None, wanted) => {
-                Control::Field(Box::new(Field::line("", *wanted == Wanted::Input { secret: true })))
-            }
+        let control = match (ChoiceList::from_question(&question), &question.wanted) {
+            (Some(choices), _) => AnswerControl::Choices(choices),
+            (None, AnswerKind::Editor(text)) => AnswerControl::Field(Box::new(TextField::multi_line(text))),
+            (None, wanted) => AnswerControl::Field(Box::new(TextField::single_line(
+                "",
+                *wanted == AnswerKind::Input { secret: true },
+            ))),
         };
         Self {
             question,
             opened: now,
-            body: Body::default(),
+            body: DialogBody::default(),
             control,
-            quiet: Quiet::default(),
+            quiet: QuietPeriod::default(),
             drawn: None,
             hint: None,
             lines: String::new(),
@@ -154,271 +155,284 @@ impl Dialog {
         &self.question
     }
 
-    /// A key.
-    pub fn key(&mut self, press: &Press, now: Instant) -> Reply {
+    /// Handles a key.
+    pub fn key(&mut self, press: &KeyPress, now: Instant) -> DialogKeyOutcome {
         self.hint = None;
         if self.is_too_early(now) {
-            return Reply::Open;
+            return DialogKeyOutcome::Open;
         }
         let context =
-            if self.question.wanted == Wanted::Confirm { Context::Confirm } else { Context::Dialog };
+            if self.question.wanted == AnswerKind::Confirm { Context::Confirm } else { Context::Dialog };
         let chord = press.chord();
         match press.action(context) {
-            Some(Action::Dialog(action)) => return self.act(action, chord),
-            Some(Action::Confirm(Confirm::Yes)) => return self.answered(UiAnswer::Confirmed(true), true),
-            Some(Action::Confirm(Confirm::No)) => return self.answered(UiAnswer::Confirmed(false), false),
+            Some(Action::Dialog(action)) => return self.perform_action(action, chord),
+            Some(Action::Confirm(Confirm::Yes)) => {
+                return self.accept_or_scroll(UiAnswer::Confirmed(true), true);
+            }
+            Some(Action::Confirm(Confirm::No)) => {
+                return self.accept_or_scroll(UiAnswer::Confirmed(false), false);
+            }
             Some(Action::Confirm(Confirm::Other)) => self.next(chord),
-            Some(Action::Confirm(Confirm::ReadOn)) => self.body.turn(true),
-            Some(Action::Confirm(Confirm::First)) => self.body.go(false),
-            Some(Action::Confirm(Confirm::Last)) => self.body.go(true),
-            other => self.typed(chord, other, now),
+            Some(Action::Confirm(Confirm::ReadOn)) => self.body.scroll_page(true),
+            Some(Action::Confirm(Confirm::First)) => self.body.jump_to_edge(false),
+            Some(Action::Confirm(Confirm::Last)) => self.body.jump_to_edge(true),
+            other => self.handle_typed_key(chord, other, now),
         }
-        Reply::Open
+        DialogKeyOutcome::Open
     }
 
-    fn act(&mut self, action: crate::keys::Dialog, chord: Chord) -> Reply {
+    fn perform_action(&mut self, action: crate::keys::Dialog, chord: Chord) -> DialogKeyOutcome {
         use crate::keys::Dialog as Key;
         match action {
-            Key::Close => return Reply::Answered(UiAnswer::Cancelled),
-            Key::Accept => return self.answer(),
-            Key::OpenEditor => return self.own_editor(),
-            Key::PageDown => self.body.turn(true),
-            Key::PageUp => self.body.turn(false),
+            Key::Close => return DialogKeyOutcome::Answered(UiAnswer::Cancelled),
+            Key::Accept => return self.submit_answer(),
+            Key::OpenEditor => return self.open_external_editor(),
+            Key::PageDown => self.body.scroll_page(true),
+            Key::PageUp => self.body.scroll_page(false),
             Key::Next => self.next(chord),
             Key::Previous => self.previous(chord),
         }
-        Reply::Open
+        DialogKeyOutcome::Open
     }
 
-    /// Text that was pasted.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str, now: Instant) {
         self.hint = None;
         if self.is_too_early(now) {
             return;
         }
-        if let Control::Field(field) = &mut self.control {
+        if let AnswerControl::Field(field) = &mut self.control {
             field.paste(text);
         }
     }
 
-    /// True if what comes now was typed before it could be meant for this.
+    /// True if the input was typed too early to be meant for this dialog.
     fn is_too_early(&mut self, now: Instant) -> bool {
-        let early = self.question.grants && !self.quiet.counts(now);
-        self.hint = early.then_some(Hinted { hint: Hint::Early, until: now + FLASH });
+        let early = self.question.grants && !self.quiet.accepts_key(now);
+        self.hint = early.then_some(TimedHint { hint: KeyHint::Early, until: now + FLASH });
         early
     }
 
-    /// The terminal has taken the frame in which it was drawn last.
-    pub fn was_drawn(&mut self, now: Instant) {
+    /// Records that the terminal has taken the frame with this dialog.
+    pub fn mark_drawn(&mut self, now: Instant) {
         let Some((is_readable, begun)) = self.drawn.take() else { return };
-        self.quiet.drawn(is_readable, now);
+        self.quiet.mark_drawn(is_readable, now);
         let takes_long = now.saturating_duration_since(begun) >= SLOW_FRAME;
-        // What was typed while a terminal took nothing is read only now; and what was the way to the end is no answer.
-        if (is_readable && self.body.was_drawn()) || takes_long {
-            self.quiet.anew(now);
+        // After a slow frame, the keys that are read now may have been typed during it. Keys that scrolled to the end
+        // are not answers either.
+        if (is_readable && self.body.mark_drawn()) || takes_long {
+            self.quiet.restart(now);
         }
     }
 
-    /// It stands on the screen no more, until it is drawn again.
-    pub fn was_hidden(&mut self) {
+    /// Records that the dialog is not visible until it is drawn again.
+    pub fn mark_hidden(&mut self) {
         self.drawn = None;
-        self.quiet.hidden();
+        self.quiet.mark_hidden();
     }
 
     fn may_grant(&self) -> bool {
-        !self.question.grants || self.body.is_through()
+        !self.question.grants || self.body.is_fully_read()
     }
 
-    /// The person's own editor is closed.
-    pub fn edited(&mut self, text: &str) {
-        if let Control::Field(field) = &mut self.control {
+    /// Takes the text from the person's own editor.
+    pub fn apply_edited_text(&mut self, text: &str) {
+        if let AnswerControl::Field(field) = &mut self.control {
             field.editor.set_edited(text);
         }
     }
 
-    /// When it looks different by itself: its countdown goes on, or what it said about a key is over.
+    /// Returns the time of the next visible change: the countdown continues, or a hint expires.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         let hint = self.hint.as_ref().map(|hinted| hinted.until).filter(|until| *until > now);
         [self.counts_down_at(now), hint].into_iter().flatten().min()
     }
 
     fn counts_down_at(&self, now: Instant) -> Option<Instant> {
-        let left = self.left(now)?;
-        // What is shown is rounded up.
+        let left = self.seconds_left(now)?;
+        // The displayed number is rounded up.
         let shown_next = left.saturating_sub(1);
-        (left > 0).then(|| self.over_at()?.checked_sub(COUNTDOWN * shown_next)).flatten()
+        (left > 0).then(|| self.expires_at()?.checked_sub(COUNTDOWN * shown_next)).flatten()
     }
 
-    fn over_at(&self) -> Option<Instant> {
+    fn expires_at(&self) -> Option<Instant> {
         self.question.within.and_then(|within| self.opened.checked_add(within))
     }
 
-    /// The number of seconds that are left, the one that has begun included.
-    fn left(&self, now: Instant) -> Option<u32> {
-        let left = self.over_at()?.saturating_duration_since(now);
+    /// Returns the number of seconds left, rounded up.
+    fn seconds_left(&self, now: Instant) -> Option<u32> {
+        let left = self.expires_at()?.saturating_duration_since(now);
         let seconds = left.as_nanos().div_ceil(COUNTDOWN.as_nanos());
         Some(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
-    fn answer(&mut self) -> Reply {
+    fn submit_answer(&mut self) -> DialogKeyOutcome {
         let answer = match &self.control {
-            Control::Choices(choices) => choices.answer(),
-            Control::Field(field) => Some((UiAnswer::Value(field.editor.text().to_owned()), true)),
+            AnswerControl::Choices(choices) => choices.answer(),
+            AnswerControl::Field(field) => Some((UiAnswer::Value(field.editor.text().to_owned()), true)),
         };
         match answer {
-            Some((answer, grants)) => self.answered(answer, grants),
-            None => Reply::Open,
+            Some((answer, grants)) => self.accept_or_scroll(answer, grants),
+            None => DialogKeyOutcome::Open,
         }
     }
 
-    /// An answer; one that grants something shows more as long as there is more.
-    fn answered(&mut self, answer: UiAnswer, grants: bool) -> Reply {
+    /// Accepts an answer. If it grants something and there is unread text, scrolls instead.
+    fn accept_or_scroll(&mut self, answer: UiAnswer, grants: bool) -> DialogKeyOutcome {
         if grants && !self.may_grant() {
-            self.body.turn(true);
-            return Reply::Open;
+            self.body.scroll_page(true);
+            return DialogKeyOutcome::Open;
         }
-        Reply::Answered(answer)
+        DialogKeyOutcome::Answered(answer)
     }
 
-    fn own_editor(&self) -> Reply {
+    fn open_external_editor(&self) -> DialogKeyOutcome {
         match (&self.control, &self.question.wanted) {
-            (Control::Field(field), Wanted::Editor(_)) => Reply::OpenEditor(field.editor.text().to_owned()),
-            _ => Reply::Open,
+            (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
+                DialogKeyOutcome::OpenEditor(field.editor.text().to_owned())
+            }
+            _ => DialogKeyOutcome::Open,
         }
     }
 
     fn next(&mut self, chord: Chord) {
         match &mut self.control {
-            Control::Choices(choices) => choices.next(),
-            Control::Field(field) => field.move_row(chord, Edit::RowDown),
+            AnswerControl::Choices(choices) => choices.next(),
+            AnswerControl::Field(field) => field.move_row(chord, Edit::RowDown),
         }
     }
 
     fn previous(&mut self, chord: Chord) {
         match &mut self.control {
-            Control::Choices(choices) => choices.previous(),
-            Control::Field(field) => field.move_row(chord, Edit::RowUp),
+            AnswerControl::Choices(choices) => choices.previous(),
+            AnswerControl::Field(field) => field.move_row(chord, Edit::RowUp),
         }
     }
 
-    fn typed(&mut self, chord: Chord, action: Option<Action>, now: Instant) {
+    fn handle_typed_key(&mut self, chord: Chord, action: Option<Action>, now: Instant) {
         let choices = match &mut self.control {
-            Control::Choices(choices) => choices,
-            Control::Field(field) => {
+            AnswerControl::Choices(choices) => choices,
+            AnswerControl::Field(field) => {
                 field.key(chord, action);
                 return;
             }
         };
-        match (action, chord.text()) {
-            (Some(Action::Edit(Edit::LineStart | Edit::TextStart)), _) => self.body.go(false),
-            (Some(Action::Edit(Edit::LineEnd | Edit::TextEnd)), _) => self.body.go(true),
-            (_, Some(' ')) => self.body.turn(true),
-            (_, Some(c)) if self.question.wanted != Wanted::Confirm && choices.choose(c.to_digit(10)) => {}
-            _ => self.hint = Some(Hinted { hint: Hint::Unknown, until: now + FLASH }),
+        match (action, chord.typed_char()) {
+            (Some(Action::Edit(Edit::LineStart | Edit::TextStart)), _) => self.body.jump_to_edge(false),
+            (Some(Action::Edit(Edit::LineEnd | Edit::TextEnd)), _) => self.body.jump_to_edge(true),
+            (_, Some(' ')) => self.body.scroll_page(true),
+            (_, Some(c))
+                if self.question.wanted != AnswerKind::Confirm && choices.choose_number(c.to_digit(10)) => {}
+            _ => self.hint = Some(TimedHint { hint: KeyHint::Unknown, until: now + FLASH }),
         }
     }
 
-    /// Returns the whole question and how it is answered, as rows of a width. What is said by others is indented.
-    pub fn spoken(&self, width: u16) -> Vec<CleanLine> {
+    /// Returns the whole question and its answer instructions as rows of a width. Text from outside is indented.
+    pub fn linear_rows(&self, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let who =
             self.question.owner.as_ref().map_or_else(|| "haft".to_owned(), |owner| format!("[{owner}]"));
-        let what = if self.question.grants { "asks, before something is allowed:" } else { "asks:" };
-        rows.extend(rows_of(&CleanLine::new(&format!("{who} {what}")), 0, width));
+        let what = if self.question.grants { "asks for permission:" } else { "asks:" };
+        rows.extend(wrap_rows(&CleanLine::new(&format!("{who} {what}")), 0, width));
         for text in [&self.question.title, &self.question.message] {
-            rows.extend(Clean::new(text).lines().flat_map(|line| rows_of(&line, 2, width)));
+            rows.extend(CleanText::new(text).lines().flat_map(|line| wrap_rows(&line, 2, width)));
         }
-        if matches!(self.question.wanted, Wanted::Gate(_)) {
-            rows.extend(body::GATE.iter().flat_map(|line| rows_of(&CleanLine::from(*line), 2, width)));
+        if matches!(self.question.wanted, AnswerKind::Gate(_)) {
+            rows.extend(body::GATE.iter().flat_map(|line| wrap_rows(&CleanLine::from(*line), 2, width)));
         }
-        rows.extend(self.granted());
-        rows.extend(self.choices().into_iter().flat_map(|line| rows_of(&line, 2, width)));
-        rows.extend(rows_of(&CleanLine::new(&self.how()), 0, width));
+        rows.extend(self.grant_rows());
+        rows.extend(self.choice_rows().into_iter().flat_map(|line| wrap_rows(&line, 2, width)));
+        rows.extend(wrap_rows(&CleanLine::new(&self.answer_instructions()), 0, width));
         rows
     }
 
-    /// Returns the ways to answer it.
-    pub fn how(&self) -> String {
+    /// Returns the instructions for answering.
+    pub fn answer_instructions(&self) -> String {
         let how = match &self.question.wanted {
-            Wanted::Confirm if self.question.grants => "answer y to allow it, n not to allow it",
-            Wanted::Confirm => "answer y or n",
-            Wanted::Select(_) | Wanted::Gate(_) => "answer with a number",
-            Wanted::Input { secret: true } => "answer with a line, which is not shown",
-            Wanted::Input { secret: false } => "answer with a line",
-            Wanted::Editor(_) => {
-                "answer with lines, and a line with only a dot at the end; only the dot keeps the text"
+            AnswerKind::Confirm if self.question.grants => "answer y to allow, n to deny",
+            AnswerKind::Confirm => "answer y or n",
+            AnswerKind::Select(_) | AnswerKind::Gate(_) => "answer with a number",
+            AnswerKind::Input { secret: true } => "answer with a line (the input is hidden)",
+            AnswerKind::Input { secret: false } => "answer with a line",
+            AnswerKind::Editor(_) => {
+                "answer with lines and end with a line that is only a dot; only the dot keeps the text"
             }
         };
         let within = self.question.within.map(|within| within.as_secs());
         let default = match (within, &self.question.default) {
-            (Some(seconds), Some(default)) => format!("; without an answer in {seconds} s it is: {default}"),
-            (Some(seconds), None) => format!("; it is asked for {seconds} s"),
+            (Some(seconds), Some(default)) => format!("; automatic answer in {seconds} s: {default}"),
+            (Some(seconds), None) => format!("; closes in {seconds} s"),
             (None, _) => String::new(),
         };
         format!("{how}, or {CLOSE}{default}")
     }
 
-    /// It was printed: from now on it is seen.
-    pub fn was_printed(&mut self, now: Instant) {
-        self.quiet.drawn(true, now);
+    /// Records that the question was printed and is visible from now on.
+    pub fn mark_printed(&mut self, now: Instant) {
+        self.quiet.mark_drawn(true, now);
     }
 
-    /// A line that was typed at it.
-    pub fn said(&mut self, line: &str, now: Instant) -> Heard {
-        if self.question.grants && !self.quiet.counts(now) {
-            return Heard::TooEarly;
+    /// Handles a typed line.
+    pub fn handle_line(&mut self, line: &str, now: Instant) -> TypedLineOutcome {
+        if self.question.grants && !self.quiet.accepts_key(now) {
+            return TypedLineOutcome::TooEarly;
         }
         let word = line.trim();
         if word == CLOSE {
-            return Heard::Answered(UiAnswer::Cancelled);
+            return TypedLineOutcome::Answered(UiAnswer::Cancelled);
         }
         match (&mut self.control, &self.question.wanted) {
-            (Control::Field(field), Wanted::Editor(_)) => {
+            (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
                 if word == END {
                     let text = if self.lines.is_empty() { field.editor.text() } else { self.lines.as_str() };
-                    return Heard::Answered(UiAnswer::Value(text.trim_end_matches('\n').to_owned()));
+                    return TypedLineOutcome::Answered(UiAnswer::Value(
+                        text.trim_end_matches('\n').to_owned(),
+                    ));
                 }
                 self.lines.push_str(line);
                 self.lines.push('\n');
-                Heard::More
+                TypedLineOutcome::More
             }
-            (Control::Field(_), _) => Heard::Answered(UiAnswer::Value(line.to_owned())),
-            (Control::Choices(_), Wanted::Confirm) => match word.to_ascii_lowercase().as_str() {
-                "y" | "yes" => Heard::Answered(UiAnswer::Confirmed(true)),
-                "n" | "no" => Heard::Answered(UiAnswer::Confirmed(false)),
-                _ => Heard::Unclear,
+            (AnswerControl::Field(_), _) => TypedLineOutcome::Answered(UiAnswer::Value(line.to_owned())),
+            (AnswerControl::Choices(_), AnswerKind::Confirm) => match word.to_ascii_lowercase().as_str() {
+                "y" | "yes" => TypedLineOutcome::Answered(UiAnswer::Confirmed(true)),
+                "n" | "no" => TypedLineOutcome::Answered(UiAnswer::Confirmed(false)),
+                _ => TypedLineOutcome::Unclear,
             },
-            (Control::Choices(choices), _) => {
+            (AnswerControl::Choices(choices), _) => {
                 let number = word.parse().ok().filter(|number| *number > 0);
                 let answer = number.and_then(|number: usize| choices.answer_of(number - 1));
-                answer.map_or(Heard::Unclear, Heard::Answered)
+                answer.map_or(TypedLineOutcome::Unclear, TypedLineOutcome::Answered)
             }
         }
     }
 
-    /// Exactly what a yes lets happen. Not divided: the terminal does that, and leaves nothing out.
-    fn granted(&self) -> Vec<CleanLine> {
+    /// Formats exactly what a yes allows. The rows are not wrapped: the terminal wraps them without omitting
+    /// anything.
+    fn grant_rows(&self) -> Vec<CleanLine> {
         let Some(granted) = &self.question.call else { return Vec::new() };
         let mut rows = vec![CleanLine::new(&format!("  tool {} with:", call::name(granted)))];
-        for row in call::arguments(granted) {
+        for row in call::argument_rows(granted) {
             let mark = match row.mark {
-                Mark::No => "",
-                Mark::Line => "| ",
-                Mark::Removed => "- ",
-                Mark::Added => "+ ",
+                LineMark::No => "",
+                LineMark::Line => "| ",
+                LineMark::Removed => "- ",
+                LineMark::Added => "+ ",
             };
-            let blank = CleanLine::repeated(' ', row.indent);
+            let blank = CleanLine::from_repeated_char(' ', row.indent);
             rows.push(CleanLine::new(&format!("    {blank}{mark}{}", row.text)));
         }
         rows
     }
 
-    fn choices(&self) -> Vec<CleanLine> {
+    fn choice_rows(&self) -> Vec<CleanLine> {
         match (&self.control, &self.question.wanted) {
-            (Control::Field(field), Wanted::Editor(_)) => Clean::new(field.editor.text()).lines().collect(),
-            (Control::Field(_), _) | (Control::Choices(_), Wanted::Confirm) => Vec::new(),
-            (Control::Choices(choices), _) => {
-                let numbered = choices.words().zip(1_usize..);
+            (AnswerControl::Field(field), AnswerKind::Editor(_)) => {
+                CleanText::new(field.editor.text()).lines().collect()
+            }
+            (AnswerControl::Field(_), _) | (AnswerControl::Choices(_), AnswerKind::Confirm) => Vec::new(),
+            (AnswerControl::Choices(choices), _) => {
+                let numbered = choices.labels().zip(1_usize..);
                 numbered.map(|(words, number)| CleanLine::new(&format!("{number}: {words}"))).collect()
             }
         }

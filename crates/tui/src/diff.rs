@@ -1,26 +1,26 @@
-//! Changes of files as styled lines, from the details of a result.
+//! File changes as styled lines, from the details of a result.
 
 use haft_core::sanitize::sanitize;
 use haft_protocol::RawJson;
 use ratatui_core::text::{Line, Span};
 use serde::Deserialize;
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// The kind of a diff's line.
+/// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Begins another part of a file; its text is what the part is in.
+pub enum DiffLineKind {
+    /// The header of a hunk. Its text is the enclosing context.
     Part,
-    /// Was added; its number is that in the new text.
+    /// An added line. Its number is the one in the new text.
     Added,
-    /// Was removed; its number is that in the old text.
+    /// A removed line. Its number is the one in the old text.
     Removed,
-    /// Says something about the line before it.
+    /// A remark about the previous line.
     Note,
-    /// Is around a change; its number is that in the new text.
+    /// An unchanged line. Its number is the one in the new text.
     Context,
 }
 
@@ -28,14 +28,14 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
     /// The kind.
-    pub kind: Kind,
-    /// Counted from 1, where it is known.
+    pub kind: DiffLineKind,
+    /// Counted from 1, if known.
     pub number: Option<usize>,
-    /// Without the sign in front.
-    pub text: Clean,
+    /// The text without the sign.
+    pub text: CleanText,
 }
 
-/// A diff that can be shown.
+/// A diff to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     /// The file.
@@ -46,18 +46,18 @@ pub struct Diff {
     pub removed: usize,
     /// The lines that are shown.
     pub lines: Vec<DiffLine>,
-    /// True if that is only the beginning.
+    /// True if the diff was truncated.
     pub cut: bool,
 }
 
-/// As `edit` and `write` have it in the details of their results.
+/// The diff fields in the details of `edit` and `write` results.
 #[derive(Deserialize)]
-struct Details {
-    diff: Shown,
+struct DiffDetails {
+    diff: UnifiedDiff,
 }
 
 #[derive(Deserialize)]
-struct Shown {
+struct UnifiedDiff {
     path: String,
     unified: String,
     added: usize,
@@ -67,14 +67,14 @@ struct Shown {
 }
 
 impl Diff {
-    /// Out of the details of a result; `None` when there is no diff in them.
+    /// Reads the diff from the details of a result. `None` if they have no diff.
     pub fn from_details(details: &RawJson) -> Option<Self> {
-        let Details { diff: Shown { path, unified, added, removed, cut } } = details.read().ok()?;
-        let lines = read(&unified);
+        let DiffDetails { diff: UnifiedDiff { path, unified, added, removed, cut } } = details.read().ok()?;
+        let lines = parse_unified(&unified);
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
-    /// `src/lib.rs +3 −1`
+    /// Formats the title, for example `src/lib.rs +3 −1`.
     pub fn title(&self, theme: &Theme) -> Line<'static> {
         let path = span(self.path.clone(), theme.style(Role::DiffHeader));
         let mut spans = vec![path, span(" ", theme.style(Role::Text))];
@@ -86,20 +86,20 @@ impl Diff {
         Line::from(spans)
     }
 
-    /// The lines for a width: number, sign, text.
+    /// Formats the lines for a width: number, sign, text.
     pub fn lines(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let most = self.lines.iter().filter_map(|line| line.number).max();
         let digits = most.map_or(0, |most| most.to_string().len());
         let mut lines = Vec::new();
         for (at, line) in self.lines.iter().enumerate() {
-            if line.kind == Kind::Part && at == 0 && line.text.as_str().is_empty() {
+            if line.kind == DiffLineKind::Part && at == 0 && line.text.as_str().is_empty() {
                 continue;
             }
             lines.extend(line.rows(digits, width, theme));
         }
         if self.cut {
-            let note = span("… there is more than this", theme.style(Role::Muted));
-            lines.extend(wrap(&[note], width, &Hang::default(), Mode::Words));
+            let note = span("… more lines not shown", theme.style(Role::Muted));
+            lines.extend(wrap(&[note], width, &RowPrefixes::default(), WrapMode::Words));
         }
         lines
     }
@@ -108,15 +108,15 @@ impl Diff {
 impl DiffLine {
     fn rows(&self, digits: usize, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let (sign, role) = match self.kind {
-            Kind::Part => ("⋯ ", Role::DiffHeader),
-            Kind::Added => ("+ ", Role::DiffAdded),
-            Kind::Removed => ("- ", Role::DiffRemoved),
-            Kind::Note => ("  ", Role::Muted),
-            Kind::Context => ("  ", Role::DiffContext),
+            DiffLineKind::Part => ("⋯ ", Role::DiffHeader),
+            DiffLineKind::Added => ("+ ", Role::DiffAdded),
+            DiffLineKind::Removed => ("- ", Role::DiffRemoved),
+            DiffLineKind::Note => ("  ", Role::Muted),
+            DiffLineKind::Context => ("  ", Role::DiffContext),
         };
         let style = theme.style(role);
-        let mut hang = Hang::default();
-        if digits > 0 && self.kind != Kind::Part {
+        let mut hang = RowPrefixes::default();
+        if digits > 0 && self.kind != DiffLineKind::Part {
             let number = self.number.map(|number| number.to_string()).unwrap_or_default();
             let gutter = |text: &str| {
                 span(CleanLine::new(&format!("{text:>digits$} ")), theme.style(Role::LineNumber))
@@ -127,60 +127,64 @@ impl DiffLine {
         hang.first.push(span(sign, style));
         hang.rest.push(span("  ", style));
         let text: Vec<Span<'static>> = self.text.lines().map(|line| span(line, style)).collect();
-        wrap(&text, width, &hang, Mode::Columns)
+        wrap(&text, width, &hang, WrapMode::Columns)
     }
 }
 
-/// The content of `@@ -1,4 +1,5 @@ fn main()`.
+/// The header `@@ -1,4 +1,5 @@ fn main()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
-    old: Place,
-    new: Place,
+struct HunkHeader {
+    old: HunkSide,
+    new: HunkSide,
     within: String,
 }
 
-/// Lines of one side.
+/// The lines of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
+struct HunkSide {
     next: usize,
     left: usize,
 }
 
-impl Part {
-    fn of(line: &str) -> Option<Self> {
+impl HunkHeader {
+    fn parse(line: &str) -> Option<Self> {
         let (places, within) = line.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = places.split_once(" +")?;
-        Some(Self { old: Place::of(old)?, new: Place::of(new)?, within: within.trim().to_owned() })
+        Some(Self {
+            old: HunkSide::parse(old)?,
+            new: HunkSide::parse(new)?,
+            within: within.trim().to_owned(),
+        })
     }
 
     fn is_over(&self) -> bool {
         self.old.left == 0 && self.new.left == 0
     }
 
-    fn line(&mut self, line: &str) -> Option<DiffLine> {
+    fn parse_line(&mut self, line: &str) -> Option<DiffLine> {
         let mut chars = line.chars();
         let (kind, number) = match chars.next() {
-            Some('+') => (Kind::Added, self.new.take()?),
-            Some('-') => (Kind::Removed, self.old.take()?),
-            // Some programs leave out the blank of an empty line.
+            Some('+') => (DiffLineKind::Added, self.new.next_number()?),
+            Some('-') => (DiffLineKind::Removed, self.old.next_number()?),
+            // Some programs omit the blank of an empty line.
             Some(' ') | None => {
-                self.old.take()?;
-                (Kind::Context, self.new.take()?)
+                self.old.next_number()?;
+                (DiffLineKind::Context, self.new.next_number()?)
             }
-            Some('\\') => return Some(diff_line(Kind::Note, None, line)),
+            Some('\\') => return Some(diff_line(DiffLineKind::Note, None, line)),
             Some(_) => return None,
         };
         Some(diff_line(kind, Some(number), chars.as_str()))
     }
 }
 
-impl Place {
-    fn of(text: &str) -> Option<Self> {
+impl HunkSide {
+    fn parse(text: &str) -> Option<Self> {
         let (next, left) = text.split_once(',').unwrap_or((text, "1"));
         Some(Self { next: next.parse().ok()?, left: left.parse().ok()? })
     }
 
-    fn take(&mut self) -> Option<usize> {
+    fn next_number(&mut self) -> Option<usize> {
         self.left = self.left.checked_sub(1)?;
         let number = self.next;
         self.next = self.next.saturating_add(1);
@@ -188,30 +192,30 @@ impl Place {
     }
 }
 
-/// Reads a unified diff, line by line. How many lines a part has is said at its beginning, so that a removed line `-- a` is
-/// not taken for the name of a file.
-fn read(outside: &str) -> Vec<DiffLine> {
-    // First, because colours may stand before the signs; tabs count from behind the sign.
+/// Parses a unified diff line by line. The hunk header gives the number of lines, so a removed line `-- a` is not
+/// mistaken for a file name.
+fn parse_unified(outside: &str) -> Vec<DiffLine> {
+    // Sanitize first, because color codes may precede the signs. Tabs count from behind the sign.
     let text = sanitize(outside);
-    let mut part: Option<Part> = None;
+    let mut part: Option<HunkHeader> = None;
     let mut lines = Vec::new();
     for line in text.lines() {
         let within = part.as_mut().filter(|part| !part.is_over() || line.starts_with('\\'));
-        if let Some(found) = within.and_then(|part| part.line(line)) {
+        if let Some(found) = within.and_then(|part| part.parse_line(line)) {
             lines.push(found);
-        } else if let Some(begun) = Part::of(line) {
-            lines.push(diff_line(Kind::Part, None, &begun.within));
+        } else if let Some(begun) = HunkHeader::parse(line) {
+            lines.push(diff_line(DiffLineKind::Part, None, &begun.within));
             part = Some(begun);
         } else {
             part = None;
-            lines.extend(outside_of_parts(line));
+            lines.extend(line_outside_hunks(line));
         }
     }
     lines
 }
 
-/// Returns a line outside of parts. The names of files are left out: the path says the same.
-fn outside_of_parts(line: &str) -> Option<DiffLine> {
+/// Returns a line outside of hunks. File names are omitted, because the path is already known.
+fn line_outside_hunks(line: &str) -> Option<DiffLine> {
     const HEADERS: &[&str] = &[
         "--- ",
         "+++ ",
@@ -230,13 +234,13 @@ fn outside_of_parts(line: &str) -> Option<DiffLine> {
     }
     let mut chars = line.chars();
     Some(match chars.next() {
-        Some('+') => diff_line(Kind::Added, None, chars.as_str()),
-        Some('-') => diff_line(Kind::Removed, None, chars.as_str()),
-        Some(' ') => diff_line(Kind::Context, None, chars.as_str()),
-        _ => diff_line(Kind::Context, None, line),
+        Some('+') => diff_line(DiffLineKind::Added, None, chars.as_str()),
+        Some('-') => diff_line(DiffLineKind::Removed, None, chars.as_str()),
+        Some(' ') => diff_line(DiffLineKind::Context, None, chars.as_str()),
+        _ => diff_line(DiffLineKind::Context, None, line),
     })
 }
 
-fn diff_line(kind: Kind, number: Option<usize>, text: &str) -> DiffLine {
-    DiffLine { kind, number, text: Clean::new(text) }
+fn diff_line(kind: DiffLineKind, number: Option<usize>, text: &str) -> DiffLine {
+    DiffLine { kind, number, text: CleanText::new(text) }
 }

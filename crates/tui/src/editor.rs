@@ -1,11 +1,15 @@
-//! The editor: a text of several lines, a cursor, and what keys do with them.
+//! The editor: a text of several lines, a cursor, and the effects of keys.
 //!
-//! Long pastes and images are [`Atom`]s: one character for the cursor, the whole thing for who reads the prompt. What can
-//! be cut, deleted, moved and undone is the same for them as for letters.
+//! Long pastes and images are [`EditorAtom`]s: one character for the cursor, the whole text for the reader of the
+//! prompt. Cutting, deleting, moving and undoing work on atoms as on letters.
 //!
-//! Invariants, enforced by `tests/it/editor.rs`: the cursor is in the text and between two graphemes; what is taken back
-//! leaves the text as it was; no row is wider than the width; what was folded is sent whole; the text holds no control
-//! character but newlines and tabs.
+//! Invariants, enforced by `tests/it/editor.rs`:
+//!
+//! - The cursor is in the text and between two graphemes.
+//! - Undo restores the previous text.
+//! - No row is wider than the width.
+//! - A folded paste is sent whole.
+//! - The text holds no control characters but newlines and tabs.
 
 mod atom;
 mod kill;
@@ -18,66 +22,66 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use atom::{Atoms, clean_after, expand};
-use kill::{Kills, Way};
-use layout::Laid;
-use undo::{Change, Kind, Undo};
+use atom::{AtomTable, clean_after, expand_atoms};
+use kill::{KillDirection, KillRing};
+use layout::TextWithAtoms;
+use undo::{ChangeKind, TextChange, UndoHistory};
 
 use crate::keys::Edit;
 
-pub use atom::Atom;
-pub use layout::{Layout, NARROWEST, Piece, PieceKind};
-pub use paste::{MOST_CHARACTERS, MOST_LINES, Pasted};
+pub use atom::EditorAtom;
+pub use layout::{EditorLayout, NARROWEST, PieceKind, RowPiece};
+pub use paste::{MOST_CHARACTERS, MOST_LINES, PasteOutcome};
 pub use unit::columns;
 
-/// A text that is edited.
+/// An editable text.
 #[derive(Debug, Clone, Default)]
 pub struct Editor {
     text: String,
     cursor: usize,
-    atoms: Atoms,
-    undo: Undo,
-    kills: Kills,
-    /// The column that moving up and down keeps to.
+    atoms: AtomTable,
+    undo: UndoHistory,
+    kills: KillRing,
+    /// The column that vertical movement keeps.
     column: Option<usize>,
-    last: Last,
+    last: LastEdit,
     one_line: bool,
     revision: u64,
 }
 
-/// The effect of the last key, as far as the next one continues it.
+/// The effect of the last key, if the next key can continue it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Last {
+enum LastEdit {
     #[default]
     Other,
     Killed,
     Yanked(Range<usize>),
 }
 
-/// The content of an editor, with its atoms, to be put back into it or another one.
+/// The content of an editor with its atoms, to be restored in an editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct EditorContent {
     text: String,
     cursor: usize,
-    atoms: BTreeMap<char, Atom>,
+    atoms: BTreeMap<char, EditorAtom>,
 }
 
-/// A prompt as it is sent.
+/// A prompt to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// The text: pastes whole, for each image its label.
+    /// The text, with whole pastes and a label for each image.
     pub text: String,
     /// The images, in the order of their labels in the text.
     pub images: Vec<PathBuf>,
-    /// The text as the history keeps it: pastes whole, for each image its path.
-    pub kept: String,
-    /// The content to put back into the editor when it is cancelled.
-    pub content: Content,
+    /// The text for the history, with whole pastes and the path of each image.
+    pub history_text: String,
+    /// The content to restore when the prompt is cancelled.
+    pub content: EditorContent,
 }
 
-impl Content {
-    /// A text, with the cursor behind it.
-    pub fn of_text(text: &str) -> Self {
+impl EditorContent {
+    /// Makes content of a text, with the cursor at the end.
+    pub fn from_text(text: &str) -> Self {
         let text = clean_after("", text);
         Self { cursor: text.len(), text, atoms: BTreeMap::new() }
     }
@@ -87,16 +91,18 @@ impl Content {
         self.text.is_empty()
     }
 
-    /// The prompt it is, blanks around it left out.
+    /// Returns the prompt, without surrounding blanks.
     pub fn submission(&self) -> Submission {
         let images = self.text.chars().filter_map(|c| match self.atoms.get(&c) {
-            Some(Atom::Image { path, .. }) => Some(path.clone()),
-            Some(Atom::Paste { .. }) | None => None,
+            Some(EditorAtom::Image { path, .. }) => Some(path.clone()),
+            Some(EditorAtom::Paste { .. }) | None => None,
         });
         Submission {
-            text: expand(&self.text, &self.atoms, Atom::sent).trim().to_owned(),
+            text: expand_atoms(&self.text, &self.atoms, EditorAtom::prompt_text).trim().to_owned(),
             images: images.collect(),
-            kept: expand(&self.text, &self.atoms, Atom::kept).trim_end().to_owned(),
+            history_text: expand_atoms(&self.text, &self.atoms, EditorAtom::history_text)
+                .trim_end()
+                .to_owned(),
             content: self.clone(),
         }
     }
@@ -105,24 +111,24 @@ impl Content {
 /// The outcome of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "at the first and the last row the key means the history, and where there is no text it may mean to quit"]
-pub enum Outcome {
-    /// It is done, as far as there was something to do.
+pub enum EditOutcome {
+    /// The key was handled.
     Done,
     /// There is no row above.
     AtTop,
     /// There is no row below.
     AtBottom,
-    /// There is no text, and the key quits where there is none.
+    /// The text is empty, and the key quits on empty text.
     Empty,
 }
 
 impl Editor {
-    /// An editor of prompts, with nothing in it.
+    /// Makes an empty editor.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An editor of a single line: newlines that are put in are spaces, and nothing is folded.
+    /// Makes a single-line editor. Inserted newlines become spaces, and nothing is folded.
     pub fn one_line() -> Self {
         Self { one_line: true, ..Self::default() }
     }
@@ -132,96 +138,96 @@ impl Editor {
         self.text.is_empty()
     }
 
-    /// The text with a character of a private plane for each atom; what completion looks at.
+    /// Returns the text with a private-use character for each atom, for completion.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the cursor is in [`text`](Self::text), in bytes.
+    /// Returns the position of the cursor in [`text`](Self::text), in bytes.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Grows with each change of text or cursor; for who keeps a layout.
+    /// Returns a number that grows with each change of text or cursor, to validate cached layouts.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The text in rows of a width.
-    pub fn layout(&self, width: u16) -> Layout {
-        self.laid().layout(width, self.cursor)
+    /// Lays out the text in rows of a width.
+    pub fn layout(&self, width: u16) -> EditorLayout {
+        self.text_with_atoms().layout(width, self.cursor)
     }
 
-    /// Returns the pieces of a row of the [`layout`](Self::layout) that was made last.
-    pub fn row(&self, layout: &Layout, row: usize) -> Vec<Piece> {
-        self.laid().pieces(layout, row)
+    /// Returns the pieces of a row of the latest [`layout`](Self::layout).
+    pub fn row_pieces(&self, layout: &EditorLayout, row: usize) -> Vec<RowPiece> {
+        self.text_with_atoms().row_pieces(layout, row)
     }
 
     /// Returns the content.
-    pub fn content(&self) -> Content {
-        Content { text: self.text.clone(), cursor: self.cursor, atoms: self.atoms.of(&self.text) }
+    pub fn content(&self) -> EditorContent {
+        EditorContent { text: self.text.clone(), cursor: self.cursor, atoms: self.atoms.atoms_in(&self.text) }
     }
 
-    /// The prompt as it would be sent. For an editor outside, its `text` is what to edit, and
+    /// Returns the prompt as it would be sent. An external editor edits its `text`, and
     /// [`set_edited`](Self::set_edited) takes the result.
     pub fn submission(&self) -> Submission {
         self.content().submission()
     }
 
-    /// Takes the prompt out: the editor is empty, with nothing to take back. What was cut can still be put in.
+    /// Takes the prompt out. The editor is empty afterwards, without undo steps. Cut text can still be pasted.
     pub fn take(&mut self) -> Submission {
         let taken = self.submission();
         self.text.clear();
         self.cursor = 0;
-        self.undo = Undo::default();
-        self.atoms.keep_those_in(self.kills.texts());
-        self.moved();
+        self.undo = UndoHistory::default();
+        self.atoms.retain_used_in(self.kills.texts());
+        self.mark_changed();
         taken
     }
 
-    /// Something else in place of all of it, as one step.
-    pub fn set(&mut self, content: &Content) {
-        let text = self.atoms.adopt(&content.text, &content.atoms);
+    /// Replaces the whole content, as one step.
+    pub fn set(&mut self, content: &EditorContent) {
+        let text = self.atoms.adopt_text(&content.text, &content.atoms);
         let all = 0..self.text.len();
-        self.change(all, &text, Kind::Whole);
-        // As far as characters became others, they became as long ones.
-        self.cursor = unit::boundary(&self.text, content.cursor);
-        self.moved();
+        self.replace_range(all, &text, ChangeKind::Whole);
+        // Replaced characters keep their length.
+        self.cursor = unit::next_boundary(&self.text, content.cursor);
+        self.mark_changed();
     }
 
-    /// Text in place of all of it, as one step; the cursor is behind it.
+    /// Replaces the whole text, as one step. The cursor is at the end.
     pub fn set_text(&mut self, text: &str) {
-        self.set(&Content::of_text(text));
+        self.set(&EditorContent::from_text(text));
     }
 
-    /// Takes the text of [`submission`](Self::submission) as it was edited elsewhere. Labels of images that are still
-    /// in it are those images.
+    /// Takes the text of [`submission`](Self::submission) after an external edit. Labels that remain keep their
+    /// images.
     pub fn set_edited(&mut self, text: &str) {
-        let atoms = self.atoms.of(&self.text);
+        let atoms = self.atoms.atoms_in(&self.text);
         let mut edited = clean_after("", text.strip_suffix('\n').unwrap_or(text));
         for (c, atom) in &atoms {
-            if matches!(atom, Atom::Image { .. }) {
+            if matches!(atom, EditorAtom::Image { .. }) {
                 edited = edited.replacen(&atom.label(), &c.to_string(), 1);
             }
         }
-        self.set(&Content { cursor: edited.len(), text: edited, atoms });
+        self.set(&EditorContent { cursor: edited.len(), text: edited, atoms });
     }
 
-    /// Returns the content that was put before the present one, or all of it where that is not known.
-    pub fn came_since(&self, before: &Content) -> Option<Content> {
+    /// Returns the content that was inserted before the old content, or the whole content if that is unknown.
+    pub fn content_added_since(&self, before: &EditorContent) -> Option<EditorContent> {
         let text = match self.text.strip_suffix(before.text.as_str()) {
             Some(came) => came.trim_end_matches('\n'),
             None => self.text.as_str(),
         };
-        let atoms = self.atoms.of(text);
-        (!text.is_empty()).then(|| Content { cursor: text.len(), text: text.to_owned(), atoms })
+        let atoms = self.atoms.atoms_in(text);
+        (!text.is_empty()).then(|| EditorContent { cursor: text.len(), text: text.to_owned(), atoms })
     }
 
-    /// Puts other prompts before the text, each apart by an empty line; the cursor stays where it is in the text.
-    pub fn put_before<'c>(&mut self, prompts: impl IntoIterator<Item = &'c Content>) {
+    /// Inserts other prompts before the text, separated by empty lines. The cursor keeps its place in the text.
+    pub fn prepend_prompts<'c>(&mut self, prompts: impl IntoIterator<Item = &'c EditorContent>) {
         let mut before: Vec<String> = Vec::new();
         for prompt in prompts.into_iter().filter(|prompt| !prompt.is_empty()) {
-            before.push(self.atoms.adopt(prompt.text.trim(), &prompt.atoms));
+            before.push(self.atoms.adopt_text(prompt.text.trim(), &prompt.atoms));
         }
         if before.is_empty() {
             return;
@@ -230,144 +236,144 @@ impl Editor {
             before.push(String::new());
         }
         let (before, cursor) = (before.join("\n\n"), self.cursor);
-        self.change(0..0, &before, Kind::Whole);
-        self.cursor = unit::boundary(&self.text, before.len() + cursor);
-        self.moved();
+        self.replace_range(0..0, &before, ChangeKind::Whole);
+        self.cursor = unit::next_boundary(&self.text, before.len() + cursor);
+        self.mark_changed();
     }
 
-    /// Puts text in at the cursor, as one step: what an extension inserts.
+    /// Inserts text at the cursor, as one step, for an extension.
     pub fn insert(&mut self, text: &str) {
-        let text = self.fit(text);
-        self.change(self.cursor..self.cursor, &text, Kind::Whole);
-        self.moved();
+        let text = self.sanitize_for_cursor(text);
+        self.replace_range(self.cursor..self.cursor, &text, ChangeKind::Whole);
+        self.mark_changed();
     }
 
-    /// A text as if it had been cut here: it can be put in.
-    pub fn keep_cut(&mut self, text: &str) {
-        self.kills.cut(&clean_after("", text), Way::Forward, false);
+    /// Adds a text to the kill ring, as if it had been cut here.
+    pub fn push_kill(&mut self, text: &str) {
+        self.kills.record_cut(&clean_after("", text), KillDirection::Forward, false);
     }
 
-    /// A character that was typed.
+    /// Inserts a typed character.
     pub fn type_char(&mut self, c: char) {
-        let text = self.fit(c.encode_utf8(&mut [0; 4]));
-        let kind = if c == '\n' { Kind::Whole } else { Kind::Typed };
-        self.change(self.cursor..self.cursor, &text, kind);
-        self.moved();
+        let text = self.sanitize_for_cursor(c.encode_utf8(&mut [0; 4]));
+        let kind = if c == '\n' { ChangeKind::Whole } else { ChangeKind::Typed };
+        self.replace_range(self.cursor..self.cursor, &text, kind);
+        self.mark_changed();
     }
 
-    /// Text in place of a part of [`text`](Self::text), as one step; the cursor is behind it. A part that begins or ends
-    /// within a grapheme is widened.
+    /// Replaces a part of [`text`](Self::text), as one step. The cursor is behind the new text. A range that splits a
+    /// grapheme is widened.
     pub fn replace(&mut self, part: Range<usize>, text: &str) {
-        let end = unit::boundary(&self.text, part.end);
-        let mut start = unit::boundary(&self.text, part.start.min(end));
+        let end = unit::next_boundary(&self.text, part.end);
+        let mut start = unit::next_boundary(&self.text, part.start.min(end));
         if start > part.start {
             start = unit::previous(&self.text, start);
         }
-        let text = self.fit_at(start, text);
-        self.change(start..end, &text, Kind::Whole);
-        self.moved();
+        let text = self.sanitize_at(start, text);
+        self.replace_range(start..end, &text, ChangeKind::Whole);
+        self.mark_changed();
     }
 
-    /// Text from outside, as it may stand at the cursor.
-    fn fit(&self, text: &str) -> String {
-        self.fit_at(self.cursor, text)
+    /// Sanitizes text from outside for insertion at the cursor.
+    fn sanitize_for_cursor(&self, text: &str) -> String {
+        self.sanitize_at(self.cursor, text)
     }
 
-    fn fit_at(&self, at: usize, text: &str) -> String {
+    fn sanitize_at(&self, at: usize, text: &str) -> String {
         let before = self.text.get(unit::previous(&self.text, at)..at).unwrap_or_default();
         let text = clean_after(before, text);
         if self.one_line { text.replace('\n', " ") } else { text }
     }
 
-    fn laid(&self) -> Laid<'_> {
-        Laid { text: &self.text, atoms: &self.atoms }
+    fn text_with_atoms(&self) -> TextWithAtoms<'_> {
+        TextWithAtoms { text: &self.text, atoms: &self.atoms }
     }
 
-    /// The only place where the text changes. The part begins and ends between two units.
-    fn change(&mut self, part: Range<usize>, text: &str, kind: Kind) {
+    /// Replaces a range. This is the only place where the text changes. The range begins and ends between two units.
+    fn replace_range(&mut self, part: Range<usize>, text: &str, kind: ChangeKind) {
         let Some(removed) = self.text.get(part.clone()).map(str::to_owned) else { return };
         if removed.is_empty() && text.is_empty() {
             return;
         }
         let before = self.cursor;
         self.text.replace_range(part.clone(), text);
-        // What is put together may be one grapheme.
-        self.cursor = unit::boundary(&self.text, part.start + text.len());
+        // The joined text may form one grapheme.
+        self.cursor = unit::next_boundary(&self.text, part.start + text.len());
         let (at, inserted, after) = (part.start, text.to_owned(), self.cursor);
-        self.undo.record(Change { at, removed, inserted, before, after, kind });
+        self.undo.record(TextChange { at, removed, inserted, before, after, kind });
     }
 
-    fn moved(&mut self) {
+    fn mark_changed(&mut self) {
         self.column = None;
-        self.last = Last::Other;
+        self.last = LastEdit::Other;
         self.revision += 1;
     }
 
-    /// Does what a key means, in an editor of this width.
-    pub fn act(&mut self, action: Edit, width: u16) -> Outcome {
-        // What was typed before and after another key are two steps.
+    /// Applies an edit action, in an editor of this width.
+    pub fn apply_edit(&mut self, action: Edit, width: u16) -> EditOutcome {
+        // Text typed before and after another key belongs to two steps.
         if !matches!(action, Edit::DeleteBack | Edit::DeleteForward | Edit::DeleteOrQuit) {
-            self.undo.close();
+            self.undo.close_step();
         }
         if action == Edit::RowUp {
-            return self.row_by(width, -1, Outcome::AtTop);
+            return self.move_by_rows(width, -1, EditOutcome::AtTop);
         }
         if action == Edit::RowDown {
-            return self.row_by(width, 1, Outcome::AtBottom);
+            return self.move_by_rows(width, 1, EditOutcome::AtBottom);
         }
         let nothing_to_delete = action == Edit::DeleteOrQuit && self.is_empty();
-        match self.target(action) {
-            Some(Target::Move(to)) => {
+        match self.edit_target(action) {
+            Some(EditTarget::Move(to)) => {
                 self.cursor = to;
-                self.moved();
+                self.mark_changed();
             }
-            Some(Target::Delete(to)) => self.delete(to),
-            Some(Target::Kill(to)) => self.kill(to),
-            None => self.other(action),
+            Some(EditTarget::Delete(to)) => self.delete(to),
+            Some(EditTarget::Kill(to)) => self.kill(to),
+            None => self.apply_untargeted_edit(action),
         }
-        if nothing_to_delete { Outcome::Empty } else { Outcome::Done }
+        if nothing_to_delete { EditOutcome::Empty } else { EditOutcome::Done }
     }
 
-    fn target(&self, action: Edit) -> Option<Target> {
+    fn edit_target(&self, action: Edit) -> Option<EditTarget> {
         let (text, at) = (&self.text, self.cursor);
         Some(match action {
-            Edit::CharLeft => Target::Move(unit::previous(text, at)),
-            Edit::CharRight => Target::Move(unit::next(text, at)),
-            Edit::WordLeft => Target::Move(unit::word_start(text, at)),
-            Edit::WordRight => Target::Move(unit::word_end(text, at)),
-            Edit::LineStart => Target::Move(unit::line_start(text, at)),
-            Edit::LineEnd => Target::Move(unit::line_end(text, at)),
-            Edit::TextStart => Target::Move(0),
-            Edit::TextEnd => Target::Move(text.len()),
-            Edit::DeleteBack => Target::Delete(unit::previous(text, at)),
-            Edit::DeleteForward | Edit::DeleteOrQuit => Target::Delete(unit::next(text, at)),
-            Edit::KillWordBack => Target::Kill(unit::word_start(text, at)),
-            Edit::KillWordForward => Target::Kill(unit::word_end(text, at)),
-            Edit::KillLineStart => Target::Kill(unit::line_start(text, at)),
+            Edit::CharLeft => EditTarget::Move(unit::previous(text, at)),
+            Edit::CharRight => EditTarget::Move(unit::next(text, at)),
+            Edit::WordLeft => EditTarget::Move(unit::word_start(text, at)),
+            Edit::WordRight => EditTarget::Move(unit::word_end(text, at)),
+            Edit::LineStart => EditTarget::Move(unit::line_start(text, at)),
+            Edit::LineEnd => EditTarget::Move(unit::line_end(text, at)),
+            Edit::TextStart => EditTarget::Move(0),
+            Edit::TextEnd => EditTarget::Move(text.len()),
+            Edit::DeleteBack => EditTarget::Delete(unit::previous(text, at)),
+            Edit::DeleteForward | Edit::DeleteOrQuit => EditTarget::Delete(unit::next(text, at)),
+            Edit::KillWordBack => EditTarget::Kill(unit::word_start(text, at)),
+            Edit::KillWordForward => EditTarget::Kill(unit::word_end(text, at)),
+            Edit::KillLineStart => EditTarget::Kill(unit::line_start(text, at)),
             Edit::KillLineEnd => {
                 let end = unit::line_end(text, at);
-                Target::Kill(if end == at { unit::next(text, at) } else { end })
+                EditTarget::Kill(if end == at { unit::next(text, at) } else { end })
             }
             Edit::RowUp | Edit::RowDown | Edit::Newline => return None,
             Edit::Yank | Edit::YankPop | Edit::Undo | Edit::Redo => return None,
         })
     }
 
-    fn other(&mut self, action: Edit) {
+    fn apply_untargeted_edit(&mut self, action: Edit) {
         match action {
             Edit::Newline => self.type_char('\n'),
             Edit::Yank => {
-                let text = self.kills.last().map(str::to_owned);
+                let text = self.kills.latest().map(str::to_owned);
                 self.yank(self.cursor..self.cursor, text);
             }
             Edit::YankPop => {
-                let Last::Yanked(put) = self.last.clone() else { return };
-                let text = self.kills.before().map(str::to_owned);
+                let LastEdit::Yanked(put) = self.last.clone() else { return };
+                let text = self.kills.next_older().map(str::to_owned);
                 self.yank(put, text);
             }
             Edit::Undo => self.undo(),
             Edit::Redo => self.redo(),
-            // They have a target, or are rows.
+            // These actions have a target or move by rows.
             Edit::CharLeft
             | Edit::CharRight
             | Edit::WordLeft
@@ -380,60 +386,62 @@ impl Editor {
         }
     }
 
-    fn row_by(&mut self, width: u16, by: isize, beyond: Outcome) -> Outcome {
+    fn move_by_rows(&mut self, width: u16, by: isize, beyond: EditOutcome) -> EditOutcome {
         let layout = self.layout(width);
         let column = self.column.unwrap_or(layout.column);
         let row = layout.row.checked_add_signed(by);
-        let Some(place) = row.and_then(|row| self.laid().place(&layout, row, column)) else { return beyond };
+        let Some(place) = row.and_then(|row| self.text_with_atoms().offset_at(&layout, row, column)) else {
+            return beyond;
+        };
         self.cursor = place;
-        self.moved();
+        self.mark_changed();
         self.column = Some(column);
-        Outcome::Done
+        EditOutcome::Done
     }
 
     fn delete(&mut self, to: usize) {
-        let kind = if to < self.cursor { Kind::Back } else { Kind::Forward };
-        self.change(self.cursor.min(to)..self.cursor.max(to), "", kind);
-        self.moved();
+        let kind = if to < self.cursor { ChangeKind::Back } else { ChangeKind::Forward };
+        self.replace_range(self.cursor.min(to)..self.cursor.max(to), "", kind);
+        self.mark_changed();
     }
 
     fn kill(&mut self, to: usize) {
-        let joins = self.last == Last::Killed;
-        let way = if to < self.cursor { Way::Back } else { Way::Forward };
+        let joins = self.last == LastEdit::Killed;
+        let way = if to < self.cursor { KillDirection::Back } else { KillDirection::Forward };
         let part = self.cursor.min(to)..self.cursor.max(to);
         let Some(cut) = self.text.get(part.clone()).filter(|cut| !cut.is_empty()) else { return };
-        self.kills.cut(cut, way, joins);
-        self.change(part, "", Kind::Whole);
-        self.moved();
-        self.last = Last::Killed;
+        self.kills.record_cut(cut, way, joins);
+        self.replace_range(part, "", ChangeKind::Whole);
+        self.mark_changed();
+        self.last = LastEdit::Killed;
     }
 
     fn yank(&mut self, place: Range<usize>, text: Option<String>) {
         let Some(text) = text else { return };
         let text = if self.one_line { text.replace('\n', " ") } else { text };
         let start = place.start;
-        self.change(place, &text, Kind::Whole);
-        self.moved();
-        self.last = Last::Yanked(start..self.cursor);
+        self.replace_range(place, &text, ChangeKind::Whole);
+        self.mark_changed();
+        self.last = LastEdit::Yanked(start..self.cursor);
     }
 
     fn undo(&mut self) {
         let Some(change) = self.undo.undo() else { return };
         self.text.replace_range(change.at..change.at + change.inserted.len(), &change.removed);
         self.cursor = change.before;
-        self.moved();
+        self.mark_changed();
     }
 
     fn redo(&mut self) {
         let Some(change) = self.undo.redo() else { return };
         self.text.replace_range(change.at..change.at + change.removed.len(), &change.inserted);
         self.cursor = change.after;
-        self.moved();
+        self.mark_changed();
     }
 }
 
-/// The effect of a key up to a place.
-enum Target {
+/// The range of an action: from the cursor to a target.
+enum EditTarget {
     Move(usize),
     Delete(usize),
     Kill(usize),

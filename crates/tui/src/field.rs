@@ -1,4 +1,4 @@
-//! A field in which text is typed: the editor of a dialog, the filter of a list.
+//! A text field: the input of a dialog, or the filter of a list.
 
 use std::fmt;
 
@@ -10,50 +10,50 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, span};
 use crate::editor::Editor;
-use crate::frame::{put, row};
-use crate::keys::{Action, Chord, Code, Edit};
+use crate::frame::{draw_line, row_area};
+use crate::keys::{Action, Chord, ChordKey, Edit};
 
-/// The character in place of a secret's characters.
+/// The character shown for each character of a secret.
 const DOT: char = '•';
 
-pub(crate) struct Field {
+pub(crate) struct TextField {
     pub(crate) editor: Editor,
-    /// Nobody may read it on the screen.
+    /// True if the screen must not show it.
     secret: bool,
     one_line: bool,
-    /// Columns, as it was drawn last.
+    /// The width at the last drawing, in columns.
     width: u16,
 }
 
-/// What is typed may be a secret.
-impl fmt::Debug for Field {
+/// The text may be a secret.
+impl fmt::Debug for TextField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Field").field("secret", &self.secret).finish_non_exhaustive()
     }
 }
 
-impl Field {
-    pub(crate) fn line(text: &str, secret: bool) -> Self {
+impl TextField {
+    pub(crate) fn single_line(text: &str, secret: bool) -> Self {
         let mut editor = Editor::one_line();
         editor.insert(text);
         Self { editor, secret, one_line: true, width: 0 }
     }
 
-    /// A field of several lines; the cursor is behind them.
-    pub(crate) fn lines(text: &str) -> Self {
+    /// Makes a field of several lines, with the cursor at the end.
+    pub(crate) fn multi_line(text: &str) -> Self {
         let mut editor = Editor::new();
         editor.set_text(text);
         Self { editor, secret: false, one_line: false, width: 0 }
     }
 
-    /// A key, which means this here; whether it did something with the text.
+    /// Handles a key with its action. Returns true if the key changed the text or the cursor.
     pub(crate) fn key(&mut self, chord: Chord, action: Option<Action>) -> bool {
         let before = self.editor.revision();
         match action {
-            Some(Action::Edit(edit)) => self.act(edit),
+            Some(Action::Edit(edit)) => self.apply_edit(edit),
             Some(_) => {}
             None => {
-                if let Some(c) = chord.text() {
+                if let Some(c) = chord.typed_char() {
                     self.editor.type_char(c);
                 }
             }
@@ -61,23 +61,23 @@ impl Field {
         self.editor.revision() != before
     }
 
-    pub(crate) fn act(&mut self, edit: Edit) {
+    pub(crate) fn apply_edit(&mut self, edit: Edit) {
         if self.one_line && edit == Edit::Newline {
             return;
         }
-        // There is no history behind the first row, and nothing to quit.
-        let _ = self.editor.act(edit, self.width);
+        // A field has no history above the first row, and no key quits.
+        let _ = self.editor.apply_edit(edit, self.width);
     }
 
     pub(crate) fn move_row(&mut self, chord: Chord, edit: Edit) {
-        if chord.code() == Code::Tab {
+        if chord.key() == ChordKey::Tab {
             self.editor.type_char('\t');
         } else {
-            self.act(edit);
+            self.apply_edit(edit);
         }
     }
 
-    /// Takes pasted text. In a line, what ends it there is not part of it.
+    /// Inserts pasted text. A single line loses the newlines at its end.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = if self.one_line { text.trim_end_matches(['\r', '\n']) } else { text };
         self.editor.insert(text);
@@ -87,7 +87,7 @@ impl Field {
         if self.one_line { 1 } else { self.editor.layout(width).len() }
     }
 
-    /// Draws the rows around the cursor, and says where the cursor is.
+    /// Draws the rows around the cursor and returns the position of the cursor.
     pub(crate) fn draw(&mut self, area: Rect, buffer: &mut Buffer, style: Style) -> Option<(u16, u16)> {
         self.width = area.width;
         if area.is_empty() {
@@ -100,23 +100,23 @@ impl Field {
         let height = usize::from(area.height);
         let top = layout.row.saturating_sub(height - 1);
         for (y, at) in (0..area.height).zip(top..layout.len()) {
-            let pieces = self.editor.row(&layout, at);
-            let spans = pieces.into_iter().map(|piece| span(CleanLine::part(&piece.text), style));
-            put(&Line::from_iter(spans), row(area, y), buffer);
+            let pieces = self.editor.row_pieces(&layout, at);
+            let spans = pieces.into_iter().map(|piece| span(CleanLine::from_clean_part(&piece.text), style));
+            draw_line(&Line::from_iter(spans), row_area(area, y), buffer);
         }
         let [x, y] = [layout.column, layout.row - top].map(|at| u16::try_from(at).unwrap_or(u16::MAX));
         Some((area.x + x.min(area.width - 1), area.y + y.min(area.height - 1)))
     }
 
-    /// A dot for each character, as far as there is room around the cursor.
+    /// Draws a dot for each character, as far as there is room around the cursor.
     fn draw_dots(&self, area: Rect, buffer: &mut Buffer, style: Style) -> (u16, u16) {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
         let before = text.get(..cursor).unwrap_or_default().graphemes(true).count();
         let behind = text.get(cursor..).unwrap_or_default().graphemes(true).count();
         let width = usize::from(area.width);
         let start = before.saturating_sub(width - 1);
-        let dots = CleanLine::repeated(DOT, (before + behind - start).min(width));
-        put(&Line::from(span(dots, style)), row(area, 0), buffer);
+        let dots = CleanLine::from_repeated_char(DOT, (before + behind - start).min(width));
+        draw_line(&Line::from(span(dots, style)), row_area(area, 0), buffer);
         (area.x + u16::try_from(before - start).unwrap_or(u16::MAX).min(area.width - 1), area.y)
     }
 }

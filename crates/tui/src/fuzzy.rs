@@ -1,4 +1,4 @@
-//! Matches of a typed text, the best first.
+//! Fuzzy matching of a typed text, the best match first.
 
 use std::cmp::Reverse;
 
@@ -6,40 +6,40 @@ use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 #[derive(Debug, Default)]
-pub(crate) struct Fuzzy {
+pub(crate) struct FuzzyMatcher {
     matcher: Matcher,
 }
 
-/// The typed text. Capitals count where some are typed.
+/// The typed text. Case matters if it contains capitals.
 #[derive(Debug, Clone)]
-pub(crate) struct Needle(Vec<Atom>);
+pub(crate) struct FuzzyQuery(Vec<Atom>);
 
-/// The kind of the texts: where what is typed counts more.
+/// The kind of the searched texts, which changes the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Texts {
+pub(crate) enum FuzzyTextKind {
     Words,
-    /// Where names of files and directories begin.
+    /// Paths: matches at the beginning of a name score higher.
     Paths,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ranked {
-    /// Its place, as it was given.
+pub(crate) struct RankedMatch {
+    /// The index in the input.
     pub(crate) at: usize,
-    /// The more, the better it fits.
+    /// The score; higher is better.
     pub(crate) score: u32,
-    /// Of the text, in bytes.
+    /// The length of the text, in bytes.
     pub(crate) length: usize,
 }
 
-impl Needle {
-    /// One text, with its blanks.
-    pub(crate) fn whole(query: &str) -> Self {
-        Self(if query.is_empty() { Vec::new() } else { vec![atom(query)] })
+impl FuzzyQuery {
+    /// Makes a query of one phrase, including its blanks.
+    pub(crate) fn from_phrase(query: &str) -> Self {
+        Self(if query.is_empty() { Vec::new() } else { vec![build_atom(query)] })
     }
 
-    pub(crate) fn words(query: &str) -> Self {
-        Self(query.split_whitespace().map(atom).collect())
+    pub(crate) fn from_words(query: &str) -> Self {
+        Self(query.split_whitespace().map(build_atom).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -47,32 +47,32 @@ impl Needle {
     }
 }
 
-impl Fuzzy {
-    /// Those that fit; of two that fit as well, the earlier first.
+impl FuzzyMatcher {
+    /// Ranks the matching texts. Equal scores keep the order of the input.
     pub(crate) fn rank<'t>(
         &mut self,
-        needle: &Needle,
+        needle: &FuzzyQuery,
         texts: impl Iterator<Item = (usize, &'t str)>,
-        kind: Texts,
-    ) -> Vec<Ranked> {
+        kind: FuzzyTextKind,
+    ) -> Vec<RankedMatch> {
         self.matcher.config = match kind {
-            Texts::Words => Config::DEFAULT,
-            Texts::Paths => Config::DEFAULT.match_paths(),
+            FuzzyTextKind::Words => Config::DEFAULT,
+            FuzzyTextKind::Paths => Config::DEFAULT.match_paths(),
         };
         let mut chars = Vec::new();
         let ranked = texts.filter_map(|(at, text)| {
             let length = text.len();
             let text = Utf32Str::new(text, &mut chars);
             let scores = needle.0.iter().map(|atom| atom.score(text, &mut self.matcher).map(u32::from));
-            Some(Ranked { at, score: scores.sum::<Option<u32>>()?, length })
+            Some(RankedMatch { at, score: scores.sum::<Option<u32>>()?, length })
         });
-        let mut ranked: Vec<Ranked> = ranked.collect();
+        let mut ranked: Vec<RankedMatch> = ranked.collect();
         ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.at));
         ranked
     }
 
-    /// The graphemes of a text that are typed, counted from 0, in order.
-    pub(crate) fn matched(&mut self, needle: &Needle, text: &str) -> Vec<u32> {
+    /// Returns the indexes, in order, of the graphemes that match the query.
+    pub(crate) fn matched_graphemes(&mut self, needle: &FuzzyQuery, text: &str) -> Vec<u32> {
         let (mut chars, mut matched) = (Vec::new(), Vec::new());
         let text = Utf32Str::new(text, &mut chars);
         for atom in &needle.0 {
@@ -84,6 +84,6 @@ impl Fuzzy {
     }
 }
 
-fn atom(word: &str) -> Atom {
+fn build_atom(word: &str) -> Atom {
     Atom::new(word, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy, false)
 }

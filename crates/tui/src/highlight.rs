@@ -1,26 +1,26 @@
-//! Code in colours: finished blocks only, because the colours of a line may depend on all that comes before it.
+//! Syntax highlighting of finished code blocks. The colors of a line may depend on all previous lines.
 //!
-//! The grammars are syntect's; the colours are the theme's. Grammars know thousands of scopes, themes a dozen roles:
-//! the table `SCOPES` says which is which. A language without a grammar is plain.
+//! The grammars come from syntect, the colors from the theme. Grammars have thousands of scopes and themes about a
+//! dozen roles: the table `SCOPES` maps one to the other. A language without a grammar is shown plain.
 
 use std::sync::LazyLock;
 
 use ratatui_core::text::Span;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::{Role, Theme};
 
-/// The grammars, read once. That takes some milliseconds, so a block of code without a language does not ask for them.
+/// The grammars, loaded once. Loading takes some milliseconds, so code without a language does not load them.
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
-/// The longest line that a grammar is asked about, in bytes: what is longer was made by a program, and is slow.
+/// The longest line to highlight, in bytes. Longer lines are generated and slow.
 const MAX_LINE: usize = 2 * 1024;
 
-/// The greatest size of a text for a grammar, in bytes. What comes after that is plain.
+/// The maximum size of a text to highlight, in bytes. The rest is plain.
 const MAX_TEXT: usize = 128 * 1024;
 
-/// Names of languages that people write and the grammars do not know, with one of a language that looks alike.
+/// Language names that people write and no grammar has, each with a similar language.
 const ALIASES: &[(&str, &str)] = &[
     ("console", "bash"),
     ("cts", "js"),
@@ -40,7 +40,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("zig", "rs"),
 ];
 
-/// The roles of scopes: the longest of these that a scope begins with decides.
+/// The roles of scopes. The longest matching prefix decides.
 const SCOPES: &[(&str, Role)] = &[
     ("comment", Role::CodeComment),
     ("constant", Role::CodeNumber),
@@ -84,7 +84,7 @@ const SCOPES: &[(&str, Role)] = &[
     ("variable.language", Role::CodeKeyword),
 ];
 
-/// Those scopes, the longest first.
+/// The scopes, the longest first.
 static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     let read = |(name, role): &(&str, Role)| Scope::new(name).ok().map(|scope| (scope, *role));
     let mut scopes: Vec<(Scope, Role)> = SCOPES.iter().filter_map(read).collect();
@@ -92,14 +92,14 @@ static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
     scopes
 });
 
-/// The lines of a code in the colours of a language; `None` when there is no grammar for it.
-pub fn highlight(language: &str, code: &Clean, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
-    let mut pen = Pen::new(grammar(language)?, theme);
-    Some(code.lines().map(|line| pen.line(&line)).collect())
+/// Highlights code in a language. `None` if there is no grammar for it.
+pub fn highlight(language: &str, code: &CleanText, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
+    let mut pen = CodeHighlighter::new(find_grammar(language)?, theme);
+    Some(code.lines().map(|line| pen.highlight_line(&line)).collect())
 }
 
-/// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
-fn grammar(label: &str) -> Option<&'static SyntaxReference> {
+/// Finds the grammar for the info string of a fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
+fn find_grammar(label: &str) -> Option<&'static SyntaxReference> {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':');
     let word = label.trim_start_matches(['{', '.']).split(end).next().filter(|word| !word.is_empty())?;
     let word = word.to_lowercase();
@@ -108,28 +108,28 @@ fn grammar(label: &str) -> Option<&'static SyntaxReference> {
     (grammar.name != "Plain Text").then_some(grammar)
 }
 
-struct Pen<'t> {
+struct CodeHighlighter<'t> {
     theme: &'t Theme,
     state: ParseState,
     stack: ScopeStack,
-    /// Bytes that may still be asked about; none once the grammar has failed.
+    /// The number of bytes that may still be highlighted; 0 once the grammar has failed.
     left: usize,
 }
 
-impl<'t> Pen<'t> {
+impl<'t> CodeHighlighter<'t> {
     fn new(grammar: &SyntaxReference, theme: &'t Theme) -> Self {
         Self { theme, state: ParseState::new(grammar), stack: ScopeStack::new(), left: MAX_TEXT }
     }
 
-    fn line(&mut self, line: &CleanLine) -> Vec<Span<'static>> {
+    fn highlight_line(&mut self, line: &CleanLine) -> Vec<Span<'static>> {
         let text = line.as_str();
         self.left = self.left.saturating_sub(text.len());
-        let asked = if text.len() > MAX_LINE || self.left == 0 { None } else { self.coloured(text) };
+        let asked = if text.len() > MAX_LINE || self.left == 0 { None } else { self.highlight_spans(text) };
         asked.unwrap_or_else(|| vec![span(line.clone(), self.theme.style(Role::Code))])
     }
 
-    fn coloured(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
-        // The grammars want to see where a line ends.
+    fn highlight_spans(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
+        // The grammars require line ends.
         let Ok(changes) = self.state.parse_line(&format!("{text}\n"), &GRAMMARS) else {
             self.left = 0;
             return None;
@@ -138,27 +138,27 @@ impl<'t> Pen<'t> {
         let mut from = 0;
         for (at, change) in changes {
             let to = at.min(text.len());
-            self.put(&mut spans, text.get(from..to)?);
+            self.push_span(&mut spans, text.get(from..to)?);
             from = to;
             self.stack.apply(&change).ok()?;
         }
-        self.put(&mut spans, text.get(from..)?);
+        self.push_span(&mut spans, text.get(from..)?);
         Some(spans)
     }
 
-    fn put(&self, spans: &mut Vec<Span<'static>>, part: &str) {
+    fn push_span(&self, spans: &mut Vec<Span<'static>>, part: &str) {
         if part.is_empty() {
             return;
         }
-        let style = self.theme.style(role(self.stack.as_slice()));
+        let style = self.theme.style(scope_role(self.stack.as_slice()));
         match spans.last_mut().filter(|last| last.style == style) {
             Some(last) => last.content.to_mut().push_str(part),
-            None => spans.push(span(CleanLine::part(part), style)),
+            None => spans.push(span(CleanLine::from_clean_part(part), style)),
         }
     }
 }
 
-fn role(stack: &[Scope]) -> Role {
+fn scope_role(stack: &[Scope]) -> Role {
     let of = |scope: &Scope| ROLES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
     stack.iter().rev().find_map(of).map_or(Role::Code, |(_, role)| *role)
 }
@@ -169,7 +169,7 @@ mod tests {
 
     fn texts(language: &str, code: &str, role: Role) -> Vec<String> {
         let theme = Theme::dark();
-        let lines = highlight(language, &Clean::new(code), &theme).unwrap();
+        let lines = highlight(language, &CleanText::new(code), &theme).unwrap();
         let shown: Vec<String> =
             lines.iter().map(|line| line.iter().map(|span| span.content.as_ref()).collect()).collect();
         assert_eq!(shown.join("\n"), code.trim_end_matches('\n'));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_language() {
+    fn assigns_roles_to_syntax() {
         let code = "// why\npub fn main() { let n = 42; println!(\"a\\n\"); }\n";
         assert_eq!(texts("rust", code, Role::CodeComment), ["// why"]);
         assert_eq!(texts("rust", code, Role::CodeNumber), ["42"]);
@@ -189,19 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn languages_have_many_names() {
+    fn finds_languages_by_alias() {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
-            assert!(grammar(label).is_some(), "{label}");
+            assert!(find_grammar(label).is_some(), "{label}");
         }
         for label in ["", " ", "no-such", "text", "plain text", ",,", "{}"] {
-            assert!(grammar(label).is_none(), "{label}");
+            assert!(find_grammar(label).is_none(), "{label}");
         }
     }
 
     #[test]
-    fn every_alias_is_needed_and_leads_somewhere() {
+    fn aliases_are_necessary_and_valid() {
         for (alias, known) in ALIASES {
             assert!(GRAMMARS.find_syntax_by_token(alias).is_none(), "{alias} is known already");
             assert!(GRAMMARS.find_syntax_by_token(known).is_some(), "{alias}");
@@ -209,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_very_long_is_plain() {
+    fn long_code_is_plain() {
         let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(MAX_LINE));
-        let lines = highlight("rust", &Clean::new(&long), &Theme::dark()).unwrap();
+        let lines = highlight("rust", &CleanText::new(&long), &Theme::dark()).unwrap();
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 4]);
     }
 }

@@ -1,9 +1,9 @@
-//! The prompts of before, across sessions.
+//! The prompt history, across sessions.
 //!
-//! A prompt that begins with a blank is not kept: that is how a person says something that shall not stay.
+//! A prompt that begins with a blank is not recorded, so a person can keep a prompt out of the history.
 //!
-//! The file of prompts has a line of JSON for each, `{"text":"…"}`, oldest first. Several programs append to it. A line
-//! that is cut off or not understood is passed over, and so are keys that are not known: a later version may write more.
+//! The history file has one line of JSON per prompt, `{"text":"…"}`, oldest first. Several programs append to it.
+//! Truncated or invalid lines are skipped, and unknown keys are ignored: a later version may write more.
 
 mod search;
 
@@ -12,129 +12,129 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editor::Content;
+use crate::editor::EditorContent;
 
-pub use search::{Match, Search};
+pub use search::{PromptMatch, PromptSearch};
 
-/// The number of prompts that are kept.
+/// The maximum number of prompts.
 pub const MOST_PROMPTS: usize = 2000;
 
-/// The number of bytes of prompts that are kept.
+/// The maximum size of all prompts, in bytes.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// The longest prompt that is kept, in bytes.
+/// The longest prompt to record, in bytes.
 pub const LONGEST: usize = 64 * 1024;
 
-/// The prompts of before, oldest first, and which of them the editor shows.
+/// The prompt history, oldest first, and the prompt that the editor shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct History {
+pub struct PromptHistory {
     prompts: Vec<String>,
-    /// Which of them is shown; as many as there are means none, but what is being written.
+    /// The index of the shown prompt; the number of prompts means the text that is being written.
     at: usize,
-    /// The edited versions of those that were shown, and the text that was being written.
-    changed: BTreeMap<usize, Content>,
-    /// The one that is shown, as it was put into the editor.
-    shown: Option<Content>,
+    /// The edited versions of shown prompts, and the text that is being written.
+    changed: BTreeMap<usize, EditorContent>,
+    /// The shown prompt, as it was put into the editor.
+    shown: Option<EditorContent>,
 }
 
-/// A file that was read.
+/// A decoded history file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decoded {
-    /// The newest of its prompts, as many as are kept.
-    pub history: History,
-    /// True if the file has grown so far that [`History::encode`] should take its place. Others may be appending: that
-    /// is for who holds the file's lock.
+pub struct DecodedHistory {
+    /// The newest prompts of the file, up to the maximum.
+    pub history: PromptHistory,
+    /// True if the file has grown so much that the output of [`PromptHistory::encode`] should replace it. Other
+    /// programs may be appending, so only the holder of the file's lock may do so.
     pub rewrite: bool,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line<'t> {
+struct HistoryLine<'t> {
     #[serde(borrow)]
     text: Cow<'t, str>,
 }
 
-impl History {
-    /// The prompts, oldest first.
+impl PromptHistory {
+    /// Returns the prompts, oldest first.
     pub fn prompts(&self) -> &[String] {
         &self.prompts
     }
 
-    /// A prompt was sent: [`Submission::kept`](crate::editor::Submission::kept). What comes back is the line to append
-    /// to the file; none for a prompt that is not kept.
+    /// Records a sent prompt: [`Submission::history_text`](crate::editor::Submission::history_text). Returns the line
+    /// to append to the file; `None` if the prompt is not recorded.
     pub fn push(&mut self, prompt: &str) -> Option<String> {
-        self.leave();
+        self.stop_browsing();
         let kept = is_kept(prompt) && self.prompts.last().is_none_or(|last| last != prompt);
         if !kept {
             return None;
         }
         self.prompts.push(prompt.to_owned());
-        self.bound();
-        self.leave();
-        line(prompt)
+        self.drop_oldest();
+        self.stop_browsing();
+        encode_line(prompt)
     }
 
-    /// The prompt before the one that is shown, while the editor holds `now`. None at the oldest one.
-    pub fn older(&mut self, now: Content) -> Option<Content> {
+    /// Returns the prompt before the shown one, while the editor holds `now`. `None` at the oldest prompt.
+    pub fn show_older(&mut self, now: EditorContent) -> Option<EditorContent> {
         let at = self.at.checked_sub(1)?;
         Some(self.show(at, now))
     }
 
-    /// The prompt after the one that is shown, or in the end what was being written. None there.
-    pub fn newer(&mut self, now: Content) -> Option<Content> {
+    /// Returns the prompt after the shown one, and finally the text that was being written. `None` at the end.
+    pub fn show_newer(&mut self, now: EditorContent) -> Option<EditorContent> {
         let at = self.at + 1;
         (at <= self.prompts.len()).then(|| self.show(at, now))
     }
 
-    /// True if the editor holds a prompt of before that nobody has touched: then up and down go on among the prompts,
-    /// however many rows it has.
-    pub fn is_shown(&self, now: &Content) -> bool {
+    /// True if the editor holds an unedited prompt of the history. Then up and down browse the history, even in a
+    /// prompt of several rows.
+    pub fn shows_unedited_prompt(&self, now: &EditorContent) -> bool {
         self.shown.as_ref() == Some(now)
     }
 
-    /// The editor shows none of them any more: it was cleared, or holds something else.
-    pub fn leave(&mut self) {
+    /// Stops browsing: the editor was cleared or holds another text.
+    pub fn stop_browsing(&mut self) {
         self.at = self.prompts.len();
         self.changed.clear();
         self.shown = None;
     }
 
-    fn show(&mut self, at: usize, now: Content) -> Content {
+    fn show(&mut self, at: usize, now: EditorContent) -> EditorContent {
         self.changed.insert(self.at, now);
         self.at = at;
-        let original = || self.prompts.get(at).map(|prompt| Content::of_text(prompt));
+        let original = || self.prompts.get(at).map(|prompt| EditorContent::from_text(prompt));
         let shown = self.changed.get(&at).cloned().or_else(original).unwrap_or_default();
-        // What is being written is moved in as ever.
+        // The text that is being written is edited as usual.
         self.shown = (at < self.prompts.len()).then(|| shown.clone());
         shown
     }
 
-    /// Reads a file. What two programs kept at once, and what is kept no longer, is passed over.
-    pub fn decode(file: &str) -> Decoded {
-        let mut decoded = Decoded::default();
+    /// Decodes a file. Duplicates from two programs and prompts beyond the maximum are skipped.
+    pub fn decode(file: &str) -> DecodedHistory {
+        let mut decoded = DecodedHistory::default();
         let prompts = &mut decoded.history.prompts;
         let mut lines = 0;
         for line in file.lines().filter(|line| !line.trim().is_empty()) {
             lines += 1;
-            if let Ok(Line { text }) = serde_json::from_str::<Line<'_>>(line)
+            if let Ok(HistoryLine { text }) = serde_json::from_str::<HistoryLine<'_>>(line)
                 && is_kept(&text)
                 && prompts.last().is_none_or(|last| *last != text)
             {
                 prompts.push(text.into_owned());
             }
         }
-        decoded.history.bound();
-        decoded.history.leave();
+        decoded.history.drop_oldest();
+        decoded.history.stop_browsing();
         decoded.rewrite = lines > 2 * MOST_PROMPTS || file.len() > 2 * MOST_BYTES;
         decoded
     }
 
-    /// The file for the prompts that are kept.
+    /// Encodes the file of the recorded prompts.
     pub fn encode(&self) -> String {
-        self.prompts.iter().filter_map(|prompt| line(prompt)).collect()
+        self.prompts.iter().filter_map(|prompt| encode_line(prompt)).collect()
     }
 
-    /// Forgets the oldest, as far as there are too many.
-    fn bound(&mut self) {
+    /// Removes the oldest prompts beyond the maximum.
+    fn drop_oldest(&mut self) {
         let mut bytes = 0;
         let newest = self.prompts.iter().rev().take(MOST_PROMPTS);
         let kept = newest.take_while(|prompt| {
@@ -150,8 +150,8 @@ fn is_kept(prompt: &str) -> bool {
     !prompt.starts_with(char::is_whitespace) && !prompt.is_empty() && prompt.len() <= LONGEST
 }
 
-fn line(prompt: &str) -> Option<String> {
-    let json = serde_json::to_string(&Line { text: prompt.into() });
+fn encode_line(prompt: &str) -> Option<String> {
+    let json = serde_json::to_string(&HistoryLine { text: prompt.into() });
     json.ok().map(|json| json + "\n")
 }
 
@@ -162,45 +162,51 @@ mod tests {
     use super::*;
     use crate::editor::Editor;
 
-    fn of(prompts: &[&str]) -> History {
-        let mut history = History::default();
+    fn of(prompts: &[&str]) -> PromptHistory {
+        let mut history = PromptHistory::default();
         for prompt in prompts {
             history.push(prompt);
         }
         history
     }
 
-    fn text(content: Option<Content>) -> Option<String> {
+    fn text(content: Option<EditorContent>) -> Option<String> {
         content.map(|content| content.submission().text)
     }
 
     #[test]
-    fn what_is_written_is_there_again_below() {
+    fn restores_current_text_after_browsing() {
         let mut history = of(&["one", "two"]);
         let mut editor = Editor::new();
         editor.insert("draft ");
         editor.paste(&"x\n".repeat(20), |_| false);
         let draft = editor.content();
-        assert_eq!(text(history.older(draft.clone())).as_deref(), Some("two"));
-        assert_eq!(text(history.older(Content::of_text("two, changed"))).as_deref(), Some("one"));
-        assert_eq!(history.older(Content::of_text("one")), None);
-        assert_eq!(text(history.newer(Content::of_text("one"))).as_deref(), Some("two, changed"));
-        assert_eq!(history.newer(Content::of_text("two, changed")), Some(draft.clone()));
-        assert_eq!(history.newer(draft), None);
+        assert_eq!(text(history.show_older(draft.clone())).as_deref(), Some("two"));
+        assert_eq!(
+            text(history.show_older(EditorContent::from_text("two, changed"))).as_deref(),
+            Some("one")
+        );
+        assert_eq!(history.show_older(EditorContent::from_text("one")), None);
+        assert_eq!(
+            text(history.show_newer(EditorContent::from_text("one"))).as_deref(),
+            Some("two, changed")
+        );
+        assert_eq!(history.show_newer(EditorContent::from_text("two, changed")), Some(draft.clone()));
+        assert_eq!(history.show_newer(draft), None);
     }
 
     #[test]
-    fn a_prompt_that_nobody_touched_is_known() {
+    fn recognizes_unedited_prompt() {
         let mut history = of(&["a\nb"]);
-        let shown = history.older(Content::default()).unwrap();
-        assert!(history.is_shown(&shown));
-        assert!(!history.is_shown(&Content::of_text("a\nbc")));
-        history.leave();
-        assert!(!history.is_shown(&shown));
+        let shown = history.show_older(EditorContent::default()).unwrap();
+        assert!(history.shows_unedited_prompt(&shown));
+        assert!(!history.shows_unedited_prompt(&EditorContent::from_text("a\nbc")));
+        history.stop_browsing();
+        assert!(!history.shows_unedited_prompt(&shown));
     }
 
     #[test]
-    fn not_everything_is_kept() {
+    fn skips_prompts_with_leading_blank_and_duplicates() {
         let mut history = of(&["one"]);
         for not_kept in [" my secret", "one", "", "\nx", &"x".repeat(LONGEST + 1)] {
             assert_eq!(history.push(not_kept), None);
@@ -211,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_are_forgotten() {
-        let mut history = History::default();
+    fn drops_oldest_prompts() {
+        let mut history = PromptHistory::default();
         for number in 0..MOST_PROMPTS + 5 {
             history.push(&number.to_string());
         }
@@ -222,39 +228,40 @@ mod tests {
             history.push(&format!("{number}{}", "x".repeat(LONGEST - 10)));
         }
         assert_eq!(history.prompts().len(), 16);
-        assert_eq!(text(history.older(Content::default())).unwrap()[..2], *"19");
+        assert_eq!(text(history.show_older(EditorContent::default())).unwrap()[..2], *"19");
     }
 
     #[test]
-    fn lines_that_are_not_understood_are_passed_over() {
+    fn skips_invalid_lines() {
         let file =
             "{\"text\":\"one\"}\nnonsense\n{\"text\":\"two\",\"time\":7}\n\n{\"text\":\" secret\"}\n{\"te";
-        let decoded = History::decode(file);
+        let decoded = PromptHistory::decode(file);
         assert_eq!(decoded.history.prompts(), ["one", "two"]);
         assert!(!decoded.rewrite);
     }
 
     #[test]
-    fn a_file_that_has_grown_is_to_be_written_anew() {
-        let file: String = (0..=2 * MOST_PROMPTS).filter_map(|number| line(&number.to_string())).collect();
-        let decoded = History::decode(&file);
+    fn grown_file_requests_rewrite() {
+        let file: String =
+            (0..=2 * MOST_PROMPTS).filter_map(|number| encode_line(&number.to_string())).collect();
+        let decoded = PromptHistory::decode(&file);
         assert!(decoded.rewrite);
-        let again = History::decode(&decoded.history.encode());
+        let again = PromptHistory::decode(&decoded.history.encode());
         assert_eq!((&again.history, again.rewrite), (&decoded.history, false));
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
-            let mut history = History::default();
+        fn decodes_encoded_history(prompts in proptest::collection::vec(any::<String>(), 0..20)) {
+            let mut history = PromptHistory::default();
             let file: String = prompts.iter().filter_map(|prompt| history.push(prompt)).collect();
-            prop_assert_eq!(&History::decode(&file).history, &history);
-            prop_assert_eq!(History::decode(&history.encode()).history, history);
+            prop_assert_eq!(&PromptHistory::decode(&file).history, &history);
+            prop_assert_eq!(PromptHistory::decode(&history.encode()).history, history);
         }
 
         #[test]
-        fn no_file_is_too_strange(file in any::<String>()) {
-            History::decode(&file);
+        fn decodes_any_file_without_panic(file in any::<String>()) {
+            PromptHistory::decode(&file);
         }
     }
 }

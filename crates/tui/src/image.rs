@@ -1,8 +1,8 @@
-//! Images: what stands in their place where none can be shown, and where they shall be where they can.
+//! Image placement, and the text shown when the terminal cannot display images.
 //!
-//! A view lays an image out as so many columns and rows, with words for it in the first row, and [marks](Placement::mark)
-//! the cells. Whoever draws the frame then shows the image if all of its marks are still there and it is decoded, and else
-//! the words. So whatever is drawn over an image covers it, and needs to know nothing of images.
+//! A view reserves columns and rows for an image, with a label in the first row, and [marks](ImagePlacement::mark_area)
+//! the cells. The terminal part then shows the image if all its marks remain and it is decoded, and otherwise the
+//! label. So anything drawn over an image covers it and needs no knowledge of images.
 
 use std::sync::{Arc, Weak};
 
@@ -18,39 +18,39 @@ use crate::theme::{Role, Theme};
 
 const MOST_ROWS: u16 = 16;
 
-/// The most pixels across that are sent to a terminal.
+/// The maximum width or height of an image for a terminal, in pixels.
 const MOST_ACROSS: u16 = 4000;
 
-/// The most pixels of an image that is decoded: 40 megapixels.
+/// The maximum size of a decoded image: 40 megapixels.
 pub(crate) const MOST_PIXELS: u64 = 40_000_000;
 
-/// The most bytes of an image that is decoded: 20 MB.
+/// The maximum size of the data of a decoded image: 20 MB.
 pub(crate) const MOST_BYTES: u64 = 20_000_000;
 
-/// The mark of a cell that waits for an image. Text never has control characters, so nothing else looks like this; and
-/// a painter that knows nothing of images shows a blank.
+/// The mark of a cell reserved for an image. Text never contains control characters, so no other cell looks like
+/// this. A painter without image support shows a blank.
 const MARK: &str = "\0\u{34f}";
 
-/// The size of the part of an image that is read for its size in pixels: headers are at the beginning.
+/// The number of bytes that are read to find the size in pixels: the header is at the beginning.
 const HEADER: usize = 256 * 1024;
 
-/// The longest kind that is shown, in columns.
+/// The longest image kind in a label, in columns.
 const MAX_KIND: usize = 24;
 
-/// The facts about an image that need no decoding.
+/// The facts about an image that are known without decoding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// `PNG`.
+    /// The kind, for example `PNG`.
     pub kind: CleanLine,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Across and down, where the header says it.
+    /// Width and height, if the header has them.
     pub pixels: Option<(usize, usize)>,
 }
 
 impl ImageFacts {
-    /// Of one that is there.
-    pub fn of(image: &Image) -> Self {
+    /// Reads the facts of an image.
+    pub fn from_image(image: &Image) -> Self {
         let text = image.data.as_bytes();
         let padding = text.iter().rev().take(2).filter(|byte| **byte == b'=').count();
         let bytes = (text.len() / 4 * 3).saturating_sub(padding);
@@ -58,30 +58,31 @@ impl ImageFacts {
         let start = text.get(..whole).and_then(|start| STANDARD.decode(start).ok());
         let size = start.and_then(|start| imagesize::blob_size(&start).ok());
         let pixels = size.map(|size| (size.width, size.height)).filter(|size| *size != (0, 0));
-        Self { pixels, ..Self::named(&image.mime_type, u64::try_from(bytes).unwrap_or(u64::MAX)) }
+        Self { pixels, ..Self::from_mime_type(&image.mime_type, u64::try_from(bytes).unwrap_or(u64::MAX)) }
     }
 
-    /// Of one of which only that is known.
-    pub fn named(mime_type: &str, bytes: u64) -> Self {
+    /// Makes the facts of an image of which only kind and size are known.
+    pub fn from_mime_type(mime_type: &str, bytes: u64) -> Self {
         let kind = mime_type.strip_prefix("image/").unwrap_or(mime_type).to_uppercase();
-        let kind = if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).shortened(MAX_KIND) };
+        let kind =
+            if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).truncate_to_width(MAX_KIND) };
         Self { kind, bytes, pixels: None }
     }
 
-    /// `[PNG, 640×480, 12.3 KiB]`
-    pub fn line(&self, theme: &Theme) -> Line<'static> {
-        let text = CleanLine::new(&format!("[{}]", self.words()));
+    /// Formats a label: `[PNG, 640×480, 12.3 KiB]`.
+    pub fn label_line(&self, theme: &Theme) -> Line<'static> {
+        let text = CleanLine::new(&format!("[{}]", self.description()));
         Line::from(span(text, theme.style(Role::Muted)))
     }
 
-    /// `PNG, 640×480, 12.3 KiB`
-    pub fn words(&self) -> CleanLine {
+    /// Formats a description: `PNG, 640×480, 12.3 KiB`.
+    pub fn description(&self) -> CleanLine {
         let pixels = self.pixels.map(|(across, down)| format!(", {across}×{down}")).unwrap_or_default();
-        CleanLine::new(&format!("{}{pixels}, {}", self.kind, size(self.bytes)))
+        CleanLine::new(&format!("{}{pixels}, {}", self.kind, format_size(self.bytes)))
     }
 }
 
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = u128::from(bytes) * 10 / u128::from(unit);
         format!("{}.{}", tenths / 10, tenths % 10)
@@ -94,50 +95,50 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The pixels of a cell of the terminal.
+/// The size of a terminal cell in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellSize {
-    /// Across.
+    /// The width.
     pub width: u16,
-    /// Down.
+    /// The height.
     pub height: u16,
 }
 
 impl CellSize {
-    /// The size that most terminals come near to, and that those of Windows report whatever they have.
+    /// A common size of most terminals. Terminals on Windows always report this size.
     pub const USUAL: Self = Self { width: 10, height: 20 };
 }
 
-/// The way a terminal shows images.
+/// The image support of a terminal.
 #[derive(Debug, Clone)]
-pub struct Images {
+pub struct ImageDisplay {
     cell: CellSize,
     broken: Vec<Weak<Image>>,
 }
 
-impl Images {
-    /// A terminal with cells of this size.
+impl ImageDisplay {
+    /// Makes it for a terminal with cells of this size.
     pub fn new(cell: CellSize) -> Self {
         Self { cell: CellSize { width: cell.width.max(1), height: cell.height.max(1) }, broken: Vec::new() }
     }
 
-    /// The pixels of a cell.
-    pub fn cell(&self) -> CellSize {
+    /// Returns the size of a cell in pixels.
+    pub fn cell_size(&self) -> CellSize {
         self.cell
     }
 
-    /// The same, but for an image that cannot be shown.
+    /// Returns a copy in which an image cannot be shown.
     #[must_use]
-    pub fn without(&self, image: &Arc<Image>) -> Self {
+    pub fn without_image(&self, image: &Arc<Image>) -> Self {
         let mut broken: Vec<_> =
             self.broken.iter().filter(|known| known.strong_count() > 0).cloned().collect();
         broken.push(Arc::downgrade(image));
         Self { cell: self.cell, broken }
     }
 
-    /// The columns and rows that an image takes where there are so many columns, on a screen of so many rows. None where
-    /// only words can stand for it.
-    pub fn space(
+    /// Returns the columns and rows of an image, for the given columns and rows of the screen. `None` if only its
+    /// label can be shown.
+    pub fn image_cells(
         &self,
         image: &Arc<Image>,
         facts: &ImageFacts,
@@ -159,14 +160,14 @@ impl Images {
         if most.0 == 0 || most.1 == 0 {
             return None;
         }
-        let (across, down) = within((across, down), most);
+        let (across, down) = fit_within((across, down), most);
         let cells = |pixels: u64, cell: u16| u16::try_from(pixels.div_ceil(u64::from(cell))).ok();
         Some((cells(across, cell.width)?, cells(down, cell.height)?))
     }
 }
 
-/// The largest size of the same shape that is within another, and not larger than it was.
-pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
+/// Scales a size down to fit within another, keeping the aspect ratio.
+pub(crate) fn fit_within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
     if across <= most_across && down <= most_down {
         return (across, down);
     }
@@ -177,55 +178,55 @@ pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64,
     }
 }
 
-/// Where an image shall be in a frame. Its cells are marked; what is drawn over them afterwards covers it.
+/// The position of an image in a frame. Its cells are marked, and text drawn over them covers the image.
 #[derive(Debug, Clone)]
-pub struct Placement {
+pub struct ImagePlacement {
     /// The image.
     pub image: Arc<Image>,
-    /// Where.
+    /// The area.
     pub area: Rect,
-    /// The marked rows: as wide as the words that stand there where the image is not.
+    /// The area reserved for the image, as wide as the label that is shown without the image.
     space: Rect,
     instead: Vec<Cell>,
 }
 
-impl Placement {
-    /// Marks an area, and the first row of a space around it in which words stand already.
-    pub fn mark(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
+impl ImagePlacement {
+    /// Marks an area for an image. The first row of the surrounding space already contains the label.
+    pub fn mark_area(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
         let (area, space) = (area.intersection(buffer.area), space.intersection(buffer.area));
         let instead =
             (space.left()..space.right()).filter_map(|x| buffer.cell((x, space.y)).cloned()).collect();
         for cell in space.positions() {
             if let Some(cell) = buffer.cell_mut(cell) {
-                *cell = looking_alike(MARK, cell);
+                *cell = cell_with_style_of(MARK, cell);
             }
         }
         Self { image, area, space, instead }
     }
 
     /// True if nothing was drawn over it.
-    pub(crate) fn is_free(&self, buffer: &Buffer) -> bool {
+    pub(crate) fn is_uncovered(&self, buffer: &Buffer) -> bool {
         let is_marked = |at| buffer.cell(at).is_some_and(|cell| cell.symbol() == MARK);
         !self.area.is_empty() && self.area.positions().all(is_marked)
     }
 
-    /// Takes the marks away: below the image is nothing, and where it is not shown the words stand.
-    pub(crate) fn settle(&self, shown: bool, buffer: &mut Buffer) {
+    /// Removes the marks. The cells below a shown image become blank; without the image the label remains.
+    pub(crate) fn clear_marks(&self, shown: bool, buffer: &mut Buffer) {
         for at in self.space.positions() {
             let Some(cell) = buffer.cell_mut(at).filter(|cell| cell.symbol() == MARK) else { continue };
             let word = self.instead.get(usize::from(at.x - self.space.x));
             let word = word.filter(|_| !shown && at.y == self.space.y);
-            *cell = word.cloned().unwrap_or_else(|| looking_alike(" ", cell));
+            *cell = word.cloned().unwrap_or_else(|| cell_with_style_of(" ", cell));
         }
     }
 }
 
-/// Makes a cell one that differs from every other.
-pub(crate) fn forget_cell(cell: &mut Cell) {
+/// Makes a cell differ from every other cell.
+pub(crate) fn invalidate_cell(cell: &mut Cell) {
     *cell = Cell::new(MARK);
 }
 
-fn looking_alike(symbol: &'static str, other: &Cell) -> Cell {
+fn cell_with_style_of(symbol: &'static str, other: &Cell) -> Cell {
     let mut cell = Cell::new(symbol);
     cell.set_style(other.style());
     cell

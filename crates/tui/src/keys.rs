@@ -1,10 +1,10 @@
 //! Keys and their actions.
 //!
-//! Everything that a key can do is an [`Action`], declared once in [`ACTIONS`] with its name, its keys and what it does;
-//! the documentation, [`markdown`], is made of the same table. The user's own file changes the keys: [`Keymap::read`].
-//! Which actions a key can mean depends on what has the keyboard, the [`Context`].
+//! Everything that a key can do is an [`Action`]. [`ACTIONS`] declares each with its name, its keys and its
+//! description, and [`markdown`] generates the documentation from the same table. The user's file changes the keys:
+//! [`Keymap::read`]. The possible actions of a key depend on the keyboard focus, the [`Context`].
 //!
-//! Invariant: what closes a panel, a dialog or a list, what aborts and what quits keeps its keys, whatever a file says.
+//! Invariant: no file can change the keys that close a panel, a dialog or a list, that abort, or that quit.
 
 mod chord;
 mod context;
@@ -13,11 +13,11 @@ mod file;
 mod keymap;
 mod table;
 
-pub use chord::{Chord, ChordError, Code, Modifiers};
+pub use chord::{Chord, ChordError, ChordKey, Modifiers};
 pub use context::Context;
 pub use crossterm::from_crossterm;
-pub use file::{KeysError, Problem};
-pub use keymap::{Keymap, Press};
+pub use file::{KeybindingProblem, KeysError};
+pub use keymap::{KeyPress, Keymap};
 pub use table::{
     ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
     Search, Section, markdown,

@@ -1,13 +1,12 @@
-//! The interactive mode of haft as a library: what is on the screen, and how it is drawn.
+//! The interactive mode of haft as a library: state, input handling and drawing.
 //!
-//! For whom: the binary, which only starts it. [`app`] is the state, what happens to it, and how it is drawn; below it
-//! are the text layer, from texts of models, tools and extensions to styled lines of a width, and what a person does with
-//! keys: their meanings, the editor, what it completes, the prompts of before, and what waits while the agent works. All
-//! of that is pure: no IO, no terminal, no clock. Those are in [`terminal`], and nowhere else.
+//! The binary is the only user, and only starts it. [`app`] contains the state, its changes and its
+//! drawing. Below it is the text layer, which turns texts of models, tools and extensions into styled lines of a
+//! width. The other part is keyboard input: key bindings, editor, completion, prompt history and message queue. All
+//! of that is pure: no IO, no terminal, no clock. Only [`terminal`] uses those.
 //!
-//! Never in here: an extension that is started, a file that is read, a text from outside that is shown as it came. The
-//! last one is what [`clean`] is for: spans are made there and nowhere else (`cargo xtask tidy`), and only of text that
-//! went through the sanitiser.
+//! This crate never starts an extension, reads a user's file, or shows unsanitized text from outside. The module
+//! [`clean`] guarantees the last point: only it makes spans (`cargo xtask tidy`), and only of sanitized text.
 
 pub mod app;
 pub mod clean;

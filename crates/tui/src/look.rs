@@ -1,18 +1,18 @@
-//! `Look`: what everything that is drawn is drawn with.
+//! `DrawContext`: the common inputs of all drawing.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::image::Images;
+use crate::image::ImageDisplay;
 use crate::theme::Theme;
 
-/// The look of everything that is drawn. The same look and the same state make the same picture.
+/// The common inputs of all drawing. The same context and the same state produce the same picture.
 #[derive(Debug, Clone)]
-pub struct Look {
-    /// Reduced to the colours that the terminal has.
+pub struct DrawContext {
+    /// The theme, reduced to the colors of the terminal.
     pub theme: Theme,
-    /// The moment of the frame: spinners, elapsed times and countdowns are of it.
+    /// The time of the frame, for spinners, elapsed times and countdowns.
     pub now: Instant,
-    /// The way images are shown; none where words replace them.
-    pub images: Option<Arc<Images>>,
+    /// The image support. `None` if labels replace images.
+    pub images: Option<Arc<ImageDisplay>>,
 }

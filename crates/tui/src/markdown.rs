@@ -1,9 +1,9 @@
-//! Markdown as styled lines, also while it is still being written.
+//! Markdown as styled lines, also while it streams.
 //!
-//! A text is cut into its blocks (paragraphs, lists, tables, blocks of code). Each is rendered once it is finished, and
-//! stays; only the block that still grows is rendered anew, and of one that is long only the end. A block is finished when
-//! the next one has begun on a whole line: what comes after that changes it no more. So a link whose address is given in a
-//! later block is not followed; it is shown as it is written.
+//! A text is split into blocks (paragraphs, lists, tables, code blocks). Each finished block is rendered once. Only
+//! the open block is rendered again, and of a long open block only the end. A block is finished when the next one has
+//! begun on a whole line, because later text cannot change it. So a link whose address is defined in a later block is
+//! not resolved and is shown as written.
 
 mod block;
 mod inline;
@@ -15,80 +15,80 @@ use std::ops::Range;
 use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag};
 use ratatui_core::text::Line;
 
-use crate::clean::{Clean, Cleaner};
+use crate::clean::{CleanText, StreamCleaner};
 use crate::theme::Theme;
-use block::{Made, Renderer, Resume};
+use block::{BlockRenderer, RenderedBlock, ResumeState};
 
-/// The extensions of CommonMark that are read.
+/// The enabled extensions of CommonMark.
 const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// Below so many bytes a block is rendered whole.
+/// Blocks below this size in bytes are rendered whole.
 const LONG: usize = 4 << 10;
 
-/// A whole text as lines of a width.
+/// Renders a whole text as lines of a width.
 pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     text.push(outside);
     text.finish();
     text.lines(width, theme);
     text.drawn.map(|drawn| drawn.lines).unwrap_or_default()
 }
 
-/// A text that grows. Pushing costs next to nothing; [`lines`](Self::lines) renders what is new since it was last asked,
-/// once for however many pieces.
+/// A streaming text. Pushing is cheap: [`lines`](Self::lines) renders the text added since the last call, once for
+/// any number of pieces.
 #[derive(Debug, Clone, Default)]
-pub struct Streaming {
-    cleaner: Cleaner,
-    text: Clean,
-    /// Where each finished block ends. It begins where the one before it ends.
+pub struct StreamingMarkdown {
+    cleaner: StreamCleaner,
+    text: CleanText,
+    /// The end of each finished block. It begins at the end of the previous one.
     ends: Vec<usize>,
-    /// The number of bytes that were searched for finished blocks.
+    /// The number of bytes searched for finished blocks.
     seen: usize,
     finished: bool,
-    links: Links,
-    drawn: Option<Drawn>,
+    links: LinkDefinitions,
+    drawn: Option<RenderedLines>,
     rendered: usize,
     read: usize,
-    /// From which length on a block is rendered by its end, where that is not [`LONG`].
+    /// The minimum length of a block that is rendered by its end, if it differs from [`LONG`].
     long: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
-struct Drawn {
+struct RenderedLines {
     width: u16,
     theme: Theme,
     lines: Vec<Line<'static>>,
-    /// With how many of them each finished block ends.
+    /// The number of lines up to the end of each finished block.
     blocks: Vec<usize>,
-    /// The part of the open block that stays.
-    grown: Option<Grown>,
-    /// The length of the text then.
+    /// The stable part of the open block.
+    grown: Option<StablePrefix>,
+    /// The length of the text at that time.
     upto: usize,
     finished: bool,
 }
 
-/// Where the rest of the open block begins.
+/// The beginning of the unstable rest of the open block.
 ///
-/// A list whose next items have begun, and code whose next lines have, change their rows above no more: but where items
-/// turn out to stand apart, which the whole list then does.
+/// Once the next items of a list or the next lines of code have begun, the rows above do not change. The exception is
+/// a list that turns out to be loose, which changes all of its rows.
 #[derive(Debug, Clone)]
-struct Grown {
+struct StablePrefix {
     block: usize,
-    /// The byte of the text.
+    /// The byte in the text.
     from: usize,
-    /// The lines of the whole text before it.
+    /// The number of lines of the whole text before it.
     lines: usize,
-    resume: Resume,
+    resume: ResumeState,
 }
 
-impl Streaming {
-    /// Adds what comes next, as it comes from outside.
+impl StreamingMarkdown {
+    /// Appends the next piece of text from outside.
     pub fn push(&mut self, piece: &str) {
         self.text.push(&self.cleaner.push(piece));
     }
 
-    /// Says that nothing more comes: the last block is finished, too.
+    /// Marks the text as complete. The last block is then finished, too.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -97,186 +97,194 @@ impl Streaming {
         self.finished
     }
 
-    /// The text so far, as it is written.
-    pub fn text(&self) -> &Clean {
+    /// Returns the source text so far.
+    pub fn text(&self) -> &CleanText {
         &self.text
     }
 
-    /// The number of blocks that have been rendered so far, or parts of them: a measure of what a piece costs.
-    pub fn rendered(&self) -> usize {
+    /// Returns the number of blocks and partial blocks rendered so far: a measure of the cost of a piece.
+    pub fn rendered_blocks(&self) -> usize {
         self.rendered
     }
 
-    /// The number of bytes that have been read for that: the other measure.
-    pub fn read(&self) -> usize {
+    /// Returns the number of bytes parsed for rendering: another measure of the cost.
+    pub fn bytes_read(&self) -> usize {
         self.read
     }
 
-    /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
+    /// Returns the lines for a width and a theme. Finished blocks are rendered again only if one of the two has
+    /// changed.
     pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
-        let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
+        let fits = |drawn: &RenderedLines| drawn.width == width && drawn.theme.is_same(theme);
         let is_whole =
-            |drawn: &Drawn| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
+            |drawn: &RenderedLines| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
         if !self.drawn.as_ref().is_some_and(|drawn| fits(drawn) && is_whole(drawn)) {
-            self.split();
+            self.find_finished_blocks();
             let mut drawn =
-                self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
-            self.draw(&mut drawn);
+                self.drawn.take().filter(fits).unwrap_or_else(|| RenderedLines::new(width, theme.clone()));
+            self.render_new_blocks(&mut drawn);
             self.drawn = Some(drawn);
         }
         self.drawn.as_ref().map(|drawn| drawn.lines.as_slice()).unwrap_or_default()
     }
 
-    /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.
-    pub fn blocks(&mut self, width: u16, theme: &Theme) -> &[usize] {
+    /// Returns the number of lines up to the end of each finished block. Later text does not change those lines.
+    pub fn block_ends(&mut self, width: u16, theme: &Theme) -> &[usize] {
         self.lines(width, theme);
         self.drawn.as_ref().map(|drawn| drawn.blocks.as_slice()).unwrap_or_default()
     }
 
-    /// The text of the first blocks, as many of them as are finished.
-    pub(crate) fn begin(&mut self, blocks: usize) -> &str {
-        self.split();
-        let end = self.begin_of(blocks.min(self.ends.len()));
+    /// Returns the source of the first blocks, as far as they are finished.
+    pub(crate) fn text_of_blocks(&mut self, blocks: usize) -> &str {
+        self.find_finished_blocks();
+        let end = self.block_start(blocks.min(self.ends.len()));
         self.text.as_str().get(..end).unwrap_or_default()
     }
 
-    fn begin_of(&self, block: usize) -> usize {
+    fn block_start(&self, block: usize) -> usize {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
-    /// Finds the blocks that are finished since it was last asked.
-    fn split(&mut self) {
+    /// Finds the blocks that were finished since the last call.
+    fn find_finished_blocks(&mut self) {
         let text = self.text.as_str();
         let whole = if self.finished { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
-        // The block that ends the text may be finished by nothing but the end.
+        // Only the end of the text can finish its last block.
         if whole <= self.seen && !self.finished {
             return;
         }
         self.seen = whole;
-        let grown = self.drawn.as_ref().and_then(|drawn| drawn.grown_of(self.ends.len()));
-        let from = grown.map_or(self.begin_of(self.ends.len()), |grown| grown.from);
+        let grown = self.drawn.as_ref().and_then(|drawn| drawn.stable_prefix_of(self.ends.len()));
+        let from = grown.map_or(self.block_start(self.ends.len()), |grown| grown.from);
         let Some(open) = text.get(from..whole) else { return };
         self.read += open.len();
-        let before = grown.map_or("", |grown| grown.resume.before());
-        let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.source(open));
-        for end in finished(&source, self.finished) {
-            let start = self.begin_of(self.ends.len());
+        let before = grown.map_or("", |grown| grown.resume.source_prefix());
+        let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.full_source(open));
+        for end in finished_block_ends(&source, self.finished) {
+            let start = self.block_start(self.ends.len());
             let end = from + end.saturating_sub(before.len());
-            // Blanks at its end may stand before what was read.
-            let block = without_end(text.get(start..end).unwrap_or_default());
+            // Trailing blanks may precede the text that was already read.
+            let block = trim_block_end(text.get(start..end).unwrap_or_default());
             let end = start + block.len();
-            self.links.learn(block, self.ends.len());
+            self.links.collect_from(block, self.ends.len());
             self.ends.push(end);
         }
     }
 
-    fn draw(&mut self, drawn: &mut Drawn) {
-        let stays = drawn.grown_of(self.ends.len()).map(|grown| grown.lines);
+    fn render_new_blocks(&mut self, drawn: &mut RenderedLines) {
+        let stays = drawn.stable_prefix_of(self.ends.len()).map(|grown| grown.lines);
         drawn.lines.truncate(stays.or(drawn.blocks.last().copied()).unwrap_or_default());
         for block in drawn.blocks.len()..self.ends.len() {
-            let part = self.begin_of(block)..self.begin_of(block + 1);
-            let made = self.make(part, block, true, None, drawn);
-            drawn.begin_block(&made);
+            let part = self.block_start(block)..self.block_start(block + 1);
+            let made = self.render_part(part, block, true, None, drawn);
+            drawn.push_block_gap(&made);
             drawn.lines.extend(made.lines);
             drawn.blocks.push(drawn.lines.len());
         }
-        self.draw_open(drawn);
+        self.render_open_block(drawn);
         (drawn.upto, drawn.finished) = (self.text.as_str().len(), self.finished);
     }
 
-    /// The block that may still grow, or the rest of it.
-    fn draw_open(&mut self, drawn: &mut Drawn) {
+    /// Renders the open block, or its unstable rest.
+    fn render_open_block(&mut self, drawn: &mut RenderedLines) {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
-        let begin = self.begin_of(block);
+        let begin = self.block_start(block);
         let text = self.text.as_str();
-        let holds = |grown: &Grown| grown.resume.holds_with(text.get(grown.from..).unwrap_or_default());
+        let holds =
+            |grown: &StablePrefix| grown.resume.allows_rest(text.get(grown.from..).unwrap_or_default());
         let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
         let from = grown.as_ref().map_or(begin, |grown| grown.from);
-        let mut made = self.make(from..end, block, false, grown.as_ref(), drawn);
+        let mut made = self.render_part(from..end, block, false, grown.as_ref(), drawn);
         if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
-            // What stands above stands apart, too.
+            // The rows above become loose, too.
             grown = None;
-            made = self.make(begin..end, block, false, None, drawn);
+            made = self.render_part(begin..end, block, false, None, drawn);
         }
         let lines = grown.as_ref().map(|grown| grown.lines).or(drawn.blocks.last().copied());
         drawn.lines.truncate(lines.unwrap_or_default());
         if grown.is_none() {
-            drawn.begin_block(&made);
+            drawn.push_block_gap(&made);
         }
-        let next = self.grow(block, grown.as_ref(), &made, drawn);
+        let next = self.extend_stable_prefix(block, grown.as_ref(), &made, drawn);
         drawn.grown = next.or(grown);
         drawn.lines.extend(made.lines);
     }
 
-    /// Returns the further part of the open block that stays, if so much came that it counts.
-    fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
-        let from = grown.map_or(self.begin_of(block), |grown| grown.from);
+    /// Returns the extended stable part of the open block, if enough text was added.
+    fn extend_stable_prefix(
+        &mut self,
+        block: usize,
+        grown: Option<&StablePrefix>,
+        made: &RenderedBlock,
+        drawn: &RenderedLines,
+    ) -> Option<StablePrefix> {
+        let from = grown.map_or(self.block_start(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
         if rest.len() <= self.long.unwrap_or(LONG) {
             return None;
         }
-        // What a line is that is not whole is not sure, nor what follows from it.
+        // An incomplete line is uncertain, and so is its effect.
         let whole = rest.rfind('\n').map_or(0, |at| at + 1);
         let mark = match whole == rest.len() {
             true => made.mark.clone(),
             false => {
-                let sure = self.make(from..from + whole, block, false, grown, drawn);
+                let sure = self.render_part(from..from + whole, block, false, grown, drawn);
                 sure.mark.filter(|_| sure.loose == made.loose)
             }
         }?;
-        if !mark.resume.holds_with(self.text.as_str().get(from..)?) {
+        if !mark.resume.allows_rest(self.text.as_str().get(from..)?) {
             return None;
         }
-        let before = grown.map_or(0, |grown| grown.resume.before().len());
+        let before = grown.map_or(0, |grown| grown.resume.source_prefix().len());
         let (from, lines) = (from + mark.at.saturating_sub(before), drawn.lines.len() + mark.lines);
-        Some(Grown { block, from, lines, resume: mark.resume })
+        Some(StablePrefix { block, from, lines, resume: mark.resume })
     }
 
-    /// Renders a block, or a part of the open one.
-    fn make(
+    /// Renders a block, or part of the open block.
+    fn render_part(
         &mut self,
         part: Range<usize>,
         block: usize,
         finished: bool,
-        grown: Option<&Grown>,
-        drawn: &Drawn,
-    ) -> Made {
+        grown: Option<&StablePrefix>,
+        drawn: &RenderedLines,
+    ) -> RenderedBlock {
         let resume = grown.map(|grown| grown.resume.clone());
         let rest = self.text.as_str().get(part).unwrap_or_default();
-        let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.source(rest));
+        let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.full_source(rest));
         if source.trim().is_empty() {
-            return Made::default();
+            return RenderedBlock::default();
         }
         self.rendered += 1;
         self.read += rest.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, finished, resume);
-        renderer.run(&source, self.links.before(block))
+        let renderer = BlockRenderer::new(drawn.width, &drawn.theme, finished, resume);
+        renderer.render(&source, self.links.definitions_before(block))
     }
 }
 
-impl Drawn {
+impl RenderedLines {
     fn new(width: u16, theme: Theme) -> Self {
         Self { width, theme, lines: Vec::new(), blocks: Vec::new(), grown: None, upto: 0, finished: false }
     }
 
-    fn begin_block(&mut self, made: &Made) {
+    fn push_block_gap(&mut self, made: &RenderedBlock) {
         if !made.lines.is_empty() && !self.lines.is_empty() {
             self.lines.push(Line::default());
         }
     }
 
-    /// Returns the part of a block that stays, if it is the open one.
-    fn grown_of(&self, block: usize) -> Option<&Grown> {
+    /// Returns the stable part of a block, if it is the open one.
+    fn stable_prefix_of(&self, block: usize) -> Option<&StablePrefix> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
 }
 
-/// The ends of the blocks that are finished: each that another one follows, and at the end of the text the last. `text`
-/// begins where a block has ended, and has whole lines only.
-fn finished(text: &str, at_end: bool) -> Vec<usize> {
+/// Returns the ends of finished blocks: each block that another one follows, and at the end of the text the last
+/// block. `text` begins at the end of a block and contains whole lines only.
+fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     let mut depth = 0_usize;
     let mut ends = Vec::new();
-    // Where what is shown of the block ends.
+    // The end of the visible part of the block.
     let mut shown = 0;
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
         let is_end = matches!(event, Event::End(_));
@@ -288,7 +296,7 @@ fn finished(text: &str, at_end: bool) -> Vec<usize> {
         depth += usize::from(matches!(event, Event::Start(_)));
         depth -= usize::from(is_end);
         if depth == 0 {
-            ends.push(end(text, shown..range.end));
+            ends.push(block_end(text, shown..range.end));
         }
     }
     if !at_end {
@@ -297,12 +305,12 @@ fn finished(text: &str, at_end: bool) -> Vec<usize> {
     ends
 }
 
-/// Where a block ends, of which the parser says that it shows nothing in `rest`.
+/// Returns the end of a block that shows nothing in `rest`, according to the parser.
 ///
-/// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
-/// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could
-/// be something else.
-fn end(text: &str, rest: Range<usize>) -> usize {
+/// Blank text after a block belongs to no block, and its length may still change. The parser counts link definitions
+/// after a list or a quote as part of it. They belong to the next block, because that block could be parsed
+/// differently without them.
+fn block_end(text: &str, rest: Range<usize>) -> usize {
     let mut end = rest.end;
     let behind = text.get(rest.clone()).unwrap_or_default();
     for (at, _) in behind.match_indices('\n') {
@@ -313,48 +321,51 @@ fn end(text: &str, rest: Range<usize>) -> usize {
             break;
         }
     }
-    // A block shows at least where it begins.
-    without_end(text.get(..end).unwrap_or(text)).len()
+    // A block shows something at least at its beginning.
+    trim_block_end(text.get(..end).unwrap_or(text)).len()
 }
 
-fn without_end(block: &str) -> &str {
+fn trim_block_end(block: &str) -> &str {
     block.trim_end_matches([' ', '\n'])
 }
 
-/// The addresses of a text that are given apart from their links (`[name]: address`), with the block in or before which each is given.
+/// The link definitions of a text (`[name]: address`), each with the block in or before which it is defined.
 #[derive(Debug, Clone, Default)]
-struct Links(Vec<Given>);
+struct LinkDefinitions(Vec<LinkDefinition>);
 
 #[derive(Debug, Clone)]
-struct Given {
+struct LinkDefinition {
     block: usize,
     name: String,
     address: String,
 }
 
-impl Links {
-    fn learn(&mut self, source: &str, block: usize) {
+impl LinkDefinitions {
+    fn collect_from(&mut self, source: &str, block: usize) {
         if !source.contains("]:") {
             return;
         }
         let parser = Parser::new_ext(source, OPTIONS);
-        let mut given: Vec<Given> = parser
+        let mut given: Vec<LinkDefinition> = parser
             .reference_definitions()
             .iter()
-            .map(|(name, link)| Given { block, name: folded(name), address: link.dest.to_string() })
+            .map(|(name, link)| LinkDefinition {
+                block,
+                name: normalize_name(name),
+                address: link.dest.to_string(),
+            })
             .collect();
         given.sort_by(|a, b| a.name.cmp(&b.name));
         self.0.extend(given);
     }
 
-    /// Returns the definitions of links that a block does not have itself: what was given in earlier blocks, the first
-    /// first.
-    fn before(
+    /// Returns the link definitions of earlier blocks that a block lacks, the first definition first.
+    fn definitions_before(
         &self,
         block: usize,
     ) -> impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)> {
         move |link| {
-            let name = folded(&link.reference);
+            let name = normalize_name(&link.reference);
             let given =
                 self.0.iter().take_while(|given| given.block < block).find(|given| given.name == name)?;
             Some((given.address.clone().into(), CowStr::Borrowed("")))
@@ -362,8 +373,8 @@ impl Links {
     }
 }
 
-/// Names are the same whatever their case and blanks.
-fn folded(name: &str) -> String {
+/// Normalizes a link name: case and blanks do not matter.
+fn normalize_name(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 

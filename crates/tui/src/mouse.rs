@@ -1,9 +1,9 @@
 //! Actions of the mouse.
 
-/// Something that was done with the mouse, in columns and rows from 0.
+/// A mouse action, in columns and rows from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mouse {
-    /// What.
+pub struct MouseAction {
+    /// The kind.
     pub kind: MouseKind,
     /// The column.
     pub column: u16,
@@ -16,9 +16,9 @@ pub struct Mouse {
 pub enum MouseKind {
     /// The left button went down.
     Press,
-    /// It moved while down.
+    /// The mouse moved with the button down.
     Drag,
-    /// It went up.
+    /// The left button went up.
     Release,
     /// The wheel, up.
     WheelUp,

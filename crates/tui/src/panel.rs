@@ -1,40 +1,40 @@
 //! An extension's panel.
 //!
-//! Its name stands in the frame before whatever the panel is called, and nothing that the panel says is drawn outside
-//! of that. A line of the panel is a row: what is too long or too much is cut, and says so.
+//! The frame shows the extension's name before the panel's title, and the panel never draws outside of the frame. A
+//! line of the panel is one row. Long lines and excess lines are truncated with a mark.
 //!
 //! Invariant: the keys that close a panel never reach the extension.
 
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Command, PanelClose, PanelContent, PanelKey, PanelResize};
+use haft_protocol::rpc::{Command, PanelCloseCommand, PanelContent, PanelKeyCommand, PanelResizeCommand};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use crate::clean::{CleanLine, span};
-use crate::frame::{self, Frame, cut, put, row};
-use crate::keys::{Action, Context, Panel as Key, Press};
-use crate::look::Look;
+use crate::frame::{self, BorderFrame, draw_line, row_area, truncate_spans};
+use crate::keys::{Action, Context, KeyPress, Panel as Key};
+use crate::look::DrawContext;
 use crate::theme::Role;
 
-const HELP: &str = "esc closes";
+const HELP: &str = "esc close";
 
-/// An extension's panel that is open.
+/// An open panel of an extension.
 #[derive(Debug)]
-pub struct Panel {
+pub struct ExtensionPanel {
     extension: ExtensionName,
     content: PanelContent,
-    /// The room that the extension knows of.
-    told: Option<(u16, u16)>,
+    /// The size that was reported to the extension.
+    known_size: Option<(u16, u16)>,
 }
 
-impl Panel {
-    /// Opens it.
+impl ExtensionPanel {
+    /// Opens a panel.
     pub fn open(extension: ExtensionName, content: PanelContent) -> Self {
-        Self { extension, content, told: None }
+        Self { extension, content, known_size: None }
     }
 
-    /// True if it is this one.
-    pub fn is(&self, extension: &ExtensionName, id: &PanelId) -> bool {
+    /// True if it is the panel with this extension and id.
+    pub fn has_id(&self, extension: &ExtensionName, id: &PanelId) -> bool {
         self.extension == *extension && self.content.panel_id == *id
     }
 
@@ -43,8 +43,8 @@ impl Panel {
         &self.extension
     }
 
-    /// New content: lines and footer are replaced, an empty title keeps the old one.
-    pub fn render(&mut self, content: PanelContent) {
+    /// Replaces lines and footer. An empty title keeps the old title.
+    pub fn update_content(&mut self, content: PanelContent) {
         let before = std::mem::replace(&mut self.content, content);
         if self.content.title.is_empty() {
             self.content.title = before.title;
@@ -56,52 +56,53 @@ impl Panel {
         &self.content
     }
 
-    /// A key: what the extension is told, `panel_key`, or `panel_close` for the keys that close it; those never reach it.
-    /// Nothing for keys that panels do not know.
-    pub fn key(&mut self, press: &Press) -> Option<Command> {
+    /// Handles a key. Returns `panel_key` for the extension, or `panel_close` for the keys that close the panel;
+    /// those never reach the extension. Returns nothing for unsupported keys.
+    pub fn key(&mut self, press: &KeyPress) -> Option<Command> {
         if press.action(Context::Panel) == Some(Action::Panel(Key::Close)) {
-            let (extension, panel_id) = self.names();
-            return Some(PanelClose { extension, panel_id }.into());
+            let (extension, panel_id) = self.panel_names();
+            return Some(PanelCloseCommand { extension, panel_id }.into());
         }
         let (key, typed) = press.chord().panel_key()?;
-        Some(self.told_key(key, typed.map(String::from)))
+        Some(self.key_command(key, typed.map(String::from)))
     }
 
-    /// Text that was pasted, as one key. Lines end with a newline, and there is no other control character but tabs.
+    /// Handles pasted text as one key. Lines end with a newline, and tabs are the only other control characters.
     pub fn paste(&self, text: &str) -> Option<Command> {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
-        (!text.is_empty()).then(|| self.told_key("rune", Some(text)))
+        (!text.is_empty()).then(|| self.key_command("rune", Some(text)))
     }
 
-    /// The room of its lines in an area, when it is another one than was last told: `panel_resize`.
-    pub fn resized(&mut self, area: Rect) -> Option<Command> {
-        let room = lines_of(frame::inner(area));
+    /// Returns `panel_resize` if the room for lines in an area differs from the last reported size.
+    pub fn resize(&mut self, area: Rect) -> Option<Command> {
+        let room = lines_area(frame::inner_area(area));
         let size = (room.width, room.height);
-        if self.told.replace(size) == Some(size) {
+        if self.known_size.replace(size) == Some(size) {
             return None;
         }
-        let (extension, panel_id) = self.names();
-        Some(PanelResize { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
+        let (extension, panel_id) = self.panel_names();
+        Some(PanelResizeCommand { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
     }
 
-    /// Draws it.
-    pub fn draw(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let inner = self.frame(look).draw(area, buffer);
-        let lines = lines_of(inner);
+    /// Draws the panel.
+    pub fn draw(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+        let inner = self.build_frame(look).draw(area, buffer);
+        let lines = lines_area(inner);
         let text = look.theme.style(Role::Text);
         for (y, line) in (0..lines.height).zip(&self.content.lines) {
-            let line = cut(vec![span(CleanLine::new(line), text)], usize::from(lines.width));
-            put(&line, row(lines, y), buffer);
+            let line = truncate_spans(vec![span(CleanLine::new(line), text)], usize::from(lines.width));
+            draw_line(&line, row_area(lines, y), buffer);
         }
         if inner.height > lines.height {
-            let footer = self.footer(self.content.lines.len().saturating_sub(usize::from(lines.height)));
-            let footer = cut(vec![span(footer, look.theme.style(Role::Muted))], usize::from(inner.width));
-            put(&footer, row(inner, inner.height - 1), buffer);
+            let footer = self.footer_text(self.content.lines.len().saturating_sub(usize::from(lines.height)));
+            let footer =
+                truncate_spans(vec![span(footer, look.theme.style(Role::Muted))], usize::from(inner.width));
+            draw_line(&footer, row_area(inner, inner.height - 1), buffer);
         }
     }
 
-    fn frame(&self, look: &Look) -> Frame {
+    fn build_frame(&self, look: &DrawContext) -> BorderFrame {
         let style = look.theme.style(Role::BorderFocused);
         let name = CleanLine::new(&format!("[{}]", self.extension));
         let mut left = vec![span(name, look.theme.style(Role::Extension))];
@@ -110,11 +111,11 @@ impl Panel {
             left.push(span(title, look.theme.style(Role::Heading)));
         }
         let lower = vec![span(HELP, look.theme.style(Role::Muted))];
-        Frame { style, left, right: Vec::new(), lower }
+        BorderFrame { style, left, right: Vec::new(), lower }
     }
 
-    /// The number of rows that are left out, and what the extension says there.
-    fn footer(&self, more: usize) -> CleanLine {
+    /// Returns the footer: the number of hidden rows and the extension's text.
+    fn footer_text(&self, more: usize) -> CleanLine {
         let footer = &self.content.footer;
         match (more, footer.is_empty()) {
             (0, _) => CleanLine::new(footer),
@@ -123,19 +124,19 @@ impl Panel {
         }
     }
 
-    fn names(&self) -> (ExtensionName, PanelId) {
+    fn panel_names(&self) -> (ExtensionName, PanelId) {
         (self.extension.clone(), self.content.panel_id.clone())
     }
 
-    fn told_key(&self, key: &str, text: Option<String>) -> Command {
-        let (extension, panel_id) = self.names();
-        PanelKey { extension, panel_id, key: key.to_owned(), text }.into()
+    fn key_command(&self, key: &str, text: Option<String>) -> Command {
+        let (extension, panel_id) = self.panel_names();
+        PanelKeyCommand { extension, panel_id, key: key.to_owned(), text }.into()
     }
 }
 
-/// The room of the lines: below it, a row is kept for the footer and for how much is left out, also where there is
-/// neither, so that the room does not change with what is in it.
-fn lines_of(inner: Rect) -> Rect {
+/// Returns the area of the lines. A row below it is always reserved for the footer, so the size does not depend on
+/// the content.
+fn lines_area(inner: Rect) -> Rect {
     let footer = u16::from(inner.height > 1);
     Rect { height: inner.height - footer, ..inner }
 }
@@ -154,15 +155,15 @@ mod tests {
         }
     }
 
-    fn panel() -> Panel {
-        Panel::open(ExtensionName::new("todo"), content("Todos", 3))
+    fn panel() -> ExtensionPanel {
+        ExtensionPanel::open(ExtensionName::new("todo"), content("Todos", 3))
     }
 
     #[test]
-    fn keys_reach_the_extension_but_not_those_that_close() {
+    fn panel_receives_keys_except_close_keys() {
         let check = |key: &str, expect: Option<(&str, Option<&str>)>| {
             let told = panel().key(&Keymap::default().press(key.parse().unwrap()));
-            let expect = expect.map(|(key, text)| panel().told_key(key, text.map(str::to_owned)));
+            let expect = expect.map(|(key, text)| panel().key_command(key, text.map(str::to_owned)));
             assert_eq!(told, expect, "{key}");
         };
         check("x", Some(("rune", Some("x"))));
@@ -180,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_one_key() {
+    fn paste_is_one_panel_key() {
         let check = |text: &str, expect: Option<&str>| {
-            let expect = expect.map(|text| panel().told_key("rune", Some(text.to_owned())));
+            let expect = expect.map(|text| panel().key_command("rune", Some(text.to_owned())));
             assert_eq!(panel().paste(text), expect, "{text:?}");
         };
         check("Buy milk", Some("Buy milk"));
@@ -193,10 +194,10 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_told_when_it_is_another_one() {
+    fn reports_changed_panel_size() {
         let mut panel = panel();
         let mut room = |width, height| {
-            let told = panel.resized(Rect::new(0, 3, width, height));
+            let told = panel.resize(Rect::new(0, 3, width, height));
             told.map(|told| {
                 let Command::PanelResize(room) = told else { panic!("{told:?}") };
                 (room.width, room.height)
@@ -206,14 +207,14 @@ mod tests {
         assert_eq!(room(80, 20), None);
         assert_eq!(room(20, 4), Some((20, 2)));
         assert_eq!(room(0, 0), Some((0, 0)));
-        panel.render(content("", 100));
-        assert_eq!(panel.resized(Rect::default()), None);
+        panel.update_content(content("", 100));
+        assert_eq!(panel.resize(Rect::default()), None);
         assert_eq!(panel.content.title, "Todos");
     }
 
     #[test]
-    fn it_is_the_one_of_its_name_and_owner() {
-        let is = |owner: &str, id: &str| panel().is(&ExtensionName::new(owner), &PanelId::new(id));
+    fn panel_is_identified_by_owner_and_id() {
+        let is = |owner: &str, id: &str| panel().has_id(&ExtensionName::new(owner), &PanelId::new(id));
         assert_eq!((is("todo", "p"), is("other", "p"), is("todo", "q")), (true, false, false));
     }
 }

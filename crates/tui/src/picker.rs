@@ -1,139 +1,140 @@
 //! Lists to pick from.
 //!
-//! What is typed narrows the list at once. A list of groups keeps them together, those of the best rows first; a tree
-//! keeps its order. Rows are matched when what is typed changes, and drawing costs what is on the screen.
+//! Typing filters the list immediately. A grouped list keeps its groups together, ordered by their best rows; a tree
+//! keeps its order. Matching happens when the filter changes, and the cost of drawing depends only on the visible
+//! rows.
 
 mod list;
 mod view;
 
 use std::fmt;
 
-use list::List;
+use list::PickerList;
 
 use crate::clean::CleanLine;
-use crate::field::Field;
-use crate::keys::{Action, Confirm, Context, Dialog, Press};
+use crate::field::TextField;
+use crate::keys::{Action, Confirm, Context, Dialog, KeyPress};
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct PickerRow {
     /// The key of the row, for the owner of the list.
     pub key: String,
-    /// The text that is searched, and shown first. From outside.
+    /// The main text, which is searched. From outside.
     pub text: String,
-    /// The text behind it, muted.
+    /// The muted text behind it.
     pub detail: String,
     /// The depth in a tree.
     pub depth: usize,
-    /// True if it is what counts now: it is marked.
+    /// True for the current value, which is marked.
     pub current: bool,
-    /// A heading before it, when it differs from that of the row before: where it comes from.
+    /// The heading, for example the source. It is shown when it differs from the previous row's.
     pub group: String,
 }
 
-/// The abilities of a list beside picking.
+/// The optional features of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Can {
-    /// Rows can be given other names.
+pub struct PickerAbilities {
+    /// Rows can be renamed.
     pub rename: bool,
-    /// Rows can be deleted, after a question.
+    /// Rows can be deleted, after a confirmation.
     pub delete: bool,
 }
 
 /// A list to pick from.
 pub struct Picker {
     title: CleanLine,
-    can: Can,
-    filter: Field,
-    list: List,
-    mode: Mode,
-    /// The first line that is shown.
+    can: PickerAbilities,
+    filter: TextField,
+    list: PickerList,
+    mode: PickerMode,
+    /// The first visible line.
     top: usize,
     shown: usize,
 }
 
-/// The use of the chosen row.
+/// The mode of the chosen row.
 #[derive(Debug)]
-enum Mode {
-    /// It is picked, while the filter is typed.
+enum PickerMode {
+    /// Picking, while the filter is typed.
     Pick,
-    /// It is given another name.
-    Rename(Box<Field>),
+    /// Renaming.
+    Rename(Box<TextField>),
     Delete,
 }
 
 /// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Picked {
-    /// Nothing yet.
+pub enum PickerOutcome {
+    /// No result yet.
     Open,
-    /// Another row is chosen: for lists that show at once what a row would do.
+    /// Another row is chosen, for lists that preview the chosen row.
     Moved(String),
-    /// This row is taken, by its key.
+    /// The row with this key is picked.
     Taken(String),
-    /// This row is to have another name.
+    /// The row with this key gets this name.
     Rename(String, String),
-    /// This row's thing is to be deleted; the question was answered with yes.
+    /// The row with this key is deleted; the person confirmed it.
     Delete(String),
-    /// Nothing is picked.
+    /// The list was closed without a pick.
     Closed,
 }
 
 impl Picker {
-    /// A list with a title, the rows in order; the current one is chosen.
-    pub fn new(title: &str, rows: Vec<Row>, can: Can) -> Self {
-        let list = List::new(rows);
-        let (title, filter) = (CleanLine::new(title), Field::line("", false));
-        Self { title, can, filter, list, mode: Mode::Pick, top: 0, shown: 0 }
+    /// Makes a list with a title and rows in order. The current row is chosen.
+    pub fn new(title: &str, rows: Vec<PickerRow>, can: PickerAbilities) -> Self {
+        let list = PickerList::new(rows);
+        let (title, filter) = (CleanLine::new(title), TextField::single_line("", false));
+        Self { title, can, filter, list, mode: PickerMode::Pick, top: 0, shown: 0 }
     }
 
-    /// Other rows; what is typed and chosen stays as far as it can.
-    pub fn set_rows(&mut self, rows: Vec<Row>) {
-        let before = self.list.chosen().map(|row| row.key.clone());
+    /// Replaces the rows. Filter and choice are kept if possible.
+    pub fn set_rows(&mut self, rows: Vec<PickerRow>) {
+        let before = self.list.chosen_row().map(|row| row.key.clone());
         self.list.set_rows(rows);
-        if self.list.chosen().map(|row| &row.key) != before.as_ref() {
-            self.mode = Mode::Pick;
+        if self.list.chosen_row().map(|row| &row.key) != before.as_ref() {
+            self.mode = PickerMode::Pick;
         }
     }
 
-    /// The row of that key is chosen, in the place of the current one.
-    pub fn choose(&mut self, key: &str) {
+    /// Chooses the row with this key instead of the current one.
+    pub fn choose_by_key(&mut self, key: &str) {
         self.list.choose_key(Some(key));
     }
 
-    /// The chosen row.
-    pub fn chosen(&self) -> Option<&Row> {
-        self.list.chosen()
+    /// Returns the chosen row.
+    pub fn chosen_row(&self) -> Option<&PickerRow> {
+        self.list.chosen_row()
     }
 
-    /// A key.
-    pub fn key(&mut self, press: &Press) -> Picked {
+    /// Handles a key.
+    pub fn key(&mut self, press: &KeyPress) -> PickerOutcome {
         match self.mode {
-            Mode::Pick => self.pick(press),
-            Mode::Rename(_) => self.rename(press),
-            Mode::Delete => {
-                self.mode = Mode::Pick;
+            PickerMode::Pick => self.handle_pick_key(press),
+            PickerMode::Rename(_) => self.handle_rename_key(press),
+            PickerMode::Delete => {
+                self.mode = PickerMode::Pick;
                 let yes = press.action(Context::Confirm) == Some(Action::Confirm(Confirm::Yes));
-                self.key_of_chosen().filter(|_| yes).map_or(Picked::Open, Picked::Delete)
+                self.chosen_key().filter(|_| yes).map_or(PickerOutcome::Open, PickerOutcome::Delete)
             }
         }
     }
 
-    /// Text that was pasted.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str) {
         match &mut self.mode {
-            Mode::Pick => {
+            PickerMode::Pick => {
                 self.filter.paste(text);
                 self.list.set_query(self.filter.editor.text());
             }
-            Mode::Rename(field) => field.paste(text),
-            Mode::Delete => {}
+            PickerMode::Rename(field) => field.paste(text),
+            PickerMode::Delete => {}
         }
     }
 
-    fn pick(&mut self, press: &Press) -> Picked {
+    fn handle_pick_key(&mut self, press: &KeyPress) -> PickerOutcome {
         use crate::keys::Picker as Key;
-        let before = self.key_of_chosen();
+        let before = self.chosen_key();
         let page = isize::try_from(self.shown.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
         let action = press.action(Context::Picker);
         match action {
@@ -144,49 +145,51 @@ impl Picker {
                 Key::PageUp => self.list.move_by(-page),
                 Key::First => self.list.move_by(isize::MIN),
                 Key::Last => self.list.move_by(isize::MAX),
-                Key::Accept => return before.map_or(Picked::Open, Picked::Taken),
+                Key::Accept => return before.map_or(PickerOutcome::Open, PickerOutcome::Taken),
                 Key::Rename => self.begin_rename(),
-                Key::Delete if self.can.delete && before.is_some() => self.mode = Mode::Delete,
-                // No list of these marks rows.
+                Key::Delete if self.can.delete && before.is_some() => self.mode = PickerMode::Delete,
+                // These lists have no marked rows.
                 Key::Delete | Key::Toggle => {}
-                Key::Close => return Picked::Closed,
+                Key::Close => return PickerOutcome::Closed,
             },
             other => {
                 self.filter.key(press.chord(), other);
                 self.list.set_query(self.filter.editor.text());
             }
         }
-        self.key_of_chosen().filter(|now| before.as_ref() != Some(now)).map_or(Picked::Open, Picked::Moved)
+        self.chosen_key()
+            .filter(|now| before.as_ref() != Some(now))
+            .map_or(PickerOutcome::Open, PickerOutcome::Moved)
     }
 
     fn begin_rename(&mut self) {
-        if let Some(row) = self.list.chosen().filter(|_| self.can.rename) {
-            self.mode = Mode::Rename(Box::new(Field::line(&row.text, false)));
+        if let Some(row) = self.list.chosen_row().filter(|_| self.can.rename) {
+            self.mode = PickerMode::Rename(Box::new(TextField::single_line(&row.text, false)));
         }
     }
 
-    fn rename(&mut self, press: &Press) -> Picked {
-        let Mode::Rename(field) = &mut self.mode else { return Picked::Open };
+    fn handle_rename_key(&mut self, press: &KeyPress) -> PickerOutcome {
+        let PickerMode::Rename(field) = &mut self.mode else { return PickerOutcome::Open };
         let action = press.action(Context::Dialog);
         match action {
             Some(Action::Dialog(Dialog::Accept)) => {
                 let name = field.editor.text().trim().to_owned();
-                self.mode = Mode::Pick;
-                self.key_of_chosen().map_or(Picked::Open, |key| Picked::Rename(key, name))
+                self.mode = PickerMode::Pick;
+                self.chosen_key().map_or(PickerOutcome::Open, |key| PickerOutcome::Rename(key, name))
             }
             Some(Action::Dialog(Dialog::Close)) => {
-                self.mode = Mode::Pick;
-                Picked::Open
+                self.mode = PickerMode::Pick;
+                PickerOutcome::Open
             }
             other => {
                 field.key(press.chord(), other);
-                Picked::Open
+                PickerOutcome::Open
             }
         }
     }
 
-    fn key_of_chosen(&self) -> Option<String> {
-        self.list.chosen().map(|row| row.key.clone())
+    fn chosen_key(&self) -> Option<String> {
+        self.list.chosen_row().map(|row| row.key.clone())
     }
 
     /// Returns the title.
@@ -194,22 +197,22 @@ impl Picker {
         &self.title
     }
 
-    /// The number of rows that fit what they are narrowed to.
-    pub fn fitting(&self) -> usize {
-        self.list.counts().0
+    /// Returns the number of rows that match the filter.
+    pub fn match_count(&self) -> usize {
+        self.list.match_counts().0
     }
 
-    /// Narrows the rows to those that fit a text.
-    pub fn narrow(&mut self, text: &str) {
+    /// Filters the rows by a text.
+    pub fn filter_rows(&mut self, text: &str) {
         self.list.set_query(text);
     }
 
-    /// Rows from a place on, counted from 0, each with its number.
-    pub fn numbered(&self, from: usize, most: usize) -> Vec<CleanLine> {
-        let places = (from..self.fitting()).take(most);
+    /// Returns numbered rows from an index, counted from 0.
+    pub fn numbered_rows(&self, from: usize, most: usize) -> Vec<CleanLine> {
+        let places = (from..self.match_count()).take(most);
         let rows = places.filter_map(|place| {
             let (row, shown, _) = self.list.row(place)?;
-            let indent = CleanLine::repeated(' ', 2 * row.depth);
+            let indent = CleanLine::from_repeated_char(' ', 2 * row.depth);
             let said = match shown.text.as_str().strip_prefix("› ") {
                 Some(said) => format!("you: {said}"),
                 None => shown.text.to_string(),
@@ -229,8 +232,8 @@ impl Picker {
         rows.collect()
     }
 
-    /// The key of the row of a number.
-    pub fn key_of(&self, number: usize) -> Option<&str> {
+    /// Returns the key of the row with a number.
+    pub fn key_at(&self, number: usize) -> Option<&str> {
         let (row, ..) = self.list.row(number.checked_sub(1)?)?;
         Some(&row.key)
     }

@@ -1,13 +1,13 @@
-//! The terminal and the loop: all of this crate that is not pure.
+//! The terminal and the event loop: the impure part of this crate.
 //!
-//! [`run`] takes the terminal, and gives it back however it ends. In between it tells an [`Interface`] what happens, one
-//! event at a time, does what that wants, and draws it: at once after a key, else at most sixty times a second, and not
-//! at all while nothing happens. What writes to the terminal may wait for as long as the terminal does not read, so the
-//! loop is for a thread, and a runtime, of its own; the binary makes both.
+//! [`run`] takes over the terminal and restores it at every exit. In between it passes events to a [`UserInterface`],
+//! one at a time, performs the resulting effects, and draws. It draws at once after a key, otherwise at most sixty
+//! times a second, and not at all while nothing happens. Writing blocks while the terminal does not read, so the loop
+//! needs its own thread and runtime; the binary makes both.
 //!
-//! Never in here: a process that is started, a file of the person's that is read. Those are the [`Program`]'s.
+//! This module never starts a process or reads a user's file. [`ProgramServices`] does that.
 //!
-//! Invariant: whatever way it ends (quitting, a signal, a panic, an error), the terminal is as it was. Enforced by
+//! Invariant: after every exit (quitting, a signal, a panic, an error), the terminal is as before. Enforced by
 //! `tests/it/terminal.rs`.
 
 mod driver;
@@ -37,128 +37,128 @@ use async_trait::async_trait;
 use haft_protocol::rpc;
 use tokio::sync::mpsc;
 
-use crate::app::{Answer, Ask};
+use crate::app::{BackendReply, BackendRequest};
 use crate::theme::{Appearance, ColorDepth};
 
-pub use crate::app::{Below, Interface, Printing};
+pub use crate::app::{InlineOutput, LinearInterface, UserInterface};
 pub use environment::Environment;
-pub use images::Protocol;
-pub use lines::run_lines;
+pub use images::ImageProtocol;
+pub use lines::run_linear;
 
-/// The texts that are written to the terminal: for those who check it. What writes it is [`run`].
+/// The functions that produce the output for the terminal, for tests of that output. [`run`] writes it.
 pub mod written {
-    pub use super::images::Pictures;
-    pub use super::lines::text as lines;
-    pub use super::osc::{copy, title};
-    pub use super::paint::Painter;
-    pub use super::strip::Strip;
-    pub use super::tail::text as tail;
+    pub use super::images::ImagePainter;
+    pub use super::lines::rows_text as lines;
+    pub use super::osc::{clipboard_sequence, title_sequence};
+    pub use super::paint::ScreenPainter;
+    pub use super::strip::InlineViewport;
+    pub use super::tail::tail_text as tail;
 }
 
-use driver::Driver;
+use driver::TerminalDriver;
 
-/// The most columns and rows that are drawn: a terminal says what it likes.
+/// The maximum columns and rows to draw: a terminal may report any size.
 const MOST_CELLS: (u16, u16) = (1024, 512);
 
 /// The size of a terminal that does not report one.
 const USUAL_CELLS: (u16, u16) = (80, 24);
 
-fn cells() -> (u16, u16) {
+fn terminal_size() -> (u16, u16) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
     (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1))
 }
 
-/// Answers of the program that nobody has taken yet.
+/// The capacity for answers of the program.
 const ANSWERS: usize = 64;
 
-/// Lines that are taken in before anything else has its turn.
+/// The maximum number of lines handled in a row, before other events.
 const MOST_LINES: usize = 1024;
 
-/// The part that only the program can do.
+/// Services that only the program can provide.
 #[async_trait]
-pub trait Program: Send + Sync + 'static {
-    /// Answers a question, or does what is asked. Several are under way at the same time. The channel is short: an answer
-    /// waits until the interface takes it, and one that nobody takes any more is dropped.
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>);
+pub trait ProgramServices: Send + Sync + 'static {
+    /// Answers a question or performs a request. Several run at the same time. The channel is short: an answer waits
+    /// until the interface takes it, and is dropped after the interface has ended.
+    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>);
 
-    /// Runs the person's editor in the terminal, which is given back for that, and says its exit code: none when a signal
-    /// ended it. The command is never empty; its last word is the file.
+    /// Runs the person's editor in the terminal, which is restored for that time, and returns its exit code: `None`
+    /// if a signal ended it. The command is never empty; its last word is the file.
     ///
     /// # Errors
     /// When it cannot be started.
     async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>>;
 }
 
-/// The protocol of programs, in the same process.
+/// An in-process connection that speaks the RPC protocol.
 #[derive(Debug)]
 pub struct Connection {
     /// Commands.
-    pub requests: mpsc::UnboundedSender<rpc::Request>,
-    /// Replies, and what happens.
-    pub lines: mpsc::Receiver<rpc::Line>,
+    pub requests: mpsc::UnboundedSender<rpc::RpcRequest>,
+    /// Replies and events.
+    pub lines: mpsc::Receiver<rpc::ServerLine>,
 }
 
 /// The setup of the terminal.
 #[derive(Debug, Clone)]
-pub struct Setup {
-    /// The values of the environment's variables.
+pub struct TerminalSetup {
+    /// The environment variables.
     pub environment: Environment,
-    /// True if it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
+    /// True for inline mode: output stays in the terminal's scrollback.
     pub inline: bool,
-    /// True if clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
+    /// True if clicks and the wheel arrive as input. Without it, the terminal selects text with the mouse.
     pub mouse: bool,
-    /// Its background, when the person has said; else it is asked for.
+    /// The appearance set by the user. `None` asks the terminal for its background.
     pub appearance: Option<Appearance>,
-    /// The number of colours it shows, when the person has said; else the variables say.
+    /// The color depth set by the user. `None` derives it from environment variables.
     pub depth: Option<ColorDepth>,
-    /// The number of rows of the transcript that are left on the normal screen.
+    /// The number of transcript rows left on the normal screen at exit.
     pub tail: usize,
 }
 
-/// Why it ended.
+/// The reason for the exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// The person quits.
+pub enum ExitReason {
+    /// The user quit.
     Quit,
-    /// The system asked for it, with this signal.
+    /// This signal ended the program.
     Signal(i32),
 }
 
-/// Runs an interface in the terminal until it is over. Needs a runtime of one thread with IO and time, and that thread
-/// for itself.
+/// Runs an interface in the terminal until it ends. Needs its own thread, and a single-threaded runtime with IO and
+/// time.
 ///
 /// # Errors
-/// [`TerminalError`] when there is no terminal, or it is gone.
-pub async fn run<I: Interface, P: Program>(
+/// [`TerminalError`] if there is no terminal or it disappears.
+pub async fn run<I: UserInterface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
     connection: Connection,
-    setup: Setup,
-) -> Result<End, TerminalError> {
-    let mut driver = Driver::new(interface, program, connection, setup)?;
-    let end = driver.drive().await;
-    driver.leave().await;
+    setup: TerminalSetup,
+) -> Result<ExitReason, TerminalError> {
+    let mut driver = TerminalDriver::new(interface, program, connection, setup)?;
+    let end = driver.run().await;
+    driver.shut_down().await;
     end
 }
 
-/// The interactive mode cannot begin, or go on.
+/// The interactive mode cannot start or continue.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TerminalError {
-    /// There is no terminal to talk to.
-    #[error("{0} is no terminal; for one answer without a terminal, run `haft -p`")]
+    /// The stream is not a terminal.
+    #[error("{0} is not a terminal; for one answer without a terminal, run `haft -p`")]
     NotATerminal(&'static str),
-    /// The terminal takes no settings.
-    #[error("cannot set up the terminal; try `haft --linear`, which needs nothing of it")]
+    /// The terminal rejects its settings.
+    #[error("cannot set up the terminal; try `haft --linear`, which needs no terminal features")]
     SetUp(#[source] io::Error),
-    /// Signals of the system cannot be listened to.
+    /// Signal handlers cannot be installed.
     #[error("cannot listen for signals")]
     Signals(#[source] io::Error),
-    /// The terminal is gone, or takes nothing any more.
+    /// The terminal is gone or rejects output.
     #[error("cannot write to the terminal")]
     Write(#[source] io::Error),
-    /// No keys come any more.
+    /// The terminal delivers no more input.
     #[error("cannot read from the terminal")]
     Read(#[source] io::Error),
 }

@@ -2,62 +2,63 @@
 
 use std::time::Duration;
 
-/// The time of each picture of the spinner, unless the theme sets another.
+/// The default duration of a spinner frame.
 pub(crate) const SPINNER: Duration = Duration::from_millis(80);
 
-/// The shortest time that a theme may ask for: each picture is a redraw.
+/// The minimum duration of a spinner frame in a theme: each frame is a redraw.
 pub(crate) const SPINNER_MIN: Duration = Duration::from_millis(40);
 
-/// The longest time that a theme may ask for: beyond it, nobody sees that something moves.
+/// The maximum duration of a spinner frame in a theme: a slower animation is not noticeable.
 pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
 
-/// The time without typing before the keys of a dialog that grants something count: who types when it appears does not
-/// type at it. And how long nothing may have been typed before keys count for something else, where a question has
-/// gone: who types on types at that.
+/// The quiet period before a dialog that grants something accepts keys, so that typing cannot answer it by accident.
+/// Also the quiet period after a question has closed before keys have another meaning, because they may be meant for
+/// the question.
 pub(crate) const QUIET: Duration = Duration::from_millis(300);
 
-/// Where lines are typed, how long after a question has gone by itself a line is taken for its answer, and not sent.
+/// In linear mode, the time after a question has closed by itself in which a line is treated as its answer and not
+/// sent.
 pub(crate) const LATE_LINE: Duration = Duration::from_secs(10);
 
-/// A frame that takes this long went to a terminal that took nothing for a while: keys that are read afterwards may have
-/// been typed at any time in between.
+/// The duration of a slow frame, during which the terminal did not read for a while. Keys that are read afterwards
+/// may have been typed at any time during it.
 pub(crate) const SLOW_FRAME: Duration = Duration::from_millis(100);
 
-/// The time between two changes of a countdown.
+/// The interval of a countdown.
 pub(crate) const COUNTDOWN: Duration = Duration::from_secs(1);
 
-/// The shortest time from the end of a frame to the begin of the next, unless a key asks for it.
+/// The minimum time between the end of a frame and the next one, unless a key requests it.
 pub(crate) const FRAME: Duration = Duration::from_millis(16);
 
-/// The time that the first frame waits for the terminal to report its background.
+/// The time that the first frame waits for the terminal's reply about its background.
 pub(crate) const BACKGROUND: Duration = Duration::from_millis(100);
 
-/// The time that what may be the begin of an answer of the terminal is kept from being a key.
+/// The time for which a possible beginning of a terminal's reply is held back.
 pub(crate) const REPLY_BEGIN: Duration = Duration::from_millis(50);
 
-/// The time for the rest of such an answer, once it can be nothing else.
+/// The time for the rest of a reply, once it can be nothing else.
 pub(crate) const REPLY_REST: Duration = Duration::from_secs(2);
 
-/// The time after the question in which an answer counts.
+/// The time after the query in which a reply is expected.
 pub(crate) const REPLY_EXPECTED: Duration = Duration::from_secs(10);
 
-/// The time that a shell has to stop haft: where none is, nothing stops.
+/// The time that a shell has to stop haft. Without a shell, nothing stops it.
 pub(crate) const STOPPED: Duration = Duration::from_millis(300);
 
-/// The time that a terminal that takes nothing is left alone.
+/// The pause before the next attempt to write to a terminal that does not read.
 pub(crate) const TAKES_NOTHING: Duration = Duration::from_millis(5);
 
-/// The time that answers of the program have after the end.
+/// The time for answers of the program after the end.
 pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// Within this time, ctrl+c a second time quits.
+/// The time in which a second ctrl+c quits.
 pub(crate) const QUIT_AGAIN: Duration = Duration::from_secs(2);
 
-/// Where a panel is printed and not drawn, the shortest time until it is printed again.
+/// The minimum time between two printings of a panel in linear mode.
 pub(crate) const PANEL_PRINTED: Duration = Duration::from_secs(1);
 
-/// The time that a word stands in the status line.
+/// The duration of a message in the status line.
 pub(crate) const FLASH: Duration = Duration::from_secs(3);
 
-/// While extensions start or stop, how long until it is asked again how they are.
+/// The interval of status queries while extensions start or stop.
 pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);

@@ -1,16 +1,16 @@
-//! The conversation as it is shown.
+//! The transcript.
 //!
-//! Its items (`document.rs`, `item.rs`) are what was said, thoughts, calls and notes. They come from the events of a run
-//! or from the messages of a conversation that goes on, and look alike either way, as far as messages say what events
-//! say. The parts of the transcript, each with its own state, work on them: the answer that grows (`answer.rs`), the calls
-//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor and the selection (`browse.rs`), and
-//! what has been printed (`spoken.rs`, `settle.rs`).
+//! Its items (`document.rs`, `item.rs`) are messages, thoughts, calls and notes. They come from the events of a run
+//! or from the messages of a resumed conversation. Both look the same as far as messages contain the same data. These
+//! parts keep their own state: the growing answer (`answer.rs`), running calls (`calls.rs`) and the view (`view.rs`).
+//! So do the search (`search.rs`), the cursor and the selection (`browse.rs`), and the printed part (`spoken.rs`,
+//! `settle.rs`).
 //!
-//! The place of the view is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out
-//! when they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
-//! conversation is. An item that grows keeps what has been rendered of it.
+//! The position of the view is a row of an item, or the end; the rows of all items are never counted. Items are laid
+//! out when they become visible and forgotten when they are far away. So the cost of a frame depends on the visible
+//! part, not on the length of the conversation. A growing item keeps its rendering.
 //!
-//! Invariant: every text of an item went through the sanitiser when it became part of it.
+//! Invariant: every text of an item was sanitized when it became part of it.
 
 mod answer;
 mod browse;
@@ -31,37 +31,37 @@ mod view;
 use std::time::Instant;
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop, ToolMessage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, ToolMessage};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::clean::{Clean, CleanLine};
-use crate::image::Placement;
+use crate::clean::{CleanLine, CleanText};
+use crate::image::ImagePlacement;
 use crate::keys::{Browse, Scroll};
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
-use answer::{Answer, Words};
-use browse::{Browsing, Selecting};
-use call::{Call, Phase, Sum};
-use calls::Calls;
-use document::{Document, Moved};
-use item::{Item, Kind, Page, User};
-use note::{Note, Tag};
-use notes::{note, noted};
-use search::Finder;
-pub use search::Found;
-use settle::Settled;
-use spoken::Told;
-use view::View;
+use answer::{AnswerInProgress, AnswerTextKind};
+use browse::{BrowseCursor, SelectionTracker};
+use call::{ArgumentSummary, CallItem, CallPhase};
+use calls::OpenCalls;
+use document::{ItemMoves, TranscriptDocument};
+use item::{ItemKind, PageItem, TranscriptItem, UserItem};
+use note::{NoteItem, NoteTag};
+use notes::{apply_note_event, push_note};
+pub use search::SearchOutcome;
+use search::TranscriptFinder;
+use settle::PrintedScrollback;
+use spoken::LinearTranscript;
+use view::TranscriptView;
 
-/// Something of haft's own that stands in the transcript.
+/// A message from haft itself in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// Something to know.
+pub enum LocalMessage {
+    /// Information.
     Info(String),
-    /// Something that went wrong.
+    /// An error.
     Error(String),
     /// The output of a command of haft: a heading and Markdown.
     Page(String, String),
@@ -70,53 +70,56 @@ pub enum Said {
 /// The conversation and its parts.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    doc: Document,
-    answer: Answer,
-    calls: Calls,
-    view: View,
-    finder: Finder,
-    browse: Option<Browsing>,
-    selecting: Selecting,
-    /// The printed state, where the conversation is printed and not drawn.
-    told: Told,
-    /// The printed state, where only what goes on is drawn.
-    settled: Settled,
+    doc: TranscriptDocument,
+    answer: AnswerInProgress,
+    calls: OpenCalls,
+    view: TranscriptView,
+    finder: TranscriptFinder,
+    browse: Option<BrowseCursor>,
+    selecting: SelectionTracker,
+    /// The printed state in linear mode.
+    linear_state: LinearTranscript,
+    /// The printed state in inline mode.
+    scrollback: PrintedScrollback,
 }
 
 /// The outcome of a key in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Browsed {
-    /// Nothing that others have to know.
+pub enum BrowseOutcome {
+    /// The key was handled.
     Done,
     /// Text for the clipboard.
     Copy(String),
-    /// Back to the editor.
+    /// Focus returns to the editor.
     Leave,
 }
 
 impl Transcript {
-    /// Another conversation in the place of this one. What is unfolded for all stays unfolded.
-    /// Commands of the person's that run stand behind it.
+    /// Replaces the conversation. Global unfolding is kept. Running commands of the person are moved behind it.
     pub fn restore(&mut self, messages: &[Message]) {
-        let view = View { height: self.view.height, ..View::default() };
+        let view = TranscriptView { height: self.view.height, ..TranscriptView::default() };
         let running = self.calls.take_running(&mut self.doc);
-        let Document { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
+        let TranscriptDocument { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
         layouts.kept.clear();
-        *self = Self { doc: Document { folds, layouts, ..Document::default() }, view, ..Self::default() };
-        messages.iter().for_each(|message| self.read(message));
+        *self = Self {
+            doc: TranscriptDocument { folds, layouts, ..TranscriptDocument::default() },
+            view,
+            ..Self::default()
+        };
+        messages.iter().for_each(|message| self.add_message(message));
         self.calls.end_run(&mut self.doc);
         self.calls.put_running(&mut self.doc, running);
     }
 
-    fn read(&mut self, message: &Message) {
+    fn add_message(&mut self, message: &Message) {
         let Self { doc, calls, .. } = self;
         match message {
             Message::User { content, .. } => {
-                doc.push(Kind::User(Box::new(User::new(content))));
+                doc.push(ItemKind::User(Box::new(UserItem::new(content))));
             }
             Message::Assistant(message) => {
                 for block in &message.content {
-                    let Some(item) = answer::put(None, block) else { continue };
+                    let Some(item) = answer::item_from_block(None, block) else { continue };
                     if let AssistantBlock::ToolCall(call) = block {
                         calls.of_run.insert(call.id.clone(), doc.items.len());
                     }
@@ -125,53 +128,55 @@ impl Transcript {
             }
             Message::Tool(ToolMessage { call_id, name, content, is_error, details, extension, .. }) => {
                 if let Some(call) = calls.call_or_new(doc, call_id, name) {
-                    call.result(content, *is_error, details.as_ref(), extension.as_ref());
+                    call.set_result(content, *is_error, details.as_ref(), extension.as_ref());
                 }
             }
         }
     }
 
-    /// Something happened. Events that are not shown in the transcript change nothing.
-    pub fn event(&mut self, event: &E, now: Instant) {
+    /// Handles an event. Events without a place in the transcript change nothing.
+    pub fn handle_event(&mut self, event: &E, now: Instant) {
         let Self { doc, answer, calls, .. } = self;
         match event {
             E::UserMessage { content, .. } => {
-                doc.push(Kind::User(Box::new(User::new(content))));
+                doc.push(ItemKind::User(Box::new(UserItem::new(content))));
             }
-            E::AssistantStart => answer.over(doc, now),
-            E::TextDelta { delta } => answer.words(doc, delta, Words::Text, now),
-            E::ThinkingDelta { delta } => answer.words(doc, delta, Words::Thinking, now),
-            E::ModelResponse { text_bytes, .. } => answer.told = Some(*text_bytes),
+            E::AssistantStart => answer.finish(doc, now),
+            E::TextDelta { delta } => answer.push_delta(doc, delta, AnswerTextKind::Text, now),
+            E::ThinkingDelta { delta } => answer.push_delta(doc, delta, AnswerTextKind::Thinking, now),
+            E::ModelResponse { text_bytes, .. } => answer.sent_bytes = Some(*text_bytes),
             E::AssistantMessage { content, .. } => {
-                let moved = answer.answered(doc, calls, content, now);
-                self.moved(&moved);
+                let moved = answer.apply_final_content(doc, calls, content, now);
+                self.apply_moves(&moved);
             }
-            E::TurnEnd { stop, error } => self.turn_ends(*stop, error.as_deref(), now),
+            E::TurnEnd { stop, error } => self.finish_turn(*stop, error.as_deref(), now),
             E::Done => {
-                answer.over(doc, now);
+                answer.finish(doc, now);
                 calls.end_run(doc);
             }
             E::ToolUseStart { id, name } => {
                 answer.close(doc, now);
-                answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+                answer.items.push(calls.add(doc, id, name, ArgumentSummary::default(), CallPhase::Writing));
             }
             E::ToolCall { id, name, args } => {
-                answer.withheld(doc, now);
-                calls.waits(doc, id, name, args);
+                answer.withhold(doc, now);
+                calls.set_waiting(doc, id, name, args);
             }
-            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.called(doc, event, now),
-            E::ToolResult { .. } => calls.came_to(doc, event),
-            E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.hosted(doc, event, now),
+            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => {
+                calls.apply_tool_event(doc, event, now)
+            }
+            E::ToolResult { .. } => calls.apply_tool_result(doc, event),
+            E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.apply_host_call(doc, event, now),
             E::ToolRewritten { .. }
             | E::ToolRewriteConflict { .. }
             | E::ToolBlocked { .. }
-            | E::ToolSkipped { .. } => calls.decided(doc, event),
+            | E::ToolSkipped { .. } => calls.apply_decision(doc, event),
             E::Retry { .. } | E::ModelFallback { .. } => {
-                let moved = answer.begins_anew(doc, calls, now);
-                noted(doc, event);
-                self.moved(&moved);
+                let moved = answer.restart(doc, calls, now);
+                apply_note_event(doc, event);
+                self.apply_moves(&moved);
             }
-            E::EventGap { lost } => self.has_gap(*lost),
+            E::EventGap { lost } => self.record_gap(*lost),
             E::Interrupted { .. }
             | E::TurnDiscarded { .. }
             | E::CompactionStart { .. }
@@ -181,163 +186,156 @@ impl Transcript {
             | E::Error { .. }
             | E::ExtDisplay { .. }
             | E::GateOff { .. }
-            | E::ExtensionError(_) => noted(doc, event),
-            E::Session { .. }
-            | E::QueueUpdate { .. }
-            | E::TurnStart { .. }
-            | E::ModelRequest { .. }
-            | E::ToolUseArgs { .. }
-            | E::ToolUseEnd { .. }
-            | E::Usage { .. }
-            | E::SteeringInjected { .. }
-            | E::ExtNotify { .. }
-            | E::ExtClearNotes { .. } => {}
+            | E::ExtensionError(_) => apply_note_event(doc, event),
+            E::Session { .. } | E::QueueUpdate { .. } | E::TurnStart { .. } | E::ModelRequest { .. } => {}
+            E::ToolUseArgs { .. } | E::ToolUseEnd { .. } | E::Usage { .. } | E::SteeringInjected { .. } => {}
+            E::ExtNotify { .. } | E::ExtClearNotes { .. } => {}
         }
     }
 
-    fn has_gap(&mut self, lost: u64) {
+    fn record_gap(&mut self, lost: u64) {
         self.answer.gap = true;
-        self.calls.hosted_have_gap(&mut self.doc);
-        let before = match self.doc.items.last().and_then(Item::note).map(|note| note.tag) {
-            Some(Tag::Gap(before)) => before,
-            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+        self.calls.mark_host_calls_lost(&mut self.doc);
+        let before = match self.doc.items.last().and_then(TranscriptItem::note).map(|note| note.tag) {
+            Some(NoteTag::Gap(before)) => before,
+            Some(NoteTag::Plain | NoteTag::Retry | NoteTag::Compacting | NoteTag::Failure) | None => 0,
         };
-        note(&mut self.doc, Note::gap(before.saturating_add(lost)));
+        push_note(&mut self.doc, NoteItem::lost_events(before.saturating_add(lost)));
     }
 
-    fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
+    fn finish_turn(&mut self, stop: StopCause, error: Option<&str>, now: Instant) {
         let Self { doc, answer, .. } = self;
         match stop {
-            Stop::End | Stop::ToolUse | Stop::Length => answer.withheld(doc, now),
-            Stop::Error | Stop::Aborted => {}
+            StopCause::End | StopCause::ToolUse | StopCause::Length => answer.withhold(doc, now),
+            StopCause::Error | StopCause::Aborted => {}
         }
-        answer.over(doc, now);
+        answer.finish(doc, now);
         match (stop, error) {
-            // It is what the person wanted, and no failure.
-            (Stop::Aborted, _) => note(doc, Note::muted("stopped")),
-            (_, Some(error)) => note(doc, Note { tag: Tag::Failure, ..Note::error(error) }),
-            (Stop::Length, None) => {
-                note(doc, Note::warning("the answer reached the output limit of the model"))
+            // The person requested it, so it is not a failure.
+            (StopCause::Aborted, _) => push_note(doc, NoteItem::muted("stopped")),
+            (_, Some(error)) => push_note(doc, NoteItem { tag: NoteTag::Failure, ..NoteItem::error(error) }),
+            (StopCause::Length, None) => {
+                push_note(doc, NoteItem::warning("the answer reached the output limit of the model"))
             }
-            (Stop::End | Stop::ToolUse | Stop::Error, None) => {}
+            (StopCause::End | StopCause::ToolUse | StopCause::Error, None) => {}
         }
     }
 
-    fn moved(&mut self, moved: &Moved) {
-        self.told.moved(moved);
+    fn apply_moves(&mut self, moved: &ItemMoves) {
+        self.linear_state.apply_moves(moved);
         self.finder.forget_from(moved.from);
-        self.settled.past = self.settled.past.min(moved.from);
+        self.scrollback.past = self.scrollback.past.min(moved.from);
     }
 
-    /// Something of haft's own.
-    pub fn say(&mut self, said: Said) {
+    /// Adds a message from haft itself.
+    pub fn push_local(&mut self, said: LocalMessage) {
         let kind = match said {
-            Said::Info(text) => Kind::Note(Box::new(Note::info(&text))),
-            Said::Error(text) => Kind::Note(Box::new(Note::error(&text))),
-            Said::Page(heading, text) => {
-                let (heading, body) = (CleanLine::new(&heading), Clean::new(&text));
-                Kind::Page(Box::new(Page { owner: None, heading, body, markdown: true }))
+            LocalMessage::Info(text) => ItemKind::Note(Box::new(NoteItem::info(&text))),
+            LocalMessage::Error(text) => ItemKind::Note(Box::new(NoteItem::error(&text))),
+            LocalMessage::Page(heading, text) => {
+                let (heading, body) = (CleanLine::new(&heading), CleanText::new(&text));
+                ItemKind::Page(Box::new(PageItem { owner: None, heading, body, markdown: true }))
             }
         };
         self.doc.push(kind);
     }
 
-    /// A command of the person's (`!`) begins; whether the model is told what it prints.
-    pub fn shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
-        self.calls.shell(&mut self.doc, number, Call::shell(command, kept, now));
+    /// Starts a command of the person (`!`). `kept` is true if the output is sent to the model.
+    pub fn start_shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
+        self.calls.add_shell(&mut self.doc, number, CallItem::from_shell(command, kept, now));
     }
 
-    /// More of what it prints.
+    /// Adds output of a command.
     pub fn shell_output(&mut self, number: u64, text: &str) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
             call.output.push(text);
         }
     }
 
-    /// The session in which it began is closed: what it prints is told to nobody.
-    pub fn shell_left(&mut self, number: u64) {
+    /// Records that the session of a command was closed, so its output is not sent to the model.
+    pub fn detach_shell(&mut self, number: u64) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
-            call.remark("", Role::Muted, "its session is closed: the model is not told what it prints");
+            call.add_remark("", Role::Muted, "session closed: the output is not sent to the model");
         }
     }
 
-    /// It is over: its status, where it has one, or why it did not run.
-    pub fn shell_end(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
-        self.calls.shell_end(&mut self.doc, number, outcome, now);
+    /// Ends a command with its status, if it has one, or the reason why it did not run.
+    pub fn finish_shell(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
+        self.calls.finish_shell(&mut self.doc, number, outcome, now);
     }
 
-    /// True if there is nothing in it.
+    /// True if the transcript is empty.
     pub fn is_empty(&self) -> bool {
         self.doc.items.is_empty()
     }
 
-    /// Moves what is seen.
+    /// Scrolls the view.
     pub fn scroll(&mut self, action: Scroll) {
         self.finder.stop();
         self.view.scroll(&mut self.doc, action);
     }
 
-    /// Moves what is seen by lines: down, or up when negative.
+    /// Scrolls by lines: down, or up when negative.
     pub fn scroll_lines(&mut self, lines: i32) {
         self.finder.stop();
         self.view.scroll_by(&mut self.doc, i64::from(lines));
     }
 
-    /// True if the end is seen and stays seen while more comes.
-    pub fn follows(&self) -> bool {
+    /// True if the view follows the end.
+    pub fn is_following(&self) -> bool {
         self.view.top.is_none()
     }
 
-    /// Shows all tool calls in full, or folds them.
+    /// Unfolds or folds all tool calls.
     pub fn toggle_calls(&mut self) {
         self.doc.folds.calls = !self.doc.folds.calls;
-        let calls = |item: &&mut Item| matches!(item.kind, Kind::Call(_) | Kind::Note(_));
+        let calls = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Call(_) | ItemKind::Note(_));
         self.doc.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
     }
 
-    /// Shows what the model thinks, or folds it.
+    /// Unfolds or folds the model's thinking.
     pub fn toggle_thinking(&mut self) {
         self.doc.folds.thinking = !self.doc.folds.thinking;
-        let thoughts = |item: &&mut Item| matches!(item.kind, Kind::Thinking(_));
+        let thoughts = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Thinking(_));
         self.doc.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
     }
 
-    /// Returns true for calls, and for thoughts, that are shown in full.
-    pub fn unfolded(&self) -> (bool, bool) {
+    /// Returns whether calls and thoughts are unfolded.
+    pub fn unfolded_kinds(&self) -> (bool, bool) {
         (self.doc.folds.calls, self.doc.folds.thinking)
     }
 
-    /// It will be seen in so many rows.
-    pub fn opens(&mut self, rows: u16) {
+    /// Sets the height of the view in rows.
+    pub fn set_height(&mut self, rows: u16) {
         self.view.height = usize::from(rows);
     }
 
-    /// The text of the model's last answer.
+    /// Returns the text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.doc.items.iter().rev().filter_map(Item::text).find(|text| !text.trim().is_empty())
+        self.doc.items.iter().rev().filter_map(TranscriptItem::text).find(|text| !text.trim().is_empty())
     }
 
-    /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
-    /// text. Typing on searches from where it began. Where there is too much to read at once,
-    /// [`search_on`](Self::search_on) goes on.
-    pub fn search(&mut self, text: &str) -> Found {
+    /// Searches for a text and moves to the nearest match above, or else below. An empty text has no match. Typing
+    /// more continues from the same origin. If there is too much to read at once,
+    /// [`continue_search`](Self::continue_search) continues.
+    pub fn search(&mut self, text: &str) -> SearchOutcome {
         let found = self.finder.search(&mut self.doc, &mut self.view, text);
-        self.landed(found)
+        self.follow_match(found)
     }
 
-    /// The match before (`true`), or the one after.
-    pub fn next_match(&mut self, older: bool) -> Found {
+    /// Moves to the previous match (`true`) or the next one.
+    pub fn next_match(&mut self, older: bool) -> SearchOutcome {
         let found = self.finder.next_match(&mut self.doc, &mut self.view, older);
-        self.landed(found)
+        self.follow_match(found)
     }
 
-    /// Reads on, where it is not known yet whether there is a match.
-    pub fn search_on(&mut self) -> Found {
-        let found = self.finder.hunt(&mut self.doc, &mut self.view);
-        self.landed(found)
+    /// Continues a search whose outcome is not known yet.
+    pub fn continue_search(&mut self) -> SearchOutcome {
+        let found = self.finder.continue_scan(&mut self.doc, &mut self.view);
+        self.follow_match(found)
     }
 
-    fn landed(&mut self, found: Found) -> Found {
+    fn follow_match(&mut self, found: SearchOutcome) -> SearchOutcome {
         if let (Some(at), Some(browse)) = (self.finder.take_landing(), &mut self.browse) {
             browse.cursor = at;
         }
@@ -345,65 +343,65 @@ impl Transcript {
     }
 
     /// Returns the outcome of the search so far.
-    pub fn found(&self) -> Found {
-        self.finder.found()
+    pub fn search_outcome(&self) -> SearchOutcome {
+        self.finder.outcome()
     }
 
-    /// The number of bytes that searches have read so far: the measure of what a key of theirs costs.
-    pub fn scanned(&self) -> usize {
+    /// Returns the number of bytes read by searches: a measure of the cost of their keys.
+    pub fn scanned_bytes(&self) -> usize {
         self.finder.scanned
     }
 
-    /// Nothing is searched for any more. One stays where the search led.
+    /// Ends the search. The view stays at the match.
     pub fn end_search(&mut self) {
         self.finder.end();
     }
 
-    /// Nothing is searched for any more, and one is where one was before.
+    /// Ends the search and restores the previous position.
     pub fn leave_search(&mut self) {
-        self.finder.leave(&mut self.doc, &mut self.view);
+        self.finder.cancel(&mut self.doc, &mut self.view);
     }
 
-    /// The keyboard is here from now on: a cursor is shown.
-    pub fn browse(&mut self) {
-        self.browse = Some(Browsing::begin(&mut self.doc, &mut self.view));
+    /// Moves keyboard focus to the transcript and shows a cursor.
+    pub fn start_browsing(&mut self) {
+        self.browse = Some(BrowseCursor::begin(&mut self.doc, &mut self.view));
         self.selecting.selection = None;
     }
 
-    /// A key of the transcript's own.
-    pub fn browsed(&mut self, action: Browse) -> Browsed {
+    /// Handles a key of the transcript.
+    pub fn handle_browse(&mut self, action: Browse) -> BrowseOutcome {
         let Self { doc, view, finder, browse, selecting, .. } = self;
-        let Some(browsing) = browse else { return Browsed::Leave };
+        let Some(browsing) = browse else { return BrowseOutcome::Leave };
         if !matches!(action, Browse::NextMatch | Browse::PreviousMatch) {
             finder.stop();
         }
         browsing.clamp(doc);
         match action {
-            Browse::Copy => return self.copy(),
+            Browse::Copy => return self.copy_selection(),
             Browse::Close => {
                 view.top = view.top.filter(|_| !browsing.followed);
                 selecting.selection = None;
                 *browse = None;
-                return Browsed::Leave;
+                return BrowseOutcome::Leave;
             }
             Browse::NextMatch | Browse::PreviousMatch => {
                 self.next_match(action == Browse::PreviousMatch);
                 self.extend_selection();
-                return Browsed::Done;
+                return BrowseOutcome::Done;
             }
             Browse::Mark | Browse::MarkLines => {
-                selecting.mark(browsing.cursor, action == Browse::MarkLines);
+                selecting.toggle_mark(browsing.cursor, action == Browse::MarkLines);
             }
             Browse::Expand => {
-                doc.toggle(browsing.cursor.at.item);
+                doc.toggle_fold(browsing.cursor.at.item);
                 browsing.clamp(doc);
             }
-            Browse::Up | Browse::Down | Browse::Left | Browse::Right => browsing.go(doc, action),
-            Browse::LineStart | Browse::LineEnd => browsing.go(doc, action),
+            Browse::Up | Browse::Down | Browse::Left | Browse::Right => browsing.move_cursor(doc, action),
+            Browse::LineStart | Browse::LineEnd => browsing.move_cursor(doc, action),
         }
         view.reveal(doc, browsing.cursor.at);
         self.extend_selection();
-        Browsed::Done
+        BrowseOutcome::Done
     }
 
     fn extend_selection(&mut self) {
@@ -412,92 +410,95 @@ impl Transcript {
         }
     }
 
-    fn copy(&mut self) -> Browsed {
+    fn copy_selection(&mut self) -> BrowseOutcome {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
         let text = match self.selecting.selection.is_some() {
-            true => self.selecting.text(&mut self.doc),
-            false => self.doc.items.get(at).map(Item::copied).filter(|text| !text.is_empty()),
+            true => self.selecting.selected_text(&mut self.doc),
+            false => {
+                self.doc.items.get(at).map(TranscriptItem::clipboard_text).filter(|text| !text.is_empty())
+            }
         };
         self.selecting.selection = None;
-        text.map_or(Browsed::Done, Browsed::Copy)
+        text.map_or(BrowseOutcome::Done, BrowseOutcome::Copy)
     }
 
-    /// The button went down, moved while down, or went up, in columns and rows of the area that was drawn last. What is
-    /// selected then is given for the clipboard when the button goes up.
-    pub fn mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
+    /// Handles a press, drag or release of the mouse, in columns and rows of the last drawn area. A release returns
+    /// the selected text for the clipboard.
+    pub fn handle_mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
         let Self { doc, view, selecting, .. } = self;
         match kind {
-            // What it turns is not always this.
+            // The wheel may scroll something else.
             MouseKind::WheelUp | MouseKind::WheelDown => {}
-            MouseKind::Press => selecting.press(view.point(column, row)),
-            MouseKind::Drag => selecting.drag(view.point(column, row)),
+            MouseKind::Press => selecting.start_drag(view.cell_at(column, row)),
+            MouseKind::Drag => selecting.drag_to(view.cell_at(column, row)),
             MouseKind::Release => {
                 let pressed = selecting.pressed.take()?;
                 if selecting.selection.is_some() {
-                    return selecting.text(doc);
+                    return selecting.selected_text(doc);
                 }
-                // A click on the row of a call is as good as the key.
+                // A click on the row of a call is equivalent to the key.
                 if pressed.at.row == doc.gap_rows(pressed.at.item) {
-                    doc.toggle(pressed.at.item);
+                    doc.toggle_fold(pressed.at.item);
                 }
             }
         }
         None
     }
 
-    /// When it looks different by itself: a spinner turns, a time goes on. None while nothing runs that was drawn last.
+    /// Returns the time of the next visible change, of a spinner or an elapsed time. `None` if nothing that runs was
+    /// drawn last.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.view.next_picture(&self.doc, now)
+        self.view.next_spinner_frame(&self.doc, now)
     }
 
-    /// Where images shall be in what was drawn last.
-    pub fn images(&self) -> &[Placement] {
+    /// Returns the image positions of the last drawing.
+    pub fn image_placements(&self) -> &[ImagePlacement] {
         &self.view.placements
     }
 
-    /// The last rows, for the normal screen when all is over.
-    pub fn tail(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    /// Returns the last rows, for the normal screen at exit.
+    pub fn last_rows(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
         self.doc.last_rows(width, rows, theme)
     }
 
-    /// The person typed this: it stands on the terminal, so that it is not printed once more.
-    pub fn typed(&mut self, text: &str) {
-        self.told.typed(text);
+    /// Records text that the person typed in linear mode. The terminal shows it already, so it is not printed again.
+    pub fn record_typed(&mut self, text: &str) {
+        self.linear_state.record_typed(text);
     }
 
-    /// Returns the rows to print since the last call, for a width; each comes once.
-    pub fn spoken(&mut self, width: u16) -> Vec<CleanLine> {
-        self.told.spoken(&self.doc, &self.answer, width)
+    /// Returns the rows to print since the last call, for a width. Each row is returned once.
+    pub fn take_linear_rows(&mut self, width: u16) -> Vec<CleanLine> {
+        self.linear_state.take_rows(&self.doc, &self.answer, width)
     }
 
-    /// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
+    /// Returns the whole output of the last call, as rows of a width. `None` if there was no call.
     pub fn last_output(&self, width: u16) -> Option<Vec<CleanLine>> {
         spoken::last_output(&self.doc, width)
     }
 
-    /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
-    /// that what is left has at most so many rows.
-    pub fn settle(&mut self, width: u16, room: usize, look: &Look) -> Vec<Line<'static>> {
-        self.settled.settle(&mut self.doc, &self.answer, width, room, look)
+    /// Returns the rows to print now, each of them once: all finished items, and more if necessary, so that at most
+    /// `room` rows are left.
+    pub fn take_settled_rows(&mut self, width: u16, room: usize, look: &DrawContext) -> Vec<Line<'static>> {
+        self.scrollback.take_settled_rows(&mut self.doc, &self.answer, width, room, look)
     }
 
-    /// All that has not been printed, as it is now.
-    pub fn settle_all(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
-        self.settled.settle_all(&mut self.doc, width, look)
+    /// Returns everything that has not been printed, in its current state.
+    pub fn take_remaining_rows(&mut self, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
+        self.scrollback.take_remaining_rows(&mut self.doc, width, look)
     }
 
-    /// The number of rows that are left after [`settle`](Self::settle).
-    pub fn live(&self) -> usize {
-        self.settled.live
+    /// Returns the number of rows left after [`take_settled_rows`](Self::take_settled_rows).
+    pub fn live_rows(&self) -> usize {
+        self.scrollback.live
     }
 
-    /// Draws what has not been printed: the last rows of it.
-    pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
-        self.settled.draw(&mut self.doc, &mut self.view, area, buffer, look);
+    /// Draws the last rows of the part that has not been printed.
+    pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+        self.scrollback.draw(&mut self.doc, &mut self.view, area, buffer, look);
     }
 
-    /// The number of items that have been laid out so far: the measure of what a frame costs.
-    pub fn laid_out(&self) -> usize {
+    /// Returns the number of items laid out so far: a measure of the cost of a frame.
+    pub fn layout_count(&self) -> usize {
         self.doc.layouts.made
     }
 }

@@ -1,52 +1,51 @@
-//! Styled lines made to fit a width.
+//! Wrapping of styled lines to a width.
 //!
-//! Widths are columns of the terminal. What a reader takes for one character (a letter with its marks, an emoji made of
-//! several) is never divided.
+//! Widths are terminal columns. A grapheme (a letter with its marks, a combined emoji) is never divided.
 
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, columns_of, columns_of_all, span};
+use crate::clean::{CleanLine, columns, grapheme_columns, span, span_columns};
 
-/// The division of a line that is too long.
+/// The way to divide a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Between words, and where Chinese and Japanese may be divided; in a word only when it is longer than a row. Blanks
-    /// where a row ends are left out.
+pub enum WrapMode {
+    /// Between words, and where Chinese and Japanese text may be divided; inside a word only if it is longer than a
+    /// row. Blanks at the end of a row are dropped.
     Words,
-    /// At the last column. Nothing is left out.
+    /// At the last column, without dropping any text.
     Columns,
 }
 
-/// The prefixes of rows, so that they hang together.
+/// The prefixes of the rows of a line.
 #[derive(Debug, Clone, Default)]
-pub struct Hang {
-    /// Before the first row: a bullet.
+pub struct RowPrefixes {
+    /// The prefix of the first row, for example a bullet.
     pub first: Vec<Span<'static>>,
-    /// Before every further row.
+    /// The prefix of every further row.
     pub rest: Vec<Span<'static>>,
 }
 
-impl Hang {
-    /// The same before each row.
-    pub fn all(prefix: Vec<Span<'static>>) -> Self {
+impl RowPrefixes {
+    /// Uses the same prefix for each row.
+    pub fn repeated(prefix: Vec<Span<'static>>) -> Self {
         Self { first: prefix.clone(), rest: prefix }
     }
 
-    /// A mark before the first row, and blanks as wide before every further row.
-    pub(crate) fn marked(mark: &'static str, style: Style) -> Self {
-        let blank = CleanLine::repeated(' ', columns(mark));
+    /// Uses a mark for the first row, and blanks of the same width for further rows.
+    pub(crate) fn with_mark(mark: &'static str, style: Style) -> Self {
+        let blank = CleanLine::from_repeated_char(' ', columns(mark));
         Self { first: vec![span(mark, style)], rest: vec![span(blank, style)] }
     }
 }
 
-/// The rows of several lines, which hang together as those of one do.
+/// Wraps several lines, with the prefixes of a single line.
 pub(crate) fn wrap_lines(
     lines: impl IntoIterator<Item = Vec<Span<'static>>>,
     at: u16,
-    mut hang: Hang,
-    mode: Mode,
+    mut hang: RowPrefixes,
+    mode: WrapMode,
 ) -> Vec<Line<'static>> {
     let mut rows = Vec::new();
     for line in lines {
@@ -56,85 +55,89 @@ pub(crate) fn wrap_lines(
     rows
 }
 
-/// The rows of one line. Further rows are indented as the line itself is. No row is wider than `width`; a width of 0
-/// counts as 1. There is always a row.
-pub fn wrap(line: &[Span<'static>], at: u16, hang: &Hang, mode: Mode) -> Vec<Line<'static>> {
+/// Wraps a line. Further rows have the indentation of the line. No row is wider than `width`; a width of 0 counts as
+/// 1. There is at least one row.
+pub fn wrap(line: &[Span<'static>], at: u16, hang: &RowPrefixes, mode: WrapMode) -> Vec<Line<'static>> {
     let at = usize::from(at).max(1);
-    let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fitting(prefix, at));
-    let widths = Widths { first: at - columns_of_all(&first), rest: at - columns_of_all(&rest) };
-    let line = graphemes(line);
+    let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fit_prefix(prefix, at));
+    let widths = RowWidths { first: at - span_columns(&first), rest: at - span_columns(&rest) };
+    let line = split_graphemes(line);
     let rows = match mode {
-        Mode::Words => words(&line, widths),
-        Mode::Columns => by_columns(&line, widths),
+        WrapMode::Words => wrap_words(&line, widths),
+        WrapMode::Columns => wrap_columns(&line, widths),
     };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
-    prefixes.zip(rows).map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(spans(&row)))).collect()
+    prefixes
+        .zip(rows)
+        .map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(join_spans(&row))))
+        .collect()
 }
 
-/// Room beside the prefixes.
+/// The room beside the prefixes.
 #[derive(Debug, Clone, Copy)]
-struct Widths {
+struct RowWidths {
     first: usize,
     rest: usize,
 }
 
-/// Returns the part of a prefix that may stand there: at least half of the width, and one column, is for the text.
-fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
+/// Returns the part of a prefix that fits: at least half of the width, and one column, is reserved for the text.
+fn fit_prefix(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
-    let fits = |grapheme: &Grapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
-    let kept: Vec<Grapheme<'_>> = graphemes(prefix).into_iter().take_while(fits).collect();
-    spans(&kept)
+    let fits =
+        |grapheme: &StyledGrapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
+    let kept: Vec<StyledGrapheme<'_>> = split_graphemes(prefix).into_iter().take_while(fits).collect();
+    join_spans(&kept)
 }
 
-/// Returns the indentation of a line, as far as that may be repeated on its further rows.
-fn indentation<'g, 'l>(line: &'g [Grapheme<'l>], room: usize) -> &'g [Grapheme<'l>] {
+/// Returns the part of a line's indentation that can be repeated on further rows.
+fn indentation<'g, 'l>(line: &'g [StyledGrapheme<'l>], room: usize) -> &'g [StyledGrapheme<'l>] {
     let blanks = line.iter().take_while(|grapheme| is_blank(grapheme)).count();
-    // A line of nothing but blanks is not indented.
+    // A blank line has no indentation.
     let blanks = if blanks == line.len() { 0 } else { blanks.min(room / 2) };
     line.get(..blanks).unwrap_or_default()
 }
 
-fn by_columns<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
-    let mut rows = Rows::new(widths, indentation(line, widths.rest));
-    rows.put(line);
+fn wrap_columns<'l>(line: &[StyledGrapheme<'l>], widths: RowWidths) -> Vec<Vec<StyledGrapheme<'l>>> {
+    let mut rows = RowBuilder::new(widths, indentation(line, widths.rest));
+    rows.push_graphemes(line);
     rows.done
 }
 
-fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
+fn wrap_words<'l>(line: &[StyledGrapheme<'l>], widths: RowWidths) -> Vec<Vec<StyledGrapheme<'l>>> {
     let indent = indentation(line, widths.rest.min(widths.first));
-    let mut rows = Rows::new(widths, indent);
+    let mut rows = RowBuilder::new(widths, indent);
     let (lead, text) = line.split_at(indent.len());
-    rows.put(lead);
-    // Blanks are put when it is known that a word follows them on the row.
-    let mut blanks: &[Grapheme<'_>] = &[];
-    for piece in pieces(text) {
+    rows.push_graphemes(lead);
+    // Blanks are added once a word follows them on the row.
+    let mut blanks: &[StyledGrapheme<'_>] = &[];
+    for piece in split_pieces(text) {
         if piece.iter().all(is_blank) {
             blanks = piece;
             continue;
         }
         if rows.has_room(width(blanks) + width(piece)) {
-            rows.put(blanks);
+            rows.push_graphemes(blanks);
         } else if rows.has_word {
-            rows.next();
+            rows.start_row();
         }
-        rows.put(piece);
+        rows.push_graphemes(piece);
         rows.has_word = true;
         blanks = &[];
     }
     rows.done
 }
 
-struct Rows<'g, 'l> {
-    widths: Widths,
-    indent: &'g [Grapheme<'l>],
-    done: Vec<Vec<Grapheme<'l>>>,
-    /// Columns of the last row.
+struct RowBuilder<'g, 'l> {
+    widths: RowWidths,
+    indent: &'g [StyledGrapheme<'l>],
+    done: Vec<Vec<StyledGrapheme<'l>>>,
+    /// The used columns of the last row.
     used: usize,
     has_word: bool,
 }
 
-impl<'g, 'l> Rows<'g, 'l> {
-    fn new(widths: Widths, indent: &'g [Grapheme<'l>]) -> Self {
+impl<'g, 'l> RowBuilder<'g, 'l> {
+    fn new(widths: RowWidths, indent: &'g [StyledGrapheme<'l>]) -> Self {
         Self { widths, indent, done: vec![Vec::new()], used: 0, has_word: false }
     }
 
@@ -143,20 +146,20 @@ impl<'g, 'l> Rows<'g, 'l> {
         self.used + columns <= room
     }
 
-    fn next(&mut self) {
+    fn start_row(&mut self) {
         self.done.push(self.indent.to_vec());
         self.used = width(self.indent);
         self.has_word = false;
     }
 
-    fn put(&mut self, piece: &[Grapheme<'l>]) {
+    fn push_graphemes(&mut self, piece: &[StyledGrapheme<'l>]) {
         for grapheme in piece {
-            let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
+            let grapheme = grapheme.fit_within(self.widths.first.min(self.widths.rest));
             if !self.has_room(grapheme.width) {
-                self.next();
+                self.start_row();
             }
             if !self.has_room(grapheme.width) {
-                // It fits where nothing is before it.
+                // It fits on a row without anything before it.
                 self.done.last_mut().into_iter().for_each(Vec::clear);
                 self.used = 0;
             }
@@ -166,59 +169,65 @@ impl<'g, 'l> Rows<'g, 'l> {
     }
 }
 
-/// Neighbours of one style joined again.
-fn spans(row: &[Grapheme<'_>]) -> Vec<Span<'static>> {
+/// Joins neighbors with the same style.
+fn join_spans(row: &[StyledGrapheme<'_>]) -> Vec<Span<'static>> {
     let chunks = row.chunk_by(|a, b| a.style == b.style);
     let joined = chunks.map(|chunk| {
         let text: String = chunk.iter().map(|grapheme| grapheme.text).collect();
         let style = chunk.first().map_or_else(Style::default, |grapheme| grapheme.style);
-        span(CleanLine::part(&text), style)
+        span(CleanLine::from_clean_part(&text), style)
     });
     joined.collect()
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Grapheme<'l> {
+struct StyledGrapheme<'l> {
     text: &'l str,
     style: Style,
     width: usize,
 }
 
-impl Grapheme<'_> {
-    /// Itself, or what stands for it where not even one of its kind fits.
-    fn within(self, room: usize) -> Self {
+impl StyledGrapheme<'_> {
+    /// Returns the grapheme, or a replacement if it is wider than the room.
+    fn fit_within(self, room: usize) -> Self {
         if self.width > room { Self { text: "\u{fffd}", width: 1, ..self } } else { self }
     }
 }
 
-fn graphemes<'l>(line: &'l [Span<'static>]) -> Vec<Grapheme<'l>> {
+fn split_graphemes<'l>(line: &'l [Span<'static>]) -> Vec<StyledGrapheme<'l>> {
     let of = |span: &'l Span<'static>| {
         let style = span.style;
-        span.content.graphemes(true).map(move |text| Grapheme { text, style, width: columns_of(text) })
+        span.content.graphemes(true).map(move |text| StyledGrapheme {
+            text,
+            style,
+            width: grapheme_columns(text),
+        })
     };
     line.iter().flat_map(of).collect()
 }
 
-fn width(part: &[Grapheme<'_>]) -> usize {
+fn width(part: &[StyledGrapheme<'_>]) -> usize {
     part.iter().map(|grapheme| grapheme.width).sum()
 }
 
-fn is_blank(grapheme: &Grapheme<'_>) -> bool {
+fn is_blank(grapheme: &StyledGrapheme<'_>) -> bool {
     matches!(grapheme.text, " " | "\u{3000}")
 }
 
-/// A line in the pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its own, unless
-/// it may not begin a row.
-fn pieces<'g, 'l>(line: &'g [Grapheme<'l>]) -> impl Iterator<Item = &'g [Grapheme<'l>]> {
+/// Splits a line into pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its
+/// own, unless it may not begin a row.
+fn split_pieces<'g, 'l>(line: &'g [StyledGrapheme<'l>]) -> impl Iterator<Item = &'g [StyledGrapheme<'l>]> {
     line.chunk_by(|before, after| match (is_blank(before), is_blank(after)) {
         (true, true) => true,
-        (false, false) => !(before.width > 1 || after.width > 1) || stays(after) || after.width == 0,
+        (false, false) => {
+            !(before.width > 1 || after.width > 1) || cannot_begin_row(after) || after.width == 0
+        }
         (true, false) | (false, true) => false,
     })
 }
 
-/// Punctuation that no row begins with.
-fn stays(grapheme: &Grapheme<'_>) -> bool {
+/// True for punctuation that may not begin a row.
+fn cannot_begin_row(grapheme: &StyledGrapheme<'_>) -> bool {
     let closing = "、。，．！？：；）」』】》〉”’.,!?:;)]}%";
     grapheme.text.chars().next().is_some_and(|first| closing.contains(first))
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A read-only tool, a guide for it in the system prompt, and a veto of `rm -rf`. Standard library only."""
+"""A read-only tool, a guide for it in the system prompt, and a gate that blocks `rm -rf`. Standard library only."""
 
 import json
 import re
@@ -13,7 +13,7 @@ GLOSSARY = {
 
 GUIDE = "Look project words up with the tool `glossary` before you explain them; it changes nothing."
 
-# rm with both flags, in one word or in several, in either order.
+# rm with both flags, in one word or several, in any order.
 RM_RF = re.compile(r"\brm\b(?=[^;|&\n]*\s(-\w*[rR]|--recursive\b))(?=[^;|&\n]*\s(-\w*f|--force\b))")
 
 
@@ -46,7 +46,7 @@ def intercept(frame):
         return answer | {"append_system_prompt": GUIDE}
     if frame["event"] == "tool_call" and frame["tool_name"] == "bash":
         command = frame["tool_args"].get("command")
-        # What cannot be read is refused: a guard that does not understand must not say yes.
+        # Block calls that cannot be read: a gate must not allow an unknown call.
         if not isinstance(command, str) or RM_RF.search(command):
             return answer | {"block": True, "reason": "refused: rm -rf is not allowed here"}
     return answer

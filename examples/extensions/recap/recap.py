@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the summary of a long conversation itself: every word of the user's, and no model is asked. Standard library only."""
+"""Writes the summary of a long conversation itself: all messages of the user, without a model. Standard library only."""
 
 import json
 import sys
 
-# What an entry of the user's begins with, and how much of a long one is kept, in characters.
+# The prefix of a user's entry, and the maximum length that is kept, in characters.
 USER = "[user]\n"
 LONGEST = 2000
 
@@ -15,7 +15,7 @@ def emit(frame):
 
 
 def recap(frame):
-    """The summary before, and what the user said since, up to the part that is kept word for word."""
+    """Returns the previous summary and the user's messages since, up to the part that is kept unchanged."""
     lines = [frame["previous_summary"]] if frame.get("previous_summary") else ["The user said:"]
     for entry in frame["entries"]:
         if entry["id"] == frame.get("first_kept"):
@@ -34,7 +34,7 @@ for line in sys.stdin:
     frame = json.loads(line)
     if frame["type"] == "event_intercept":
         answer = {"type": "event_intercept_response", "id": frame["id"]}
-        # What a summary shall heed takes somebody who understands it: then the model writes it.
+        # Only a model can follow instructions for the summary.
         if frame["event"] == "before_compact" and not frame.get("instructions"):
             answer["summary"] = recap(frame)
         emit(answer)

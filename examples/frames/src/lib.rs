@@ -1,15 +1,15 @@
-//! A tiny extension without IO: what it says at the start, and what it answers.
+//! A tiny extension without IO: its first frames, and its responses.
 //!
-//! Its tests in `tests/frames.rs` compare whole conversations with snapshots. They need `haft-protocol` and `insta`
-//! and nothing else: no host, no process, no runtime.
+//! Its tests in `tests/frames.rs` compare whole conversations with snapshots. They need only
+//! `haft-protocol` and `insta`: no host, process or runtime.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, Hook, HostFrame, Intercept, InterceptToolCall, Ready, RegisterTool, ShutdownAck,
-    Subscribe, ToolCall, ToolCallDecision, ToolResult,
+    ExtensionFrame, Hello, HostFrame, Intercept, InterceptHook, InterceptToolCall, Ready, RegisterTool,
+    ShutdownAck, Subscribe, ToolCallDecision, ToolCallFrame, ToolResultFrame,
 };
 
-/// Everything the extension says before it is asked anything.
+/// Returns the frames that the extension sends first.
 pub fn opening() -> Vec<ExtensionFrame> {
     vec![
         Hello {
@@ -31,20 +31,20 @@ pub fn opening() -> Vec<ExtensionFrame> {
     ]
 }
 
-/// What the extension says to one frame of the host.
+/// Returns the response of the extension to one frame of the host.
 pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
     match frame {
         HostFrame::ToolCall(call) => Some(count(call).into()),
         HostFrame::EventIntercept(question) => match question.intercept {
             Intercept::ToolCall(call) => Some(InterceptToolCall::respond(decide(&call), question.id).into()),
-            // Only `tool_call` is subscribed, so the host asks nothing else.
+            // Only `tool_call` is subscribed, so the host asks about nothing else.
             Intercept::TurnStart(_)
             | Intercept::AssistantMessage(_)
             | Intercept::BeforeAgentStart(_)
             | Intercept::BeforeCompact(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
-        // Not announced, so it does not come.
+        // Not announced, so the host does not send it.
         HostFrame::Ping(_)
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
@@ -59,9 +59,13 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
     }
 }
 
-fn count(call: ToolCall) -> ToolResult {
+fn count(call: ToolCallFrame) -> ToolResultFrame {
     let words = call.args.as_str().split_whitespace().count();
-    ToolResult { id: call.id, content: vec![Content::text(format!("{words} words")).into()], is_error: false }
+    ToolResultFrame {
+        id: call.id,
+        content: vec![ContentBlock::text(format!("{words} words")).into()],
+        is_error: false,
+    }
 }
 
 fn decide(call: &InterceptToolCall) -> ToolCallDecision {

@@ -1,18 +1,18 @@
 //! Conversations with the extension, as lines on the wire.
 
 use haft_example_frames::{answer, opening};
-use haft_protocol::codec::{Decoded, decode, encode};
+use haft_protocol::codec::{DecodedFrame, decode, encode};
 use haft_protocol::ext::HostFrame;
 use insta::assert_snapshot;
 
-/// Plays lines of the host to the extension and writes down who said what.
+/// Sends lines of the host to the extension and records both sides.
 fn conversation(host: &[&str]) -> String {
     let mut lines = Vec::new();
     for line in host {
         lines.push(format!("host      {line}\n"));
         match decode::<HostFrame>(line.as_bytes()) {
-            Ok(Decoded::Known(frame)) => lines.extend(answer(frame).map(|frame| said(&frame))),
-            Ok(Decoded::Unknown { kind, .. }) => lines.push(format!("          (ignores {kind:?})\n")),
+            Ok(DecodedFrame::Known(frame)) => lines.extend(answer(frame).map(|frame| said(&frame))),
+            Ok(DecodedFrame::Unknown { kind, .. }) => lines.push(format!("          (ignores {kind:?})\n")),
             Err(error) => panic!("{error}: {line}"),
         }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Asks haft: client.mjs PROMPT... [FLAG of haft rpc ...]
-// The prompts are worked on one after the other, in one conversation. The answers go to standard output, all else to
-// standard error. You are asked before a command runs or a file changes. Ctrl-C stops the work.
+// Sends prompts to haft: client.mjs PROMPT... [FLAG of haft rpc ...]
+// The prompts run one after the other, in one conversation. The answers go to standard output, all other text to
+// standard error. The client asks you before a command runs or a file changes. Ctrl-C stops the work.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
@@ -10,7 +10,7 @@ class Haft {
   #ids = 0; #replies = new Map(); #events = []; #wake = () => {};
 
   constructor(flags) {
-    // In a process group of its own, because Ctrl-C would reach haft, too, and end it.
+    // In its own process group, because otherwise Ctrl-C would also end haft.
     const options = { stdio: ["pipe", "pipe", "inherit"], detached: true };
     this.process = spawn(process.env.HAFT ?? "haft", ["rpc", ...flags], options);
     this.process.on("error", (error) => note(error.message)); // there is no such program
@@ -36,7 +36,7 @@ class Haft {
     return new Promise((resolve, reject) => this.#replies.set(id, { resolve, reject }));
   }
 
-  /** Sends a prompt. Its events follow, to the last, which is `done`. */
+  /** Sends a prompt and iterates over its events, of which `done` is the last. */
   async *prompt(message) {
     await this.ask("prompt", { message });
     for (let event = {}; event.type !== "done"; yield event) {
@@ -47,11 +47,11 @@ class Haft {
   }
 }
 
-// What a model says, or has read, shall be shown by the terminal and not obeyed.
+// Escapes control characters, so that the terminal shows text of a model or a file instead of executing it.
 const safe = (text) => text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "\ufffd");
 const note = (...words) => console.error(safe(words.join(" ")));
 
-/** What is done about an event; others are ignored. */
+/** The handlers of events; other events are ignored. */
 const about = {
   text_delta: ({ delta }) => process.stdout.write(safe(delta)),
   assistant_message: ({ content }) => content.some(({ type }) => type === "text") && process.stdout.write("\n"),
@@ -66,7 +66,7 @@ const about = {
   error({ message }) { throw new Error(message); },
 };
 
-/** Answers the question that waits longest; by nothing with its default, which is the careful answer. */
+/** Answers the oldest question; an empty answer selects the default, which is the safe one. */
 function answer(text) {
   const [{ id, kind } = {}] = questions.values();
   const yesOrNo = ["confirm", "approve"].includes(kind);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks haft: client.py PROMPT [FLAG of haft rpc ...]
+"""Sends a prompt to haft: client.py PROMPT [FLAG of haft rpc ...]
 
 The answer goes to standard output, all else to standard error. You are asked before a command runs or a file changes.
 On a terminal, a line that you type answers that, or is told to the agent at work. Ctrl-C stops the work."""
@@ -11,7 +11,7 @@ def safe(text):  # what a model says, or has read, shall be shown by the termina
 
 
 class Client:
-    """A client of one prompt. The method `on_` and the type of an event is called with it; other events are ignored."""
+    """A client of one prompt. The method `on_TYPE` handles the events of that type; other events are ignored."""
     def __init__(self, haft):
         self.haft, self.ids, self.status = haft, itertools.count(1), 0
         self.questions, self.usage, self.in_line = {}, None, False
@@ -78,7 +78,7 @@ class Client:
 
 
 async def main(prompt, *flags):
-    # In a session of its own, because Ctrl-C would reach haft, too, and end it. A line of haft may be long.
+    # In its own session, because otherwise Ctrl-C would also end haft. A line of haft may be long.
     haft = await asyncio.create_subprocess_exec(
         os.environ.get("HAFT", "haft"), "rpc", *flags, start_new_session=True, limit=2**30,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)

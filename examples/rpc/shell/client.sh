@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Asks haft: client.sh PROMPT [FLAG of haft rpc ...]
+# Sends a prompt to haft: client.sh PROMPT [FLAG of haft rpc ...]
 #
-# The answer goes to standard output, all else to standard error. You are asked before a command runs or a file changes.
+# The answer goes to standard output, all other text to standard error. The client asks you before a command runs or a
+# file changes.
 # Ctrl-C stops the work. Needs jq.
 if (($# == 0)); then
   sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
@@ -10,8 +11,8 @@ fi
 prompt=$1
 shift
 
-# A line of haft as words with tabs between them; what is not shown is left out. What a model says, or has read, shall
-# be shown by the terminal and not obeyed.
+# Converts a line of haft to words separated by tabs; lines that are not shown are omitted. Control characters are escaped,
+# so that the terminal shows text of a model or a file instead of executing it.
 # shellcheck disable=SC2016
 words='
   if .type == "response" and (.success | not) then ["refused", .command, .code, .error]
@@ -38,12 +39,12 @@ ids=0 status=0 usage=
 trap 'status=130; send "{type: \"abort\"}"' INT
 trap '' PIPE # haft has ended, which its status tells
 
-# Sends a command: an object of jq, and options of jq for what it names.
+# Sends a command: a jq object, and the jq options for its variables.
 send() { jq -cn --arg id "$((++ids))" "{\$id} + $1" "${@:2}" >&3 2>/dev/null; }
 
 note() { printf '%b\n' "$*" >&2; }
 
-# Answers a question; without a person by its default, which is the careful answer.
+# Answers a question; without a person with its default, which is the safe answer.
 answer() {
   local request=$1 kind=$2 seconds=$3 said='' fields='{cancelled: true}'
   while [[ -t 0 ]] && ((status != 130 && seconds-- > 0)); do read -r -t 1 said && break; done
@@ -71,7 +72,7 @@ while IFS=$'\t' read -r -u 4 what first second third fourth; do
       status=1
       ;;
   esac
-  # Without more to read haft ends when it has nothing more to do. A prompt that was refused has no `done`.
+  # At the end of its input haft ends when all work is finished. A rejected prompt has no `done`.
   if [[ $what == "done" || $what:$first == refused:prompt ]]; then exec 3>&-; fi
 done
 if [[ $usage ]]; then note "$usage"; fi

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::Depth;
-use super::step::Step;
+use super::CheckDepth;
+use super::step::CiStep;
 use crate::repo;
 
 /// Random cases for each property test in a full run; the default is 256.
@@ -39,36 +39,37 @@ const BINARIES: &str = "tests.json";
 /// Tests that run at the same time for each processor: many of them wait for processes.
 const AT_ONCE: usize = 2;
 
-/// The file with the results of the fault matrix without its defences.
+/// The file with the results of the fault matrix without its defenses.
 pub(super) const UNDEFENDED: &str = "undefended.jsonl";
 
 /// Steps that run one after the other.
-pub(super) type Lane = Vec<Step>;
+pub(super) type StepLane = Vec<CiStep>;
 
 /// Lanes that run side by side; a phase begins when all lanes of the phase before it ended.
-pub(super) type Phase = Vec<Lane>;
+pub(super) type StepPhase = Vec<StepLane>;
 
 /// Returns the phases of a run. Results go to files below `folder`.
-pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
+pub(super) fn plan_phases(depth: CheckDepth, folder: &Path) -> Vec<StepPhase> {
     let first = vec![
-        Step::cargo("format", "fmt --all --check"),
-        Step::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
-        Step::xtask("tidy", "tidy"),
+        CiStep::cargo("format", "fmt --all --check"),
+        CiStep::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
+        CiStep::xtask("tidy", "tidy"),
+        CiStep::xtask("book", "book"),
     ];
     // Cargo takes one lock for each profile, so the steps of one profile share a lane.
-    let compiling = vec![compiled(depth), vec![Step::xtask("counts", "bench counts")]];
+    let compiling = vec![compile_lane(depth), vec![CiStep::xtask("counts", "bench counts")]];
     // These only run what is built and sleep most of the time; beside compilers they would wait for a processor.
-    let running = vec![vec![tests(depth, folder)], matrix(depth, folder)];
+    let running = vec![vec![tests_step(depth, folder)], faults_lane(depth, folder)];
     let last = match depth {
-        Depth::Usual => vec![Step::xtask("ratios", "bench gate --quick --report")],
-        // Alone: without its defences, a row that hangs on a busy machine would seem to have noticed something.
-        Depth::Full => vec![
-            reporting(Step::xtask("undefended", "faults --undefended"), folder, UNDEFENDED),
-            reporting(Step::xtask("goals", "faults --goals --full"), folder, MEASURED),
-            Step::xtask("ratios", "bench gate"),
+        CheckDepth::Usual => vec![CiStep::xtask("ratios", "bench gate --quick --report")],
+        // Alone: without its defenses, a row that hangs on a busy machine would seem to have noticed something.
+        CheckDepth::Full => vec![
+            with_report(CiStep::xtask("undefended", "faults --undefended"), folder, UNDEFENDED),
+            with_report(CiStep::xtask("goals", "faults --goals --full"), folder, MEASURED),
+            CiStep::xtask("ratios", "bench gate"),
         ],
     };
-    let build = std::iter::once(Step::cargo("build", BUILD)).chain(list(folder)).collect();
+    let build = std::iter::once(CiStep::cargo("build", BUILD)).chain(list_tests_step(folder)).collect();
     vec![vec![first], vec![build], compiling, running, vec![last]]
 }
 
@@ -76,7 +77,7 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
 ///
 /// # Errors
 /// When a name is not that of a step.
-pub(super) fn only(mut phases: Vec<Phase>, names: &[&str]) -> Result<Vec<Phase>> {
+pub(super) fn select_steps(mut phases: Vec<StepPhase>, names: &[&str]) -> Result<Vec<StepPhase>> {
     if names.is_empty() {
         return Ok(phases);
     }
@@ -100,44 +101,48 @@ pub(super) fn only(mut phases: Vec<Phase>, names: &[&str]) -> Result<Vec<Phase>>
 }
 
 /// Checks that compile.
-fn compiled(depth: Depth) -> Lane {
+fn compile_lane(depth: CheckDepth) -> StepLane {
     let mut steps = vec![
-        Step::cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
+        CiStep::cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
         // With examples named, cargo takes the features of dev-dependencies, as clippy does.
-        Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples")
+        CiStep::cargo("docs", "doc --workspace --no-deps --lib --bins --examples")
             .env("RUSTDOCFLAGS", "-D warnings"),
-        Step::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
+        CiStep::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
     ];
-    if depth == Depth::Full {
-        steps.push(Step::xtask("deny", "deny"));
-        steps.push(Step::xtask("semver", "semver"));
-        steps.push(Step::xtask("fuzz-clippy", "fuzz --lint"));
-        steps.push(Step::xtask("fuzz", "fuzz --full"));
+    if depth == CheckDepth::Full {
+        steps.push(CiStep::xtask("deny", "deny"));
+        steps.push(CiStep::xtask("semver", "semver"));
+        steps.push(CiStep::xtask("fuzz-clippy", "fuzz --lint"));
+        steps.push(CiStep::xtask("fuzz", "fuzz --full"));
     }
     steps
 }
 
 /// Writes down which test programs the build step made, so that the tests need not wait for cargo's lock.
-fn list(folder: &Path) -> Option<Step> {
-    let step =
-        Step::cargo("list-tests", "nextest list --workspace --list-type binaries-only --message-format json");
-    let step = Step { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
+fn list_tests_step(folder: &Path) -> Option<CiStep> {
+    let step = CiStep::cargo(
+        "list-tests",
+        "nextest list --workspace --list-type binaries-only --message-format json",
+    );
+    let step = CiStep { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
     repo::has_subcommand("nextest").then_some(step)
 }
 
 /// The tests of the workspace: with cargo-nextest, if it is installed, each in a process of its own.
-fn tests(depth: Depth, folder: &Path) -> Step {
+fn tests_step(depth: CheckDepth, folder: &Path) -> CiStep {
     let step = match repo::has_subcommand("nextest") {
-        true => Step::cargo("tests", "nextest run --profile ci --no-fail-fast --binaries-metadata")
+        true => CiStep::cargo("tests", "nextest run --profile ci --no-fail-fast --binaries-metadata")
             .arg(folder.join(BINARIES).display().to_string())
-            .arg(format!("--test-threads={}", AT_ONCE * processors()))
+            .arg(format!("--test-threads={}", AT_ONCE * processor_count()))
             .needs("list-tests"),
-        false => Step::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build"),
+        false => {
+            CiStep::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build")
+        }
     };
-    let step = Step { repeat: "cargo test --workspace".to_owned(), ..step };
+    let step = CiStep { repeat: "cargo test --workspace".to_owned(), ..step };
     match depth {
-        Depth::Usual => step,
-        Depth::Full => step
+        CheckDepth::Usual => step,
+        CheckDepth::Full => step
             .env("PROPTEST_CASES", FULL_CASES)
             .env("HAFT_TERMINAL_TEXTS", FULL_TEXTS)
             .env("HAFT_COMPACT_TURNS", FULL_TURNS)
@@ -145,29 +150,29 @@ fn tests(depth: Depth, folder: &Path) -> Step {
     }
 }
 
-fn processors() -> usize {
+fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The step, with a file for the results of its rows.
-fn reporting(step: Step, folder: &Path, file: &str) -> Step {
+fn with_report(step: CiStep, folder: &Path, file: &str) -> CiStep {
     step.arg("--report").arg(folder.join(file).display().to_string())
 }
 
 /// The fault matrix and the goals, from what is built.
-fn matrix(depth: Depth, folder: &Path) -> Lane {
-    let codegen = Step::built("codegen", "haft-codegen", "--check", "cargo xtask codegen --check");
+fn faults_lane(depth: CheckDepth, folder: &Path) -> StepLane {
+    let codegen = CiStep::built_binary("codegen", "haft-codegen", "--check", "cargo xtask codegen --check");
     let mut steps = vec![codegen];
     match depth {
-        Depth::Usual => {
-            let faults = Step::built("faults", "haft-faults", "", "cargo xtask faults");
-            steps.push(reporting(faults, folder, FAULTS));
-            let goals = Step::built("goals", "haft-faults", GOALS, "cargo xtask faults --goals");
-            steps.push(reporting(goals, folder, MEASURED));
+        CheckDepth::Usual => {
+            let faults = CiStep::built_binary("faults", "haft-faults", "", "cargo xtask faults");
+            steps.push(with_report(faults, folder, FAULTS));
+            let goals = CiStep::built_binary("goals", "haft-faults", GOALS, "cargo xtask faults --goals");
+            steps.push(with_report(goals, folder, MEASURED));
         }
-        Depth::Full => {
-            let full = Step::built("faults", "haft-faults", "--full", "cargo xtask faults --full");
-            steps.push(reporting(full, folder, FAULTS));
+        CheckDepth::Full => {
+            let full = CiStep::built_binary("faults", "haft-faults", "--full", "cargo xtask faults --full");
+            steps.push(with_report(full, folder, FAULTS));
         }
     }
     steps
@@ -177,13 +182,13 @@ fn matrix(depth: Depth, folder: &Path) -> Lane {
 mod tests {
     use super::*;
 
-    fn names(depth: Depth) -> Vec<&'static str> {
-        phases(depth, Path::new("logs")).into_iter().flatten().flatten().map(|step| step.name).collect()
+    fn names(depth: CheckDepth) -> Vec<&'static str> {
+        plan_phases(depth, Path::new("logs")).into_iter().flatten().flatten().map(|step| step.name).collect()
     }
 
     #[test]
     fn cheap_steps_come_first_and_a_full_run_has_more() {
-        let (usual, full) = (names(Depth::Usual), names(Depth::Full));
+        let (usual, full) = (names(CheckDepth::Usual), names(CheckDepth::Full));
         assert_eq!(usual.first(), Some(&"format"));
         for name in ["tests", "faults", "goals", "clippy", "docs", "doc-tests", "counts"] {
             assert!(usual.contains(&name) && full.contains(&name), "{name}");
@@ -194,8 +199,8 @@ mod tests {
 
     #[test]
     fn steps_with_results_of_their_own_write_a_report() {
-        for depth in [Depth::Usual, Depth::Full] {
-            let steps = phases(depth, Path::new("logs")).into_iter().flatten().flatten();
+        for depth in [CheckDepth::Usual, CheckDepth::Full] {
+            let steps = plan_phases(depth, Path::new("logs")).into_iter().flatten().flatten();
             let reporting = steps.filter(|step| ["faults", "goals", "undefended"].contains(&step.name));
             for step in reporting {
                 assert!(step.args.iter().any(|arg| arg == "--report"), "{}", step.name);
@@ -205,18 +210,20 @@ mod tests {
 
     #[test]
     fn named_steps_bring_the_steps_that_they_need() {
-        let all = || phases(Depth::Usual, Path::new("logs"));
-        let kept: Vec<_> = only(all(), &["faults"]).unwrap().into_iter().flatten().flatten().collect();
+        let all = || plan_phases(CheckDepth::Usual, Path::new("logs"));
+        let kept: Vec<_> =
+            select_steps(all(), &["faults"]).unwrap().into_iter().flatten().flatten().collect();
         assert_eq!(kept.iter().map(|step| step.name).collect::<Vec<_>>(), ["build", "faults"]);
-        assert_eq!(only(all(), &[]).unwrap().len(), all().len());
-        let error = only(all(), &["fautls"]).unwrap_err().to_string();
+        assert_eq!(select_steps(all(), &[]).unwrap().len(), all().len());
+        let error = select_steps(all(), &["fautls"]).unwrap_err().to_string();
         assert!(error.contains("no step fautls") && error.contains("faults"), "{error}");
     }
 
     #[test]
     fn names_are_unique_and_needed_steps_exist() {
-        for depth in [Depth::Usual, Depth::Full] {
-            let all: Vec<Step> = phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
+        for depth in [CheckDepth::Usual, CheckDepth::Full] {
+            let all: Vec<CiStep> =
+                plan_phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
             for step in &all {
                 assert_eq!(all.iter().filter(|other| other.name == step.name).count(), 1, "{}", step.name);
                 assert!(

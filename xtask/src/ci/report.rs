@@ -1,4 +1,5 @@
-//! The end of a run of `cargo xtask ci`: times, the slowest tests, what was skipped, what failed and how to repeat it.
+//! The report of `cargo xtask ci`: times, the slowest tests, skipped tests, and failures with the commands that
+//! repeat them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,25 +9,25 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::relative;
-use super::results::{self, Case, Verdict};
-use super::step::{Ended, Outcome};
+use super::relative_path;
+use super::results::{self, CaseVerdict, TestCase};
+use super::step::{FinishedStep, StepOutcome};
 
-/// The number of slowest tests that are listed.
+/// The number of slowest tests in the report.
 const SLOWEST: usize = 20;
 
-/// The lines of a failed step's log that are shown.
+/// The number of lines of a failed step's log in the report.
 const SHOWN: usize = 40;
 
-/// Everything that the end of a run prints and stores.
+/// The data of the report, printed and stored at the end of a run.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct CiReport {
     steps: Vec<StepLine>,
-    cases: Vec<Case>,
-    /// Steps that were left out, with the reason that they printed.
+    cases: Vec<TestCase>,
+    /// Skipped steps with the printed reasons.
     skipped: Vec<(String, String)>,
-    failed: Vec<Failure>,
-    /// The ends of the logs of steps that failed.
+    failed: Vec<ReportedFailure>,
+    /// The ends of the logs of failed steps.
     logs: Vec<String>,
     took: Duration,
 }
@@ -38,18 +39,18 @@ struct StepLine {
     took: Duration,
 }
 
-/// A step or a case that failed.
+/// A failed step or case.
 #[derive(Debug)]
-struct Failure {
+struct ReportedFailure {
     name: String,
     repeat: String,
-    /// Why, in a few lines; empty where only the log says it.
+    /// The reason in a few lines; empty if only the log contains it.
     reason: String,
 }
 
-impl Report {
+impl CiReport {
     /// Collects the results of all steps.
-    pub(super) fn new(ended: &[Ended], folder: &Path, took: Duration) -> Self {
+    pub(super) fn new(ended: &[FinishedStep], folder: &Path, took: Duration) -> Self {
         let mut report = Self { took, ..Self::default() };
         for step in ended {
             report.add(step, folder);
@@ -57,64 +58,64 @@ impl Report {
         report
     }
 
-    fn add(&mut self, ended: &Ended, folder: &Path) {
-        let Ended { step, outcome, took, .. } = ended;
+    fn add(&mut self, ended: &FinishedStep, folder: &Path) {
+        let FinishedStep { step, outcome, took, .. } = ended;
         let word = match outcome {
-            Outcome::Passed => "ok",
-            Outcome::Failed(_) => "FAILED",
-            Outcome::NotRun(_) => "not run",
+            StepOutcome::Passed => "ok",
+            StepOutcome::Failed(_) => "FAILED",
+            StepOutcome::NotRun(_) => "not run",
         };
         self.steps.push(StepLine { name: step.name, outcome: word, took: *took });
         if step.name == "tests" && !step.args.iter().any(|arg| arg == "nextest") {
-            let reason = "cargo-nextest is not installed, so the skips inside of tests are not listed";
+            let reason = "cargo-nextest is not installed, so skips inside tests are not listed";
             self.skipped.push((step.name.to_owned(), reason.to_owned()));
         }
         let text = ended.text();
         let reasons = text.lines().filter_map(|line| line.strip_prefix("SKIP "));
         self.skipped.extend(reasons.map(|reason| (step.name.to_owned(), reason.to_owned())));
         let cases = match outcome {
-            Outcome::NotRun(needed) => {
-                self.fail(step.name, &step.repeat, format!("not run: `{needed}` failed"));
+            StepOutcome::NotRun(needed) => {
+                self.add_failure(step.name, &step.repeat, format!("not run: `{needed}` failed"));
                 return;
             }
-            Outcome::Passed | Outcome::Failed(_) => results::of(ended, folder),
+            StepOutcome::Passed | StepOutcome::Failed(_) => results::read_cases(ended, folder),
         };
         let cases = cases.unwrap_or_else(|error| {
-            self.fail(step.name, &step.repeat, format!("its results cannot be read: {error:#}"));
+            self.add_failure(step.name, &step.repeat, format!("cannot read its results: {error:#}"));
             Vec::new()
         });
-        let variables = step.variables();
+        let variables = step.variable_prefix();
         for case in &cases {
             match &case.verdict {
-                Verdict::Passed => {}
-                Verdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
-                Verdict::Failed(reason) => {
+                CaseVerdict::Passed => {}
+                CaseVerdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
+                CaseVerdict::Failed(reason) => {
                     let repeat = format!("{variables}{}", case.repeat);
-                    self.fail(&format!("{}: {}", step.name, case.name), &repeat, reason.clone());
+                    self.add_failure(&format!("{}: {}", step.name, case.name), &repeat, reason.clone());
                 }
             }
         }
-        if let Outcome::Failed(status) = outcome {
+        if let StepOutcome::Failed(status) = outcome {
             let lines: Vec<&str> = text.lines().collect();
             let end = lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default().join("\n");
-            let log = relative(&ended.log);
+            let log = relative_path(&ended.log);
             self.logs.push(format!("{}: {status}; the end of {log}:\n{end}", step.name));
-            self.fail(step.name, &step.repeat, String::new());
+            self.add_failure(step.name, &step.repeat, String::new());
         }
         self.cases.extend(cases);
     }
 
-    fn fail(&mut self, name: &str, repeat: &str, reason: String) {
-        self.failed.push(Failure { name: name.to_owned(), repeat: repeat.to_owned(), reason });
+    fn add_failure(&mut self, name: &str, repeat: &str, reason: String) {
+        self.failed.push(ReportedFailure { name: name.to_owned(), repeat: repeat.to_owned(), reason });
     }
 
     /// True if no step and no case failed.
-    pub(super) fn passed(&self) -> bool {
+    pub(super) fn has_passed(&self) -> bool {
         self.failed.is_empty()
     }
 
-    /// Returns the slowest cases, the slowest one first.
-    fn slowest(&self) -> Vec<(&Case, Duration)> {
+    /// Returns the slowest cases, the slowest first.
+    fn slowest_cases(&self) -> Vec<(&TestCase, Duration)> {
         let mut timed: Vec<_> = self.cases.iter().filter_map(|case| Some((case, case.took?))).collect();
         timed.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
         timed.truncate(SLOWEST);
@@ -129,7 +130,7 @@ impl Report {
             .map(|step| json!({"step": step.name, "outcome": step.outcome, "seconds": step.took.as_secs_f64()}))
             .collect();
         let slowest: Vec<_> = self
-            .slowest()
+            .slowest_cases()
             .iter()
             .map(|(case, took)| json!({"name": case.name, "seconds": took.as_secs_f64()}))
             .collect();
@@ -138,7 +139,7 @@ impl Report {
         std::fs::write(&path, format!("{times:#}\n")).with_context(|| format!("write {}", path.display()))
     }
 
-    /// Returns the reasons with the names of what was skipped for them.
+    /// Returns the reasons with the names of the cases that were skipped for them.
     fn skipped_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, reason) in &self.skipped {
@@ -147,27 +148,27 @@ impl Report {
         reasons
     }
 
-    fn count(&self, wanted: fn(&Verdict) -> bool) -> usize {
+    fn count(&self, wanted: fn(&CaseVerdict) -> bool) -> usize {
         self.cases.iter().filter(|case| wanted(&case.verdict)).count()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CiReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for log in &self.logs {
             writeln!(f, "\n---- {log}")?;
         }
         writeln!(f, "\nsteps")?;
         for step in &self.steps {
-            writeln!(f, "  {:<12} {:>9}  {}", step.name, seconds(step.took), step.outcome)?;
+            writeln!(f, "  {:<12} {:>9}  {}", step.name, format_seconds(step.took), step.outcome)?;
         }
-        writeln!(f, "  {:<12} {:>9}  side by side where possible", "total", seconds(self.took))?;
-        let slowest = self.slowest();
+        writeln!(f, "  {:<12} {:>9}  in parallel where possible", "total", format_seconds(self.took))?;
+        let slowest = self.slowest_cases();
         if !slowest.is_empty() {
             writeln!(f, "\nslowest tests, rows and goals")?;
         }
         for (case, took) in slowest {
-            writeln!(f, "  {:>8}  {}", seconds(took), case.name)?;
+            writeln!(f, "  {:>8}  {}", format_seconds(took), case.name)?;
         }
         if !self.skipped.is_empty() {
             writeln!(f, "\nskipped on this machine")?;
@@ -178,15 +179,15 @@ impl fmt::Display for Report {
         if !self.failed.is_empty() {
             writeln!(f, "\nfailed")?;
         }
-        for Failure { name, repeat, reason } in &self.failed {
+        for ReportedFailure { name, repeat, reason } in &self.failed {
             writeln!(f, "  {name}\n      {repeat}")?;
             for line in reason.lines() {
                 writeln!(f, "      | {line}")?;
             }
         }
         let (passed, failed) =
-            (self.count(|v| *v == Verdict::Passed), self.count(|v| matches!(v, Verdict::Failed(_))));
-        let skipped = self.count(|v| matches!(v, Verdict::Skipped(_)));
+            (self.count(|v| *v == CaseVerdict::Passed), self.count(|v| matches!(v, CaseVerdict::Failed(_))));
+        let skipped = self.count(|v| matches!(v, CaseVerdict::Skipped(_)));
         let broken = self.steps.iter().filter(|step| step.outcome != "ok").count();
         if broken > 0 {
             writeln!(f, "\n{broken} of {} steps did not pass", self.steps.len())?;
@@ -195,29 +196,29 @@ impl fmt::Display for Report {
     }
 }
 
-/// One line about a step that ended.
-pub(super) fn line(ended: &Ended) -> String {
+/// Returns one line about a finished step.
+pub(super) fn format_step(ended: &FinishedStep) -> String {
     let outcome = match &ended.outcome {
-        Outcome::Passed => "ok".to_owned(),
-        Outcome::Failed(status) => format!("FAILED ({status}); see {}", relative(&ended.log)),
-        Outcome::NotRun(needed) => format!("not run: `{needed}` failed"),
+        StepOutcome::Passed => "ok".to_owned(),
+        StepOutcome::Failed(status) => format!("FAILED ({status}); see {}", relative_path(&ended.log)),
+        StepOutcome::NotRun(needed) => format!("not run: `{needed}` failed"),
     };
-    format!("{:<12} {:>9}  {outcome}", ended.step.name, seconds(ended.took))
+    format!("{:<12} {:>9}  {outcome}", ended.step.name, format_seconds(ended.took))
 }
 
-fn seconds(time: Duration) -> String {
+fn format_seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::step::Step;
+    use super::super::step::CiStep;
     use super::*;
 
-    fn ended(step: Step, outcome: Outcome, log: &str, folder: &Path) -> Ended {
+    fn ended(step: CiStep, outcome: StepOutcome, log: &str, folder: &Path) -> FinishedStep {
         let path = step.log(folder);
         std::fs::write(&path, log).unwrap();
-        Ended { step, outcome, took: Duration::from_secs(2), log: path }
+        FinishedStep { step, outcome, took: Duration::from_secs(2), log: path }
     }
 
     #[test]
@@ -227,30 +228,35 @@ mod tests {
         let faults = r#"{"name":"P-07","outcome":"failed","seconds":9.5,"reason":"x","repeat":"cargo xtask faults P-07"}
 {"name":"T-20","outcome":"skipped","seconds":0.1,"reason":"no bubblewrap","repeat":"cargo xtask faults T-20"}"#;
         std::fs::write(folder.join("faults.jsonl"), faults).unwrap();
-        let failed = || Outcome::Failed("exit status: 1".to_owned());
+        let failed = || StepOutcome::Failed("exit status: 1".to_owned());
         let all = [
-            ended(Step::xtask("tidy", "tidy"), failed(), "3 findings", &folder),
-            ended(Step::built("faults", "haft-faults", "", "cargo xtask faults"), failed(), "", &folder),
+            ended(CiStep::xtask("tidy", "tidy"), failed(), "3 findings", &folder),
             ended(
-                Step::cargo("doc-tests", "test --doc"),
+                CiStep::built_binary("faults", "haft-faults", "", "cargo xtask faults"),
+                failed(),
+                "",
+                &folder,
+            ),
+            ended(
+                CiStep::cargo("doc-tests", "test --doc"),
                 failed(),
                 "   Doc-tests haft_core\ntest src/a.rs - Agent (line 1) ... FAILED\n",
                 &folder,
             ),
             ended(
-                Step::xtask("counts", "bench counts"),
-                Outcome::Passed,
+                CiStep::xtask("counts", "bench counts"),
+                StepOutcome::Passed,
                 "SKIP counts: no valgrind\n",
                 &folder,
             ),
-            ended(Step::cargo("docs", "doc"), Outcome::NotRun("build"), "", &folder),
+            ended(CiStep::cargo("docs", "doc"), StepOutcome::NotRun("build"), "", &folder),
         ];
-        let report = Report::new(&all, &folder, Duration::from_secs(7));
+        let report = CiReport::new(&all, &folder, Duration::from_secs(7));
         let text = report.to_string();
         report.save(&folder).unwrap();
         let saved = std::fs::read_to_string(folder.join("times.json")).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(!report.passed());
+        assert!(!report.has_passed());
         let (_, end) = text.split_once("\nfailed\n").unwrap();
         for command in [
             "cargo xtask tidy",

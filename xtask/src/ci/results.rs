@@ -1,4 +1,4 @@
-//! The results of single tests, rows and goals, as far as a step's files and output name them.
+//! The results of single tests, rows and goals, as far as the files and the output of a step contain them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,18 +7,18 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::plan;
-use super::step::{Ended, Program};
+use super::step::{FinishedStep, StepProgram};
 use crate::repo;
 
-/// The lines that are kept of what a failed test said.
+/// The number of lines that are kept of a failed test's output.
 const REASON: usize = 8;
 
-/// One test, fault row or goal.
+/// A test, a fault row or a goal.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Case {
+pub(super) struct TestCase {
     pub(super) name: String,
-    pub(super) verdict: Verdict,
-    /// None where the test program does not say it.
+    pub(super) verdict: CaseVerdict,
+    /// The duration, or `None` if the test program does not report it.
     pub(super) took: Option<Duration>,
     /// The command that repeats this case alone.
     pub(super) repeat: String,
@@ -26,19 +26,19 @@ pub(super) struct Case {
 
 /// The result of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CaseVerdict {
     Passed,
-    /// Passed, but left something out, with the reason.
+    /// The case passed but left a part out, for this reason.
     Skipped(String),
-    /// Failed, with the beginning of what it said; empty where the test program does not say it.
+    /// The case failed, with the beginning of its output; empty if the test program does not report it.
     Failed(String),
 }
 
-/// Reads the cases of a step that ended. A step without cases of its own has none.
-pub(super) fn of(ended: &Ended, folder: &Path) -> Result<Vec<Case>> {
+/// Reads the cases of a finished step, if it has any.
+pub(super) fn read_cases(ended: &FinishedStep, folder: &Path) -> Result<Vec<TestCase>> {
     match (ended.step.name, ended.step.program) {
-        ("tests", Program::Cargo) if ended.step.args.iter().any(|arg| arg == "nextest") => {
-            let path = junit()?;
+        ("tests", StepProgram::Cargo) if ended.step.args.iter().any(|arg| arg == "nextest") => {
+            let path = junit_path()?;
             let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
             from_junit(&text)
         }
@@ -50,13 +50,13 @@ pub(super) fn of(ended: &Ended, folder: &Path) -> Result<Vec<Case>> {
     }
 }
 
-/// The file that cargo-nextest writes for the profile `ci`.
-pub(super) fn junit() -> Result<PathBuf> {
-    Ok(repo::target()?.join("nextest/ci/junit.xml"))
+/// Returns the path of the report that cargo-nextest writes for the profile `ci`.
+pub(super) fn junit_path() -> Result<PathBuf> {
+    Ok(repo::target_dir()?.join("nextest/ci/junit.xml"))
 }
 
 /// Reads cargo-nextest's report.
-fn from_junit(text: &str) -> Result<Vec<Case>> {
+fn from_junit(text: &str) -> Result<Vec<TestCase>> {
     let document = roxmltree::Document::parse(text).context("read cargo-nextest's report")?;
     let cases = document.descendants().filter(|node| node.has_tag_name("testcase"));
     Ok(cases
@@ -68,28 +68,28 @@ fn from_junit(text: &str) -> Result<Vec<Case>> {
             let said = node
                 .children()
                 .filter(|child| child.has_tag_name("system-out") || child.has_tag_name("system-err"));
-            let skip = said.filter_map(|child| child.text()).find_map(skipped);
+            let skip = said.filter_map(|child| child.text()).find_map(skip_reason);
             let verdict = match (failure, skip) {
-                (Some(failure), _) => Verdict::Failed(beginning(failure.text().unwrap_or_default())),
-                (None, Some(reason)) => Verdict::Skipped(reason),
-                (None, None) => Verdict::Passed,
+                (Some(failure), _) => CaseVerdict::Failed(first_lines(failure.text().unwrap_or_default())),
+                (None, Some(reason)) => CaseVerdict::Skipped(reason),
+                (None, None) => CaseVerdict::Passed,
             };
             let seconds = node.attribute("time").and_then(|time| time.parse().ok());
             let took = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            Case { name: format!("{binary} {test}"), verdict, took, repeat: repeat(binary, test) }
+            TestCase { name: format!("{binary} {test}"), verdict, took, repeat: repeat_command(binary, test) }
         })
         .collect())
 }
 
-/// Returns the first lines of what a failed test said, without the backtrace.
-fn beginning(said: &str) -> String {
+/// Returns the first lines of a failed test's output, without the backtrace.
+fn first_lines(said: &str) -> String {
     let lines = said.lines().take_while(|line| !line.starts_with("stack backtrace"));
     let lines = lines.filter(|line| !line.trim().is_empty()).take(REASON);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the reason of a test that says `SKIP` and why.
-fn skipped(said: &str) -> Option<String> {
+/// Returns the reason of a test that prints `SKIP` and a reason.
+fn skip_reason(said: &str) -> Option<String> {
     let line = said.lines().find_map(|line| {
         let line = line.trim_start();
         line.strip_prefix("SKIP ").or_else(|| line.strip_prefix("SKIP:"))
@@ -97,9 +97,9 @@ fn skipped(said: &str) -> Option<String> {
     Some(line.trim_start_matches([':', ' ']).to_owned())
 }
 
-/// Returns the command for one test of a binary, which is named as cargo-nextest does: `package`, `package::test`,
+/// Returns the command for one test of a binary, which has cargo-nextest's name: `package`, `package::test`,
 /// `package::bin/name`.
-fn repeat(binary: &str, test: &str) -> String {
+fn repeat_command(binary: &str, test: &str) -> String {
     let (package, target) = binary.split_once("::").unwrap_or((binary, ""));
     let target = match target.split_once('/') {
         Some((kind, name)) => format!("--{kind} {name}"),
@@ -109,45 +109,47 @@ fn repeat(binary: &str, test: &str) -> String {
     format!("cargo test -p {package} {target} -- --exact {test}")
 }
 
-/// Reads what the standard test harness prints, of `cargo test` or of documentation tests.
-fn from_libtest(log: &str) -> Vec<Case> {
-    let mut program = Target::default();
+/// Reads the output of the standard test harness, from `cargo test` or documentation tests.
+fn from_libtest(log: &str) -> Vec<TestCase> {
+    let mut program = TestProgram::default();
     let mut cases = Vec::new();
     for line in log.lines() {
-        if let Some(target) = Target::read(line) {
+        if let Some(target) = TestProgram::read(line) {
             program = target;
-        } else if let Some((name, verdict)) = result(line) {
-            cases.push(Case {
+        } else if let Some((name, verdict)) = parse_result(line) {
+            cases.push(TestCase {
                 name: format!("{} {name}", program.package),
                 verdict,
                 took: None,
-                repeat: program.repeat(name),
+                repeat: program.repeat_command(name),
             });
         }
     }
     cases
 }
 
-/// Reads a line such as `test session::resumes ... ok`.
-fn result(line: &str) -> Option<(&str, Verdict)> {
+/// Parses a line like `test session::resumes ... ok`.
+fn parse_result(line: &str) -> Option<(&str, CaseVerdict)> {
     let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let verdict = match result {
-        "FAILED" => Verdict::Failed(String::new()),
-        "ok" => Verdict::Passed,
-        other => Verdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned()),
+        "FAILED" => CaseVerdict::Failed(String::new()),
+        "ok" => CaseVerdict::Passed,
+        other => {
+            CaseVerdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned())
+        }
     };
     Some((name, verdict))
 }
 
-/// The test program whose output follows.
+/// The test program that the following output belongs to.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Target {
+struct TestProgram {
     package: String,
     is_doc: bool,
 }
 
-impl Target {
-    /// Reads the heading of a test program.
+impl TestProgram {
+    /// Parses the heading of a test program.
     fn read(line: &str) -> Option<Self> {
         let line = line.trim_start();
         if let Some(package) = line.strip_prefix("Doc-tests ") {
@@ -158,7 +160,7 @@ impl Target {
         Some(Self { package: name.replace('_', "-"), is_doc: false })
     }
 
-    fn repeat(&self, test: &str) -> String {
+    fn repeat_command(&self, test: &str) -> String {
         match self.is_doc {
             true => {
                 // A test at the top of a file has no item: `src/lib.rs - (line 17)`.
@@ -172,24 +174,24 @@ impl Target {
     }
 }
 
-/// Reads the results of fault rows or goals, one JSON object a line.
-fn from_rows(path: &Path) -> Result<Vec<Case>> {
+/// Reads the results of fault rows or goals, one JSON object per line.
+fn from_rows(path: &Path) -> Result<Vec<TestCase>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    text.lines().map(row).collect()
+    text.lines().map(parse_row).collect()
 }
 
-fn row(line: &str) -> Result<Case> {
+fn parse_row(line: &str) -> Result<TestCase> {
     let row: Value = serde_json::from_str(line).with_context(|| format!("read {line}"))?;
     let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
     let verdict = match row["outcome"].as_str() {
-        // Passed as far as this machine lets it run.
-        Some("ok") if !text("reason").is_empty() => Verdict::Skipped(text("reason")),
-        Some("ok") => Verdict::Passed,
-        Some("skipped") => Verdict::Skipped(text("reason")),
-        _ => Verdict::Failed(text("reason")),
+        // Passed as far as this machine can run it.
+        Some("ok") if !text("reason").is_empty() => CaseVerdict::Skipped(text("reason")),
+        Some("ok") => CaseVerdict::Passed,
+        Some("skipped") => CaseVerdict::Skipped(text("reason")),
+        _ => CaseVerdict::Failed(text("reason")),
     };
     let took = row["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    Ok(Case { name: text("name"), verdict, took, repeat: text("repeat") })
+    Ok(TestCase { name: text("name"), verdict, took, repeat: text("repeat") })
 }
 
 #[cfg(test)]
@@ -211,7 +213,7 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
         let said = "                thread 'a' panicked:\n                left: 1".to_owned();
         assert_eq!(
             verdicts,
-            [Verdict::Passed, Verdict::Failed(said), Verdict::Skipped("no chromium".to_owned())]
+            [CaseVerdict::Passed, CaseVerdict::Failed(said), CaseVerdict::Skipped("no chromium".to_owned())]
         );
         assert_eq!(cases[0].took, Some(Duration::from_millis(1250)));
         let commands: Vec<_> = cases.iter().map(|case| case.repeat.as_str()).collect();
@@ -234,7 +236,7 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
         let cases = from_libtest(log);
         let failed: Vec<_> = cases
             .iter()
-            .filter(|case| matches!(case.verdict, Verdict::Failed(_)))
+            .filter(|case| matches!(case.verdict, CaseVerdict::Failed(_)))
             .map(|case| case.repeat.as_str())
             .collect();
         assert_eq!(
@@ -248,20 +250,20 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
     }
 
     #[test]
-    fn a_doc_test_without_an_item_is_repeated_by_its_file() {
-        let target = Target { package: "haft-sdk".to_owned(), is_doc: true };
-        let command = target.repeat("crates/sdk/src/lib.rs - (line 17)");
+    fn repeats_doc_test_without_item_by_its_file() {
+        let target = TestProgram { package: "haft-sdk".to_owned(), is_doc: true };
+        let command = target.repeat_command("crates/sdk/src/lib.rs - (line 17)");
         assert_eq!(command, "cargo test -p haft-sdk --doc -- 'crates/sdk/src/lib.rs'");
     }
 
     #[test]
     fn reads_rows_of_the_fault_matrix() {
         let line = r#"{"name":"P-07","outcome":"failed","seconds":1.5,"reason":"x","repeat":"cargo xtask faults P-07"}"#;
-        let case = row(line).unwrap();
+        let case = parse_row(line).unwrap();
         assert_eq!(
             (case.verdict, case.repeat.as_str()),
-            (Verdict::Failed("x".to_owned()), "cargo xtask faults P-07")
+            (CaseVerdict::Failed("x".to_owned()), "cargo xtask faults P-07")
         );
-        assert!(row("{").is_err());
+        assert!(parse_row("{").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! One step of `cargo xtask ci`: a command with a log, a time and an outcome.
+//! A step of `cargo xtask ci`: a command with a log, a duration and an outcome.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,66 +12,66 @@ use crate::repo;
 /// The copy of this program in the folder of logs.
 pub(super) const OWN: &str = "xtask";
 
-/// A command that `ci` runs, and the command that a person types to repeat it alone.
+/// A command of `ci`, with the command line that repeats it alone.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct CiStep {
     pub(super) name: &'static str,
-    pub(super) program: Program,
+    pub(super) program: StepProgram,
     pub(super) args: Vec<String>,
     pub(super) env: Vec<(&'static str, String)>,
-    /// The file that standard output goes to instead of the log.
+    /// The file for standard output, if it does not go to the log.
     pub(super) stdout: Option<PathBuf>,
-    /// The step that must have passed before this one can run.
+    /// The step that must pass before this one runs.
     pub(super) needs: Option<&'static str>,
     pub(super) repeat: String,
 }
 
 /// The program of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Program {
+pub(super) enum StepProgram {
     Cargo,
     /// This program, with another command.
     Xtask,
-    /// A binary that the build step made, by its name.
+    /// A binary of the build step, by its name.
     Built(&'static str),
 }
 
 /// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum StepOutcome {
     Passed,
     Failed(String),
-    /// Not run, because the step that it needs failed.
+    /// Not run, because a step that it needs failed.
     NotRun(&'static str),
 }
 
-/// A step that ended.
+/// A finished step.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) step: Step,
-    pub(super) outcome: Outcome,
+pub(super) struct FinishedStep {
+    pub(super) step: CiStep,
+    pub(super) outcome: StepOutcome,
     pub(super) took: Duration,
-    /// Everything that the command printed.
+    /// The file with the complete output of the command.
     pub(super) log: PathBuf,
 }
 
-impl Step {
-    /// A step that runs cargo with these arguments, separated by spaces; the same command repeats it.
+impl CiStep {
+    /// Creates a step that runs cargo with these arguments, separated by spaces. The same command repeats it.
     pub(super) fn cargo(name: &'static str, args: &str) -> Self {
-        Self::new(name, Program::Cargo, args, format!("cargo {args}"))
+        Self::new(name, StepProgram::Cargo, args, format!("cargo {args}"))
     }
 
-    /// A step that runs another command of this program.
+    /// Creates a step that runs another command of this program.
     pub(super) fn xtask(name: &'static str, args: &str) -> Self {
-        Self::new(name, Program::Xtask, args, format!("cargo xtask {args}"))
+        Self::new(name, StepProgram::Xtask, args, format!("cargo xtask {args}"))
     }
 
-    /// A step that runs a binary of the build step.
-    pub(super) fn built(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
-        Self::new(name, Program::Built(binary), args, repeat.to_owned()).needs("build")
+    /// Creates a step that runs a binary of the build step.
+    pub(super) fn built_binary(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
+        Self::new(name, StepProgram::Built(binary), args, repeat.to_owned()).needs("build")
     }
 
-    fn new(name: &'static str, program: Program, args: &str, repeat: String) -> Self {
+    fn new(name: &'static str, program: StepProgram, args: &str, repeat: String) -> Self {
         let args = args.split(' ').filter(|arg| !arg.is_empty()).map(str::to_owned).collect();
         Self { name, program, args, env: Vec::new(), stdout: None, needs: None, repeat }
     }
@@ -94,8 +94,8 @@ impl Step {
         self
     }
 
-    /// Returns the variables of the command as a person types them before another command.
-    pub(super) fn variables(&self) -> String {
+    /// Returns the variables of the command, as a prefix for another command line.
+    pub(super) fn variable_prefix(&self) -> String {
         self.env.iter().map(|(name, value)| format!("{name}=\"{value}\" ")).collect()
     }
 
@@ -105,17 +105,17 @@ impl Step {
     }
 
     /// Runs the command and writes its output to the log.
-    pub(super) fn run(self, folder: &Path) -> Ended {
+    pub(super) fn run(self, folder: &Path) -> FinishedStep {
         let (start, log) = (Instant::now(), self.log(folder));
         let outcome = match self.status(folder, &log) {
-            Ok(None) => Outcome::Passed,
-            Ok(Some(status)) => Outcome::Failed(status),
-            Err(error) => Outcome::Failed(format!("{error:#}")),
+            Ok(None) => StepOutcome::Passed,
+            Ok(Some(status)) => StepOutcome::Failed(status),
+            Err(error) => StepOutcome::Failed(format!("{error:#}")),
         };
-        Ended { step: self, outcome, took: start.elapsed(), log }
+        FinishedStep { step: self, outcome, took: start.elapsed(), log }
     }
 
-    /// Returns how the command ended, or nothing when it passed.
+    /// Returns the exit status of the command, or `None` if it succeeded.
     fn status(&self, folder: &Path, log: &Path) -> Result<Option<String>> {
         let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
         let log = create(log)?;
@@ -128,9 +128,9 @@ impl Step {
 
     fn command(&self, folder: &Path) -> Result<Command> {
         let mut command = match self.program {
-            Program::Cargo => repo::cargo(),
-            Program::Xtask => repo::command(&folder.join(OWN).to_string_lossy()),
-            Program::Built(name) => repo::command(&repo::built("debug", name)?.to_string_lossy()),
+            StepProgram::Cargo => repo::cargo(),
+            StepProgram::Xtask => repo::command(&folder.join(OWN).to_string_lossy()),
+            StepProgram::Built(name) => repo::command(&repo::built_binary("debug", name)?.to_string_lossy()),
         };
         command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
         // Snapshots are compared, never written.
@@ -139,12 +139,12 @@ impl Step {
     }
 }
 
-impl Ended {
-    pub(super) const fn passed(&self) -> bool {
-        matches!(self.outcome, Outcome::Passed)
+impl FinishedStep {
+    pub(super) const fn has_passed(&self) -> bool {
+        matches!(self.outcome, StepOutcome::Passed)
     }
 
-    /// Returns the text of the log; empty when there is none.
+    /// Returns the text of the log; empty if there is none.
     pub(super) fn text(&self) -> String {
         fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     }

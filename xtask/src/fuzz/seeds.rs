@@ -1,4 +1,4 @@
-//! Files that libFuzzer begins with: seeds and words.
+//! The files that libFuzzer starts with: seeds and a dictionary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use xtask::seeds::{Seed, Target};
+use xtask::seeds::{FuzzSeed, FuzzTarget};
 
 use crate::repo;
 
-/// The folders whose files are replayed first: the committed corpus, and the fixture lines as one file each.
-pub(super) fn folders(target: &Target, ground: &Path) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![target.corpus()];
-    let fixtures = target.fixtures()?;
+/// Returns the folders whose files are replayed first: the committed corpus, and the fixture lines as one file each.
+pub(super) fn seed_folders(target: &FuzzTarget, ground: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![target.corpus_dir()];
+    let fixtures = target.fixture_seeds()?;
     if !fixtures.is_empty() {
         let folder = ground.join("fixtures").join(target.name);
-        refill(&folder, &fixtures)?;
+        rewrite_folder(&folder, &fixtures)?;
         folders.push(folder);
     }
     Ok(folders)
 }
 
-/// A file of words that are worth inserting: for lines, every name and constant of the schemas.
-pub(super) fn dictionary(target: &Target, ground: &Path) -> Result<Option<PathBuf>> {
+/// Writes a dictionary for inputs that are lines: every name and constant of the schemas.
+pub(super) fn write_dictionary(target: &FuzzTarget, ground: &Path) -> Result<Option<PathBuf>> {
     if target.schemas.is_empty() {
         return Ok(None);
     }
     let mut words = BTreeSet::new();
     for schema in target.schemas {
-        collect(
+        collect_words(
             &serde_json::from_str(&repo::read(schema)?).with_context(|| format!("read {schema}"))?,
             &mut words,
         );
@@ -40,7 +40,7 @@ pub(super) fn dictionary(target: &Target, ground: &Path) -> Result<Option<PathBu
     Ok(Some(path))
 }
 
-fn refill(folder: &Path, seeds: &[Seed]) -> Result<()> {
+fn rewrite_folder(folder: &Path, seeds: &[FuzzSeed]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     for old in fs::read_dir(folder)? {
         fs::remove_file(old?.path())?;
@@ -51,8 +51,8 @@ fn refill(folder: &Path, seeds: &[Seed]) -> Result<()> {
     Ok(())
 }
 
-/// Property names, and the strings that a property must or may be.
-fn collect(schema: &Value, words: &mut BTreeSet<String>) {
+/// Collects the property names, and the strings that a property must or may have.
+fn collect_words(schema: &Value, words: &mut BTreeSet<String>) {
     match schema {
         Value::Object(fields) => {
             let properties = fields.get("properties").and_then(Value::as_object);
@@ -60,9 +60,9 @@ fn collect(schema: &Value, words: &mut BTreeSet<String>) {
             let options = fields.get("enum").and_then(Value::as_array).into_iter().flatten();
             let constants = options.chain(fields.get("const")).filter_map(Value::as_str);
             words.extend(constants.map(str::to_owned));
-            fields.values().for_each(|value| collect(value, words));
+            fields.values().for_each(|value| collect_words(value, words));
         }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, words)),
+        Value::Array(items) => items.iter().for_each(|item| collect_words(item, words)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_schema() {
+    fn collects_words_of_a_schema() {
         let schema = serde_json::json!({
             "oneOf": [{ "properties": { "type": { "const": "hello" }, "level": { "enum": ["info", 1] } } }],
             "description": "not a word",
         });
         let mut words = BTreeSet::new();
-        collect(&schema, &mut words);
+        collect_words(&schema, &mut words);
         assert_eq!(words.into_iter().collect::<Vec<_>>(), ["hello", "info", "level", "type"]);
     }
 }

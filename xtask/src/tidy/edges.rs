@@ -1,21 +1,21 @@
-//! The dependencies that packages may have, as data. The picture is in `ARCHITECTURE.md`.
+//! The allowed dependencies of packages, as data. `ARCHITECTURE.md` shows them as a picture.
 
 use serde_json::Value;
 
-/// The dependencies that a package of this workspace may have; its tests may also use those of [`TEST_ONLY`].
-struct Rule {
+/// The allowed dependencies of a package of this workspace. Its tests may also use those of [`TEST_ONLY`].
+struct DependencyRule {
     package: &'static str,
     may: &'static [&'static str],
 }
 
-const fn rule(package: &'static str, may: &'static [&'static str]) -> Rule {
-    Rule { package, may }
+const fn rule(package: &'static str, may: &'static [&'static str]) -> DependencyRule {
+    DependencyRule { package, may }
 }
 
-/// Stands for every package of the workspace.
+/// Matches every package of the workspace.
 const ANY: &str = "*";
 
-const RULES: &[Rule] = &[
+const RULES: &[DependencyRule] = &[
     rule("haft-protocol", &[]),
     rule("haft-core", &["haft-protocol"]),
     rule("haft-launch", &[]),
@@ -46,18 +46,18 @@ const RULES: &[Rule] = &[
     rule("xtask", &[]),
 ];
 
-/// Packages for tests: only a rule that names one of them grants it to a package that is built for users.
+/// Packages for tests. A package that is built for users may use one only if its rule names it.
 const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-fuzz", "haft-test-support"];
 
-/// Everything the protocol may use from outside: an SDK extension builds all of it, and none does IO.
+/// The external crates that the protocol may use. They do no I/O, because every SDK extension includes them.
 const PROTOCOL_CRATES: &[&str] =
     &["bytes", "bytestring", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
 
-/// The packages that core must not reach: processes and terminals.
+/// The external crates that core must not use: processes and terminals.
 const NOT_IN_CORE: &[&str] =
     &["crossterm", "libc", "nix", "portable-pty", "process-wrap", "ratatui", "rustix"];
 
-/// The part of tokio that core must not switch on.
+/// The features of tokio that core must not enable.
 const NOT_IN_CORE_TOKIO: &[&str] = &["full", "io-std", "process", "signal"];
 
 pub(super) fn check(metadata: &Value) -> Vec<String> {
@@ -71,14 +71,15 @@ pub(super) fn check(metadata: &Value) -> Vec<String> {
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            findings.extend(edge(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
+            findings
+                .extend(check_dependency(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
         }
     }
     findings
 }
 
-/// Returns the mistake in one dependency.
-fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
+/// Returns the problem of a dependency, if any.
+fn check_dependency(rule: &DependencyRule, own: &[&str], dependency: &Value) -> Option<String> {
     let name = dependency["name"].as_str().unwrap_or_default();
     let in_tests = dependency["kind"] == "dev";
     if own.contains(&name) {
@@ -86,7 +87,7 @@ fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
         let any = rule.may.contains(&ANY);
         let granted = match in_tests {
             true => any || test_only,
-            // A package for tests may use the others.
+            // A package for tests may use the other packages for tests.
             false => any && (!test_only || TEST_ONLY.contains(&rule.package)),
         };
         let granted = granted || rule.may.contains(&name);
@@ -104,7 +105,7 @@ fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
             let feature = features.find(|feature| NOT_IN_CORE_TOKIO.contains(feature))?;
             Some(format!("must not use tokio's {feature}"))
         }
-        // It is synchronous.
+        // This crate is synchronous.
         "haft-packages" if name == "tokio" => Some(format!("must not use {name}")),
         _ => None,
     }
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn edges() {
+    fn checks_dependencies_between_packages() {
         check_edge("haft-core", json!({ "name": "haft-protocol" }), &[]);
         check_edge("haft-sdk", json!({ "name": "haft-core" }), &["haft-sdk: must not depend on haft-core"]);
         check_edge("haft-host", json!({ "name": "haft-sdk" }), &["haft-host: must not depend on haft-sdk"]);
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn reach() {
+    fn checks_external_dependencies() {
         check_edge("haft-protocol", json!({ "name": "tokio" }), &["haft-protocol: must not use tokio"]);
         check_edge("haft-protocol", json!({ "name": "proptest", "kind": "dev" }), &[]);
         check_edge("haft-packages", json!({ "name": "tokio" }), &["haft-packages: must not use tokio"]);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_package_needs_a_rule() {
+    fn new_package_needs_a_rule() {
         check_edge("haft-new", json!({ "name": "serde" }), &["haft-new: no rule in xtask/src/tidy/edges.rs"]);
     }
 }

@@ -1,47 +1,48 @@
-//! Which files there are, how long they are, how they begin.
+//! Checks of files: required files, lengths, and first lines.
 
 use std::collections::BTreeSet;
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
-/// Files that a visitor looks for.
+/// Files that a visitor expects.
 const PAPERS: &[&str] =
     &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// The longest source file. A longer one is split by extracting another noun with its own state.
+/// The maximum length of a source file in lines. Split a longer file by extracting a type with its own state.
 const MAX_LINES: usize = 800;
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    let mut findings = papers(files);
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    let mut findings = missing_documents(files);
     findings.extend(forgotten_tests(files));
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
-        findings.extend(source(file));
+        findings.extend(check_source(file));
     }
     findings
 }
 
-fn papers(files: &[File]) -> Vec<String> {
+fn missing_documents(files: &[RepoFile]) -> Vec<String> {
     let missing = PAPERS.iter().filter(|paper| !files.iter().any(|file| file.path == **paper));
     missing.map(|paper| format!("{paper}: missing")).collect()
 }
 
-fn source(File { path, text }: &File) -> Vec<String> {
+fn check_source(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let mut findings = Vec::new();
     if !text.starts_with("//!") {
-        findings.push(format!("{path}: begin with `//!` and say what the file is for"));
+        findings.push(format!("{path}: begin with `//!` and describe the purpose of the file"));
     }
     if path.ends_with("/mod.rs") {
-        findings.push(format!("{path}: name it after its module, beside the folder"));
+        findings.push(format!("{path}: name the file after its module, beside the folder"));
     }
     let lines = text.lines().count();
     if lines > MAX_LINES {
-        findings.push(format!("{path}: {lines} lines, more than {MAX_LINES}; split it by noun"));
+        findings
+            .push(format!("{path}: {lines} lines, more than {MAX_LINES}; extract a type into another file"));
     }
     findings
 }
 
-/// Every file beside a `tests/it/main.rs` is a module of it; otherwise its tests never run.
-fn forgotten_tests(files: &[File]) -> Vec<String> {
+/// Returns files beside a `tests/it/main.rs` that are not modules of it, so that their tests never run.
+fn forgotten_tests(files: &[RepoFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for main in files.iter().filter(|file| file.path.ends_with("tests/it/main.rs")) {
         let folder = main.path.trim_end_matches("main.rs");
@@ -64,21 +65,29 @@ mod tests {
 
     #[track_caller]
     fn check_one(path: &str, text: &str, expect: &[&str]) {
-        let file = File { path: path.to_owned(), text: text.to_owned() };
-        assert_eq!(source(&file), expect);
+        let file = RepoFile { path: path.to_owned(), text: text.to_owned() };
+        assert_eq!(check_source(&file), expect);
     }
 
     #[test]
-    fn sources() {
+    fn checks_names_first_lines_and_lengths() {
         check_one("a/src/b.rs", "//! B.\n", &[]);
-        check_one("a/src/b.rs", "use b;\n", &["a/src/b.rs: begin with `//!` and say what the file is for"]);
-        check_one("a/mod.rs", "//! A.", &["a/mod.rs: name it after its module, beside the folder"]);
-        check_one("a.rs", &"//!\n".repeat(801), &["a.rs: 801 lines, more than 800; split it by noun"]);
+        check_one(
+            "a/src/b.rs",
+            "use b;\n",
+            &["a/src/b.rs: begin with `//!` and describe the purpose of the file"],
+        );
+        check_one("a/mod.rs", "//! A.", &["a/mod.rs: name the file after its module, beside the folder"]);
+        check_one(
+            "a.rs",
+            &"//!\n".repeat(801),
+            &["a.rs: 801 lines, more than 800; extract a type into another file"],
+        );
     }
 
     #[test]
-    fn a_test_file_nobody_runs_is_found() {
-        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+    fn finds_test_file_that_is_not_a_module() {
+        let file = |path: &str, text: &str| RepoFile { path: path.to_owned(), text: text.to_owned() };
         let files = [
             file("c/tests/it/main.rs", "//! It.\n\nmod used;\n"),
             file("c/tests/it/used.rs", ""),

@@ -1,7 +1,7 @@
 //! The language of names and prose: measures that are counted, and whose committed counts may only fall.
 //!
-//! Each measure counts the offences against one rule of plain technical English or of naming. `xtask/language.txt` holds
-//! the counts. A change that adds an offence fails; a change that removes one lowers the count with it.
+//! Each measure counts the offenses against one rule of plain technical English or of naming. `xtask/language.txt` holds
+//! the counts. A change that adds an offense fails; a change that removes one lowers the count with it.
 
 mod prose;
 mod source;
@@ -11,8 +11,10 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 
-use crate::repo::{self, File};
-use source::Source;
+use xtask::words;
+
+use crate::repo::{self, RepoFile};
+use source::SourceNames;
 
 /// The file with the committed counts.
 const COUNTS: &str = "xtask/language.txt";
@@ -20,34 +22,18 @@ const COUNTS: &str = "xtask/language.txt";
 /// The longest sentence in words.
 const MAX_WORDS: usize = 30;
 
+/// The page with the terms of the project.
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// Words that begin a message without saying what failed.
+const NO_SUBJECTS: &[&str] = &[
+    "is", "was", "has", "had", "does", "did", "must", "needs", "takes", "says", "asks", "gets", "gives",
+    "goes", "holds", "lies", "names", "stands", "wants", "makes", "comes", "it", "one", "what", "whatever",
+    "whoever", "somebody", "nobody", "that", "there", "they",
+];
+
 /// Words that no summary line begins with.
 const BANNED_OPENINGS: &[&str] = &["What", "Whether", "Who", "Whose", "Whom", "How", "That"];
-
-/// Words and phrases that others replaced, each with the replacement.
-const REPLACED: &[(&str, &str)] = &[
-    ("go on with", "continue"),
-    ("goes on with", "continues"),
-    ("going on with", "continuing"),
-    ("sum up", "summarize"),
-    ("sums up", "summarizes"),
-    ("summed up", "summarized"),
-    ("summing up", "summarizing"),
-    ("mend", "repair"),
-    ("mends", "repairs"),
-    ("mended", "repaired"),
-    ("shall", "must"),
-    ("whoever", "the caller"),
-    ("nobody", "no user, no caller, …"),
-    ("somebody", "a user, a caller, …"),
-    ("anew", "again"),
-    ("cannot be had", "is not available"),
-    ("stands for", "means"),
-    ("is told of", "is notified of"),
-    ("are told of", "are notified of"),
-    ("taken back", "cancelled"),
-    ("unconfined", "not sandboxed"),
-    ("unpinned", "not approved"),
-];
 
 /// Function names of one word that every reader knows, between blanks.
 const KNOWN_VERBS: &str = "\
@@ -67,23 +53,25 @@ const KNOWN_VERBS: &str = "\
 
 /// The subject of a count, by its name in [`COUNTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Measure {
+enum LanguageMeasure {
     BannedOpening,
     LongSentence,
     RepeatedType,
     OneWordType,
     OneWordFunction,
     ReplacedWord,
+    ErrorMessage,
 }
 
-impl Measure {
-    const ALL: [Self; 6] = [
+impl LanguageMeasure {
+    const ALL: [Self; 7] = [
         Self::BannedOpening,
         Self::LongSentence,
         Self::RepeatedType,
         Self::OneWordType,
         Self::OneWordFunction,
         Self::ReplacedWord,
+        Self::ErrorMessage,
     ];
 
     fn name(self) -> &'static str {
@@ -94,10 +82,11 @@ impl Measure {
             Self::OneWordType => "one-word-type",
             Self::OneWordFunction => "one-word-function",
             Self::ReplacedWord => "replaced-word",
+            Self::ErrorMessage => "error-message",
         }
     }
 
-    fn about(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::BannedOpening => "summary lines that begin with What, Whether, Who, How or That",
             Self::LongSentence => "sentences of the docs and summary lines with more than 30 words",
@@ -105,43 +94,53 @@ impl Measure {
             Self::OneWordType => "type names of one word",
             Self::OneWordFunction => "uncommon function names of one word",
             Self::ReplacedWord => "words that a standard term replaced",
+            Self::ErrorMessage => "messages of error types without a subject, or with a replaced word",
         }
     }
 }
 
-/// The offences against every measure, and how many places were looked at.
+/// The offenses against every measure, and how many places were looked at.
 #[derive(Debug, Default)]
-struct Offences {
-    found: BTreeMap<Measure, Vec<String>>,
-    looked_at: BTreeMap<Measure, usize>,
+struct LanguageOffenses {
+    found: BTreeMap<LanguageMeasure, Vec<String>>,
+    checked: BTreeMap<LanguageMeasure, usize>,
+    /// The words that the glossary rejects, each with the term to use instead.
+    other_terms: Vec<(String, String)>,
 }
 
-impl Offences {
-    fn look(&mut self, measure: Measure, offence: Option<String>) {
-        *self.looked_at.entry(measure).or_default() += 1;
-        self.found.entry(measure).or_default().extend(offence);
+impl LanguageOffenses {
+    fn record(&mut self, measure: LanguageMeasure, offense: Option<String>) {
+        *self.checked.entry(measure).or_default() += 1;
+        self.found.entry(measure).or_default().extend(offense);
     }
 
-    fn of(&self, measure: Measure) -> &[String] {
+    fn list_for(&self, measure: LanguageMeasure) -> &[String] {
         self.found.get(&measure).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// Compares the counts with the committed ones.
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    let offences = offences(files);
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    let offenses = collect_offenses(files);
     let committed = files.iter().find(|file| file.path == COUNTS).map(|file| file.text.as_str());
-    let committed = counts(committed.unwrap_or_default());
-    Measure::ALL.into_iter().filter_map(|measure| finding(measure, &offences, &committed)).collect()
+    let committed = parse_counts(committed.unwrap_or_default());
+    LanguageMeasure::ALL
+        .into_iter()
+        .filter_map(|measure| compare_count(measure, &offenses, &committed))
+        .collect()
 }
 
-fn finding(measure: Measure, offences: &Offences, committed: &BTreeMap<&str, usize>) -> Option<String> {
-    let (name, now) = (measure.name(), offences.of(measure).len());
+fn compare_count(
+    measure: LanguageMeasure,
+    offenses: &LanguageOffenses,
+    committed: &BTreeMap<&str, usize>,
+) -> Option<String> {
+    let (name, now) = (measure.name(), offenses.list_for(measure).len());
     match committed.get(name) {
         None => Some(format!("{COUNTS}: no count of {name}; run `cargo xtask language --write`")),
         Some(before) if now > *before => Some(format!(
             "{name}: {now} {}, {before} before; `cargo xtask language {name}` lists them",
-            measure.about()
+            measure.description()
         )),
         Some(before) if now < *before => {
             Some(format!("{COUNTS}: {name} fell from {before} to {now}; run `cargo xtask language --write`"))
@@ -150,102 +149,139 @@ fn finding(measure: Measure, offences: &Offences, committed: &BTreeMap<&str, usi
     }
 }
 
-/// Prints the counts, or the offences against one measure, or writes the counts down.
+/// Prints the counts, or the offenses against one measure, or writes the counts down.
 pub(crate) fn run(args: &[&str]) -> Result<String> {
-    let offences = offences(&repo::files(".")?);
+    let offenses = collect_offenses(&repo::text_files(".")?);
     match *args {
-        [] => Ok(table(&offences)),
+        [] => Ok(format_table(&offenses)),
         ["--write"] => {
             let path = repo::root().join(COUNTS);
-            std::fs::write(&path, written(&offences)).with_context(|| format!("write {COUNTS}"))?;
+            std::fs::write(&path, format_counts(&offenses)).with_context(|| format!("write {COUNTS}"))?;
             Ok(format!("wrote {COUNTS}\n"))
         }
         [name] => {
-            let Some(measure) = Measure::ALL.into_iter().find(|measure| measure.name() == name) else {
+            let Some(measure) = LanguageMeasure::ALL.into_iter().find(|measure| measure.name() == name)
+            else {
                 bail!("no measure {name}; `cargo xtask language` lists them");
             };
-            Ok(offences.of(measure).iter().map(|offence| format!("{offence}\n")).collect())
+            Ok(offenses.list_for(measure).iter().map(|offense| format!("{offense}\n")).collect())
         }
         _ => bail!("usage: cargo xtask language [MEASURE | --write]"),
     }
 }
 
-fn table(offences: &Offences) -> String {
+fn format_table(offenses: &LanguageOffenses) -> String {
     let mut table = String::new();
-    for measure in Measure::ALL {
-        let (now, all) = (offences.of(measure).len(), offences.looked_at.get(&measure).copied().unwrap_or(0));
+    for measure in LanguageMeasure::ALL {
+        let (now, all) =
+            (offenses.list_for(measure).len(), offenses.checked.get(&measure).copied().unwrap_or(0));
         let share = 100.0 * now as f64 / all.max(1) as f64;
         // Writing to a string does not fail.
         let _ = writeln!(
             table,
             "{:<18} {now:>6} of {all:>6} {share:>5.1} %  {}",
             measure.name(),
-            measure.about()
+            measure.description()
         );
     }
     table
 }
 
-fn written(offences: &Offences) -> String {
+fn format_counts(offenses: &LanguageOffenses) -> String {
     let head = "# Counts of `cargo xtask language`. They may only fall; `--write` renews them.\n";
-    let line = |measure: &Measure| format!("{} {}\n", measure.name(), offences.of(*measure).len());
-    Measure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
+    let line =
+        |measure: &LanguageMeasure| format!("{} {}\n", measure.name(), offenses.list_for(*measure).len());
+    LanguageMeasure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
 }
 
-fn counts(text: &str) -> BTreeMap<&str, usize> {
+fn parse_counts(text: &str) -> BTreeMap<&str, usize> {
     let pairs = text.lines().filter_map(|line| line.split_once(' '));
     pairs.filter_map(|(name, count)| Some((name, count.parse().ok()?))).collect()
 }
 
-fn offences(files: &[File]) -> Offences {
-    let mut offences = Offences::default();
+fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
+    let mut offenses = LanguageOffenses { other_terms: other_terms(files), ..LanguageOffenses::default() };
     let mut types = BTreeMap::<(&str, String), Vec<String>>::new();
     for file in files {
         if let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) {
             // What does not parse is a finding of the check of the structure.
-            let Ok(source) = Source::read(&file.text) else { continue };
-            look_at_source(&mut offences, &file.path, &source);
+            let Ok(source) = SourceNames::read(&file.text) else { continue };
+            record_source(&mut offenses, &file.path, &source);
             for (line, ident) in source.types {
                 types.entry((name, ident)).or_default().push(format!("{}:{line}", file.path));
             }
-        } else if is_page(&file.path) {
+        } else if is_page(&file.path) && file.path != GLOSSARY {
             for (line, sentence) in prose::sentences(&file.text) {
-                look_at_sentence(&mut offences, &format!("{}:{line}", file.path), &sentence);
+                record_sentence(&mut offenses, &format!("{}:{line}", file.path), &sentence);
             }
         }
     }
     for ((_, ident), places) in types {
         for place in &places {
-            let offence = || format!("{place}: {ident}");
-            offences.look(Measure::RepeatedType, (places.len() > 1).then(offence));
-            offences.look(Measure::OneWordType, is_one_word(&ident).then(offence));
+            let offense = || format!("{place}: {ident}");
+            offenses.record(LanguageMeasure::RepeatedType, (places.len() > 1).then(offense));
+            offenses.record(LanguageMeasure::OneWordType, is_one_word(&ident).then(offense));
         }
     }
-    offences
+    offenses
 }
 
-fn look_at_source(offences: &mut Offences, path: &str, source: &Source) {
+fn record_source(offenses: &mut LanguageOffenses, path: &str, source: &SourceNames) {
     for (line, summary) in &source.summaries {
         let place = format!("{path}:{line}");
         let opening = summary.split([' ', ',']).next().unwrap_or_default();
         let is_banned = BANNED_OPENINGS.contains(&opening);
-        offences.look(Measure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
-        look_at_sentence(offences, &place, summary);
+        offenses.record(LanguageMeasure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
+        record_sentence(offenses, &place, summary);
+    }
+    for (line, message) in &source.messages {
+        let problem = find_message_problem(message);
+        let offense = problem.map(|problem| format!("{path}:{line}: {problem}: {message}"));
+        offenses.record(LanguageMeasure::ErrorMessage, offense);
     }
     for (line, ident) in &source.functions {
         let is_odd = !ident.contains('_') && !KNOWN_VERBS.split(' ').any(|known| known == ident);
-        offences.look(Measure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
+        offenses.record(LanguageMeasure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
     }
 }
 
-fn look_at_sentence(offences: &mut Offences, place: &str, sentence: &str) {
+fn record_sentence(offenses: &mut LanguageOffenses, place: &str, sentence: &str) {
     let words = sentence.split_whitespace().count();
     let is_long = words > MAX_WORDS;
-    offences.look(Measure::LongSentence, is_long.then(|| format!("{place}: {words} words: {sentence}")));
-    let lower = format!(" {} ", prose::plain_words(sentence));
-    let replaced = REPLACED.iter().find(|(word, _)| lower.contains(&format!(" {word} ")));
-    let offence = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));
-    offences.look(Measure::ReplacedWord, offence);
+    offenses.record(
+        LanguageMeasure::LongSentence,
+        is_long.then(|| format!("{place}: {words} words: {sentence}")),
+    );
+    let replaced = words::find_replaced(sentence).map(|(word, by)| (word.to_owned(), by.to_owned()));
+    let replaced = replaced.or_else(|| {
+        let known = &offenses.other_terms;
+        known.iter().find(|(word, _)| words::contains_phrase(sentence, word)).cloned()
+    });
+    let offense = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));
+    offenses.record(LanguageMeasure::ReplacedWord, offense);
+}
+
+/// The words that the glossary rejects, each with the term to use instead.
+fn other_terms(files: &[RepoFile]) -> Vec<(String, String)> {
+    let glossary = files.iter().find(|file| file.path == GLOSSARY).map_or("", |file| &file.text);
+    let rows = glossary.lines().filter(|line| line.starts_with("| ")).skip(1);
+    rows.filter_map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, term, _, others, _] = cells[..] else { return None };
+        let others = others.split(',').map(str::trim).filter(|other| !other.is_empty());
+        Some(others.map(|other| (other.to_owned(), term.to_owned())).collect::<Vec<_>>())
+    })
+    .flatten()
+    .collect()
+}
+
+/// Says what is wrong with the message of an error: a reader has to see what failed.
+fn find_message_problem(message: &str) -> Option<&'static str> {
+    let first = message.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    if NO_SUBJECTS.contains(&first.as_str()) {
+        return Some("no subject");
+    }
+    words::find_replaced(message).map(|(word, _)| word)
 }
 
 /// The crate that a source file belongs to.
@@ -273,14 +309,14 @@ fn is_one_word(ident: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File { path: path.to_owned(), text: text.to_owned() }
+    fn file(path: &str, text: &str) -> RepoFile {
+        RepoFile { path: path.to_owned(), text: text.to_owned() }
     }
 
     #[track_caller]
-    fn check_offences(path: &str, text: &str, expect: &[(Measure, &str)]) {
-        let offences = offences(&[file(path, text)]);
-        let found = offences
+    fn check_offenses(path: &str, text: &str, expect: &[(LanguageMeasure, &str)]) {
+        let offenses = collect_offenses(&[file(path, text)]);
+        let found = offenses
             .found
             .iter()
             .flat_map(|(measure, found)| found.iter().map(|text| (*measure, text.as_str())));
@@ -288,19 +324,19 @@ mod tests {
     }
 
     #[test]
-    fn counts_offences_of_a_source_file() {
-        check_offences("crates/a/src/b.rs", "//! Parses lines.\n\n/// Returns it.\nfn read_line() {}\n", &[]);
-        check_offences(
+    fn counts_offenses_of_a_source_file() {
+        check_offenses("crates/a/src/b.rs", "//! Parses lines.\n\n/// Returns it.\nfn read_line() {}\n", &[]);
+        check_offenses(
             "crates/a/src/b.rs",
             "//! What it is.\n/// Whether it is.\nfn heard() {}\n/// A place.\nstruct Place;\nmod c { enum Place {} }\n",
             &[
-                (Measure::BannedOpening, "crates/a/src/b.rs:1: What it is."),
-                (Measure::BannedOpening, "crates/a/src/b.rs:2: Whether it is."),
-                (Measure::RepeatedType, "crates/a/src/b.rs:5: Place"),
-                (Measure::RepeatedType, "crates/a/src/b.rs:6: Place"),
-                (Measure::OneWordType, "crates/a/src/b.rs:5: Place"),
-                (Measure::OneWordType, "crates/a/src/b.rs:6: Place"),
-                (Measure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:1: What it is."),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:2: Whether it is."),
+                (LanguageMeasure::RepeatedType, "crates/a/src/b.rs:5: Place"),
+                (LanguageMeasure::RepeatedType, "crates/a/src/b.rs:6: Place"),
+                (LanguageMeasure::OneWordType, "crates/a/src/b.rs:5: Place"),
+                (LanguageMeasure::OneWordType, "crates/a/src/b.rs:6: Place"),
+                (LanguageMeasure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
             ],
         );
     }
@@ -308,20 +344,20 @@ mod tests {
     #[test]
     fn ignores_tests_and_trait_implementations() {
         let text = "//! A.\n#[cfg(test)]\nmod tests { /** What */ struct Row; fn heard() {} }\nimpl T for () { fn heard() {} }";
-        check_offences("crates/a/src/b.rs", text, &[]);
-        check_offences("crates/a/tests/it/b.rs", "/// What it is.\nstruct Row;", &[]);
+        check_offenses("crates/a/src/b.rs", text, &[]);
+        check_offenses("crates/a/tests/it/b.rs", "/// What it is.\nstruct Row;", &[]);
     }
 
     #[test]
     fn counts_long_sentences_and_replaced_words_of_pages() {
         let long = "word ".repeat(31);
-        check_offences(
+        check_offenses(
             "docs/a.md",
             &format!("# A\n\nShort. {long}end.\n\n- haft goes on with it.\n\n```\nnobody\n```\n"),
             &[
-                (Measure::LongSentence, &format!("docs/a.md:3: 32 words: {long}end.")),
+                (LanguageMeasure::LongSentence, &format!("docs/a.md:3: 32 words: {long}end.")),
                 (
-                    Measure::ReplacedWord,
+                    LanguageMeasure::ReplacedWord,
                     "docs/a.md:5: goes on with (write: continues): haft goes on with it.",
                 ),
             ],
@@ -329,17 +365,41 @@ mod tests {
     }
 
     #[test]
+    fn counts_messages_without_a_subject() {
+        let text = "//! A.\n\n/// Fails.\nenum ReadError {\n    #[error(\"is no file\")]\n    NoFile,\n    #[error(\"{path} is not a file\")]\n    Other,\n}\n";
+        check_offenses(
+            "crates/a/src/b.rs",
+            text,
+            &[(LanguageMeasure::ErrorMessage, "crates/a/src/b.rs:5: no subject: is no file")],
+        );
+    }
+
+    #[test]
+    fn counts_words_that_the_glossary_rejects() {
+        let files = [
+            file(
+                GLOSSARY,
+                "# G\n\n| term | meaning | not |\n|---|---|---|\n| extension | A program. | plugin, add-on |\n",
+            ),
+            file("docs/a.md", "# A\n\nInstall an add-on.\n"),
+        ];
+        let offenses = collect_offenses(&files);
+        let expect = ["docs/a.md:3: add-on (write: extension): Install an add-on."];
+        assert_eq!(offenses.list_for(LanguageMeasure::ReplacedWord), expect);
+    }
+
+    #[test]
     fn reports_a_count_that_differs() {
         let source = file("crates/a/src/b.rs", "//! What it is.\n");
         let with = |count: &str| {
             let text = format!(
-                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\n"
+                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\nerror-message 0\n"
             );
             check(&[file("crates/a/src/b.rs", &source.text), file(COUNTS, &text)])
         };
         assert!(with("1").is_empty());
         assert!(with("0")[0].contains("1 summary lines that begin with"), "{:?}", with("0"));
         assert!(with("2")[0].contains("fell from 2 to 1"), "{:?}", with("2"));
-        assert_eq!(check(&[source]).len(), Measure::ALL.len());
+        assert_eq!(check(&[source]).len(), LanguageMeasure::ALL.len());
     }
 }

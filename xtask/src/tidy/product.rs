@@ -1,14 +1,14 @@
-//! Items of a source file that end up in the product, and those that are compiled for tests alone.
+//! Distinguishes product code from items that are compiled only for tests.
 
 use syn::{Attribute, Item, Meta};
 
 /// True for an item below `#[cfg(test)]`, or below a condition that contains `test`.
 pub(super) fn is_for_tests(item: &Item) -> bool {
-    attributes(item).iter().any(is_test)
+    item_attributes(item).iter().any(is_test)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other items are never compiled for tests alone")]
-fn attributes(item: &Item) -> &[Attribute] {
+fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

@@ -1,30 +1,31 @@
-//! Sleeps in tests: a test waits for an event, with a long deadline, and never for a time that is hoped to be long enough.
+//! Finds sleeps in tests: a test must wait for an event with a long deadline, never for a fixed time.
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
-/// Crates that are test code from the first line on.
+/// Crates that contain only test code.
 const TEST_CRATES: &[&str] = &["crates/faults/", "crates/test-support/"];
 
-/// The endings of files with code in them.
+/// The extensions of files with code.
 const CODE: &[&str] = &["rs", "py", "sh", "js", "mjs", "ts"];
 
-/// A command that sleeps for so many seconds stands for a process that stays: no test waits for its end.
+/// A command that sleeps at least this many seconds represents a process that keeps running: no test waits for its
+/// end.
 const STAYS: u32 = 60;
 
 const ADVICE: &str = "sleeps in a test; wait for an event with a long deadline (`haft_test_support::PATIENCE`), or give the \
                       reason in a comment `// sleep: …` on this line or directly above (`# sleep: …` in a script)";
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
-    files.iter().flat_map(of_file).collect()
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
+    files.iter().flat_map(check_file).collect()
 }
 
-fn of_file(File { path, text }: &File) -> Vec<String> {
+fn check_file(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let is_code = path.rsplit_once('.').is_some_and(|(_, ending)| CODE.contains(&ending));
     let is_product = path.starts_with("crates/") || path.starts_with("examples/");
     if !is_code || !is_product {
         return Vec::new();
     }
-    let is_virtual = is_virtual(text);
+    let is_virtual = has_virtual_clock(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut findings = Vec::new();
     for at in first_test_line(path, &lines)..lines.len() {
@@ -33,14 +34,14 @@ fn of_file(File { path, text }: &File) -> Vec<String> {
         let is_reason = above.starts_with("//") || above.starts_with('#');
         let has_reason = gives_reason(line) || is_reason && gives_reason(above);
         let is_comment = path.ends_with(".rs") && line.trim_start().starts_with("//");
-        if !is_comment && !has_reason && sleeps(line, is_virtual) {
+        if !is_comment && !has_reason && has_sleep(line, is_virtual) {
             findings.push(format!("{path}:{}: {ADVICE}", at + 1));
         }
     }
     findings
 }
 
-/// The index of the first line of test code; behind the last line if there is none.
+/// Returns the index of the first line of test code, or the number of lines if there is none.
 fn first_test_line(path: &str, lines: &[&str]) -> usize {
     let in_slash = format!("/{path}");
     let is_test = in_slash.contains("/tests/") || in_slash.ends_with("/tests.rs");
@@ -50,8 +51,8 @@ fn first_test_line(path: &str, lines: &[&str]) -> usize {
     lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len())
 }
 
-/// True if the clock stands still in every asynchronous test of the file.
-fn is_virtual(text: &str) -> bool {
+/// True if every asynchronous test of the file has a paused clock.
+fn has_virtual_clock(text: &str) -> bool {
     let mut tests = text.lines().filter(|line| line.trim_start().starts_with("#[tokio::test")).peekable();
     tests.peek().is_some() && tests.all(|line| line.contains("start_paused = true"))
 }
@@ -62,14 +63,16 @@ fn gives_reason(line: &str) -> bool {
         .any(|sign| line.split_once(sign).is_some_and(|(_, reason)| reason.chars().any(char::is_alphabetic)))
 }
 
-fn sleeps(line: &str, is_virtual: bool) -> bool {
-    let blocks = calls(line, "thread::sleep") || calls(line, "time.sleep") || calls(line, "setTimeout");
-    let awaits = calls(line, "sleep") || calls(line, "sleep_until");
+fn has_sleep(line: &str, is_virtual: bool) -> bool {
+    let blocks = calls_function(line, "thread::sleep")
+        || calls_function(line, "time.sleep")
+        || calls_function(line, "setTimeout");
+    let awaits = calls_function(line, "sleep") || calls_function(line, "sleep_until");
     blocks || (awaits && !is_virtual) || runs_sleep(line)
 }
 
 /// True if the line calls a function of this name.
-fn calls(line: &str, name: &str) -> bool {
+fn calls_function(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
         let is_whole = before.is_none_or(|char| !char.is_alphanumeric() && char != '_');
@@ -78,7 +81,7 @@ fn calls(line: &str, name: &str) -> bool {
     })
 }
 
-/// True if the line has the command of a shell in it that sleeps, and not for longer than any test lasts.
+/// True if the line contains a shell command that sleeps for a time shorter than a test's deadline.
 fn runs_sleep(line: &str) -> bool {
     line.match_indices("sleep ").any(|(at, command)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
@@ -97,7 +100,7 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, text: &str, expect: &[usize]) {
-        let found = of_file(&File { path: path.to_owned(), text: text.to_owned() });
+        let found = check_file(&RepoFile { path: path.to_owned(), text: text.to_owned() });
         let lines: Vec<usize> =
             found.iter().map(|finding| finding.split(':').nth(1).unwrap().parse().unwrap()).collect();
         assert_eq!(lines, expect, "{path}: {text}: {found:?}");
@@ -106,7 +109,7 @@ mod tests {
     const TEST: &str = "crates/host/tests/it/reload.rs";
 
     #[test]
-    fn sleeps_without_a_reason_are_found_in_test_code_alone() {
+    fn finds_sleeps_without_reason_only_in_test_code() {
         check(TEST, "let x = 1;\nsleep(SHORT).await;", &[2]);
         check(TEST, "std::thread::sleep(SHORT);", &[1]);
         check(TEST, "tokio::time::sleep_until(then).await;", &[1]);
@@ -119,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_stands_on_the_line_or_above_it() {
+    fn accepts_reason_on_the_line_or_above() {
         check(TEST, "sleep(POLL).await; // sleep: looks again", &[]);
         check(TEST, "// sleep: looks again\nsleep(POLL).await;", &[]);
         check(TEST, "// sleep: \nsleep(POLL).await;", &[2]);
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_sleep_too() {
+    fn finds_sleeps_in_scripts() {
         check(TEST, "while :; do sleep 0.05; done\ntime.sleep(3)\nsetTimeout(end, 50)", &[1, 2, 3]);
         check(TEST, "(sleep {seconds}\nsleep $SHORT", &[1, 2]);
         check(TEST, "sleep 600 & echo $!", &[]);
@@ -136,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_needs_no_reason() {
+    fn paused_clock_needs_no_reason() {
         let paused = "#[tokio::test(start_paused = true)]\nsleep(HOUR).await;\n";
         check(TEST, paused, &[]);
         check(TEST, &format!("{paused}std::thread::sleep(SHORT);"), &[3]);

@@ -1,38 +1,38 @@
-//! Text that source files must not contain: processes started in the wrong place, durations without a home, paths of
-//! somebody's machine, switches for defences.
+//! Finds text that source files must not contain: processes started in the wrong place, durations outside of
+//! `timeouts.rs`, paths of a machine, flags that disable defenses.
 
-use crate::repo::File;
+use crate::repo::RepoFile;
 
-/// Where processes may be started, and why.
+/// The places where processes may be started, each with the reason.
 const SPAWNS: &[(&str, &str)] = &[
     ("crates/launch/src/", "the launcher"),
     ("crates/host/src/process.rs", "extension processes"),
     ("crates/packages/src/install/git.rs", "`git clone` of `haft ext install`"),
     ("crates/tools/src/environment", "commands of the bash tool"),
-    ("crates/cli/src/interactive/desk/shell.rs", "the person's own editor, which has the terminal"),
+    ("crates/cli/src/interactive/desk/shell.rs", "the user's editor, which takes the terminal"),
     ("crates/test-support/", "peers of tests"),
     ("crates/bench/", "benchmarks"),
-    ("crates/faults/", "the rows of the fault matrix, each in a process of its own"),
-    ("xtask/", "chores"),
+    ("crates/faults/", "the rows of the fault matrix, each in its own process"),
+    ("xtask/", "development tasks"),
 ];
 
-/// Where a duration may be written down beside `timeouts.rs`, and why.
+/// The places besides `timeouts.rs` where durations may be written, each with the reason.
 const DURATIONS: &[(&str, &str)] = &[
     ("crates/test-support/", "deadlines of tests"),
     ("crates/bench/", "benchmarks"),
     ("crates/faults/", "deadlines of the fault matrix"),
 ];
 
-/// The compiler flag of builds whose defences can be taken down.
+/// The compiler flag of builds whose defenses can be disabled.
 const UNDEFENDED: &str = "haft_undefended";
 
-/// Files and folders that may use that flag.
-const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defence.rs", "crates/faults/", "xtask/"];
+/// The files and folders that may use the flag.
+const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defense.rs", "crates/faults/", "xtask/"];
 
-/// The one file of the terminal interface that makes spans: of text that went through the sanitiser.
+/// The only file of the terminal interface that creates spans: from sanitized text.
 const SPANS: &str = "crates/tui/src/clean.rs";
 
-/// Further ways to make spans and lines of text, and to draw them.
+/// Other ways to create spans and lines of text, and to draw them.
 const MAKES_SPANS: &[&str] = &[
     "Span {",
     "Span::from(",
@@ -53,15 +53,15 @@ const MAKES_SPANS: &[&str] = &[
     ".set_symbol(",
 ];
 
-pub(super) fn check(files: &[File]) -> Vec<String> {
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files {
-        findings.extend(machine_paths(file));
-        findings.extend(undefended(file));
+        findings.extend(find_machine_paths(file));
+        findings.extend(find_undefended(file));
         if file.path.ends_with(".rs") && !is_test(&file.path) {
-            findings.extend(spawns(file));
-            findings.extend(durations(file));
-            findings.extend(spans(file));
+            findings.extend(find_spawns(file));
+            findings.extend(find_durations(file));
+            findings.extend(find_spans(file));
         }
     }
     findings
@@ -71,7 +71,7 @@ fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
-/// The lines that end up in the product, with their numbers: no comments, nothing below `#[cfg(test)]`.
+/// Returns the lines of product code with their numbers: no comments, and nothing below `#[cfg(test)]`.
 fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     lines
@@ -80,7 +80,7 @@ fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-fn spawns(File { path, text }: &File) -> Vec<String> {
+fn find_spawns(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     if SPAWNS.iter().any(|(prefix, _)| path.starts_with(prefix)) {
         return Vec::new();
     }
@@ -91,7 +91,7 @@ fn spawns(File { path, text }: &File) -> Vec<String> {
         .collect()
 }
 
-fn durations(File { path, text }: &File) -> Vec<String> {
+fn find_durations(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let exempt = path.ends_with("/timeouts.rs")
         || !path.starts_with("crates/")
         || DURATIONS.iter().any(|(prefix, _)| path.starts_with(prefix));
@@ -100,23 +100,23 @@ fn durations(File { path, text }: &File) -> Vec<String> {
     }
     product_lines(text)
         .filter(|(_, line)| names_a_duration(line))
-        .map(|(at, _)| format!("{path}:{at}: names a duration; put it in the crate's timeouts.rs"))
+        .map(|(at, _)| format!("{path}:{at}: contains a duration; move it to the crate's timeouts.rs"))
         .collect()
 }
 
-fn spans(File { path, text }: &File) -> Vec<String> {
+fn find_spans(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     if !path.starts_with("crates/tui/src/") || path == SPANS {
         return Vec::new();
     }
     let makes = |line: &str| MAKES_SPANS.iter().any(|made| line.contains(made));
     product_lines(text)
         .filter(|(_, line)| makes(line))
-        .map(|(at, _)| format!("{path}:{at}: makes a span of any text; `clean::span` takes clean text only"))
+        .map(|(at, _)| format!("{path}:{at}: creates a span of unchecked text; use `clean::span`, which takes only clean text"))
         .collect()
 }
 
-/// Code and manifests with the flag: manifests may only declare it, for the compiler's lint of unknown flags.
-fn undefended(File { path, text }: &File) -> Vec<String> {
+/// Finds code and manifests with the flag. Manifests may only declare it, for the compiler's lint of unknown flags.
+fn find_undefended(RepoFile { path, text }: &RepoFile) -> Vec<String> {
     let is_code = [".rs", ".toml"].iter().any(|ending| path.ends_with(ending)) || path.starts_with(".ci/");
     if !is_code || KNOWS_UNDEFENDED.iter().any(|known| path.starts_with(known)) {
         return Vec::new();
@@ -127,14 +127,14 @@ fn undefended(File { path, text }: &File) -> Vec<String> {
         .filter(|(_, line)| line.contains(UNDEFENDED) && !declares(line))
         .map(|(at, _)| {
             format!(
-                "{path}:{}: no build but that of `cargo xtask faults --undefended` sets this flag",
+                "{path}:{}: only the build of `cargo xtask faults --undefended` may set this flag",
                 at + 1
             )
         })
         .collect()
 }
 
-/// `Duration::from_secs(5)`, not `Duration::from_secs(seconds)`: turning a value into a duration names none.
+/// True for `Duration::from_secs(5)`, but not for `Duration::from_secs(seconds)`, which only converts a value.
 fn names_a_duration(line: &str) -> bool {
     line.match_indices("Duration::from_").any(|(at, call)| {
         let argument =
@@ -143,15 +143,15 @@ fn names_a_duration(line: &str) -> bool {
     })
 }
 
-/// Paths that exist only where something was built.
-fn machine_paths(File { path, text }: &File) -> Vec<String> {
-    // Written in pieces, so that this file is not a finding itself.
+/// Finds paths that exist only on the machine of a developer.
+fn find_machine_paths(RepoFile { path, text }: &RepoFile) -> Vec<String> {
+    // Split, so that this file is not a finding itself.
     let roots = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
     let names_one = |line: &str| {
         roots.iter().any(|root| {
             line.match_indices(root).any(|(at, _)| {
                 let before = line.get(..at).and_then(|before| before.chars().next_back());
-                // `src/wo…` and `https://host/wo…` are paths below something else.
+                // `src/wo…` and `https://host/wo…` are paths below another directory.
                 before.is_none_or(|char| !char.is_alphanumeric() && !"._-~}$/".contains(char))
             })
         })
@@ -167,14 +167,15 @@ fn machine_paths(File { path, text }: &File) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File { path: path.to_owned(), text: text.to_owned() }
+    fn file(path: &str, text: &str) -> RepoFile {
+        RepoFile { path: path.to_owned(), text: text.to_owned() }
     }
 
     #[test]
-    fn processes_start_only_where_they_may() {
-        let check =
-            |path, text, expect: usize| assert_eq!(spawns(&file(path, text)).len(), expect, "{path}: {text}");
+    fn finds_processes_started_in_the_wrong_place() {
+        let check = |path, text, expect: usize| {
+            assert_eq!(find_spawns(&file(path, text)).len(), expect, "{path}: {text}")
+        };
         check("crates/core/src/turn.rs", "let child = Command::new(\"sh\");", 1);
         check("crates/host/src/process.rs", "Command::new(program)", 0);
         check("crates/host/src/supervisor.rs", "Command::new(program)", 1);
@@ -183,9 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_made_of_clean_text() {
-        let check =
-            |path, text, expect: usize| assert_eq!(spans(&file(path, text)).len(), expect, "{path}: {text}");
+    fn finds_spans_of_unchecked_text() {
+        let check = |path, text, expect: usize| {
+            assert_eq!(find_spans(&file(path, text)).len(), expect, "{path}: {text}")
+        };
         check("crates/tui/src/diff.rs", "let it = Span::raw(text);", 1);
         check("crates/tui/src/diff.rs", "Line::from(\"text\")", 1);
         check("crates/tui/src/diff.rs", "Line::from(vec![span(text, style)])", 0);
@@ -195,9 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn durations_live_in_timeouts() {
+    fn finds_durations_outside_timeouts() {
         let check = |path, text, expect: usize| {
-            assert_eq!(durations(&file(path, text)).len(), expect, "{path}: {text}")
+            assert_eq!(find_durations(&file(path, text)).len(), expect, "{path}: {text}")
         };
         check("crates/host/src/actor.rs", "sleep(Duration::from_secs(5))", 1);
         check("crates/host/src/actor.rs", "Duration::from_millis(delay_ms)", 0);
@@ -206,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_for_switchable_defences_stays_in_its_place() {
+    fn finds_undefended_flag_in_the_wrong_place() {
         let check = |path, text, expect: usize| {
-            assert_eq!(undefended(&file(path, text)).len(), expect, "{path}: {text}")
+            assert_eq!(find_undefended(&file(path, text)).len(), expect, "{path}: {text}")
         };
         let lint = r#"unexpected_cfgs = { level = "warn", check-cfg = ["cfg(haft_undefended)"] }"#;
         check("crates/host/src/actor.rs", "#[cfg(haft_undefended)]", 1);
         check("crates/host/build.rs", "println!(\"cargo::rustc-cfg=haft_undefended\");", 1);
-        check("crates/protocol/src/defence.rs", "#[cfg(haft_undefended)]", 0);
-        check("crates/faults/src/defence.rs", "#[cfg(haft_undefended)]", 0);
+        check("crates/protocol/src/defense.rs", "#[cfg(haft_undefended)]", 0);
+        check("crates/faults/src/defense.rs", "#[cfg(haft_undefended)]", 0);
         check("Cargo.toml", lint, 0);
         check("crates/host/Cargo.toml", "rustflags = [\"--cfg\", \"haft_undefended\"]", 1);
         check(".cargo/config.toml", lint, 1);
@@ -223,10 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_a_machine_are_found() {
+    fn finds_paths_of_a_machine() {
         let root = concat!("/ho", "me/me/x");
         let check = |text: String, expect: usize| {
-            assert_eq!(machine_paths(&file("a.md", &text)).len(), expect, "{text}")
+            assert_eq!(find_machine_paths(&file("a.md", &text)).len(), expect, "{text}")
         };
         check(format!("see {root}"), 1);
         check(format!("`{root}`"), 1);

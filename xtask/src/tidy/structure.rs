@@ -1,4 +1,4 @@
-//! The structure inside of each crate: which file imports which, and which file has methods of which type.
+//! Checks of the structure of each crate: imports between files, and files with methods of a type.
 
 mod circles;
 mod layers;
@@ -7,19 +7,19 @@ mod module;
 
 use std::collections::BTreeMap;
 
-use crate::repo::File;
-use module::Module;
+use crate::repo::RepoFile;
+use module::SourceModule;
 
-/// The product modules of one crate. Tests are left out.
+/// The product modules of a crate, without tests.
 #[derive(Debug)]
-struct Crate {
+struct CrateModules {
     /// The folder below `crates/`, or `xtask`.
     name: String,
-    modules: Vec<Module>,
+    modules: Vec<SourceModule>,
 }
 
-/// Reports the findings of every check about the structure of crates.
-pub(super) fn check(files: &[File]) -> Vec<String> {
+/// Reports the findings of all structure checks.
+pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let (crates, mut findings) = read(files);
     for one in &crates {
         findings.extend(layers::check(one));
@@ -30,61 +30,61 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
 }
 
 /// Reads the sources of all crates; files that do not parse become findings.
-fn read(files: &[File]) -> (Vec<Crate>, Vec<String>) {
-    let (mut crates, mut findings) = (BTreeMap::<String, Vec<Module>>::new(), Vec::new());
+fn read(files: &[RepoFile]) -> (Vec<CrateModules>, Vec<String>) {
+    let (mut crates, mut findings) = (BTreeMap::<String, Vec<SourceModule>>::new(), Vec::new());
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
-        let Some((name, path)) = place(&file.path) else { continue };
-        match Module::read(path, &file.text) {
+        let Some((name, path)) = crate_and_path(&file.path) else { continue };
+        match SourceModule::read(path, &file.text) {
             Ok(module) => crates.entry(name.to_owned()).or_default().push(module),
             Err(error) => findings.push(format!("{}: {error}", file.path)),
         }
     }
-    let crates = crates.into_iter().map(|(name, modules)| Crate::new(name, modules)).collect();
+    let crates = crates.into_iter().map(|(name, modules)| CrateModules::new(name, modules)).collect();
     (crates, findings)
 }
 
 /// Splits `crates/NAME/src/PATH` and `xtask/src/PATH` into the name and the path.
-fn place(path: &str) -> Option<(&str, &str)> {
+fn crate_and_path(path: &str) -> Option<(&str, &str)> {
     let path = path.strip_prefix("crates/").unwrap_or(path);
     let (name, path) = path.split_once("/src/")?;
     (!name.contains('/')).then_some((name, path))
 }
 
-impl Crate {
-    /// A crate without the modules that are compiled for tests only.
-    fn new(name: String, mut modules: Vec<Module>) -> Self {
-        let in_tests: Vec<Vec<String>> = modules.iter().flat_map(Module::test_modules).collect();
+impl CrateModules {
+    /// Creates a crate without the modules that are compiled only for tests.
+    fn new(name: String, mut modules: Vec<SourceModule>) -> Self {
+        let in_tests: Vec<Vec<String>> = modules.iter().flat_map(SourceModule::test_modules).collect();
         modules.retain(|module| !in_tests.iter().any(|test| module.name.starts_with(test)));
         Self { name, modules }
     }
 
     /// Returns the module in which a path is defined, following re-exports.
-    fn find(&self, path: &[String]) -> Option<&Module> {
+    fn find(&self, path: &[String]) -> Option<&SourceModule> {
         let mut path = path.to_vec();
-        // A chain of re-exports is short; the bound ends one that leads back.
+        // A chain of re-exports is short; the limit ends a cycle.
         for _ in 0..8 {
-            let module = self.holder(&path)?;
+            let module = self.innermost_module(&path)?;
             let next = path.get(module.name.len()).and_then(|name| module.exports.get(name));
             let Some(next) = next else { return Some(module) };
-            path = module.absolute(next, self);
+            path = module.absolute_path(next, self);
         }
-        self.holder(&path)
+        self.innermost_module(&path)
     }
 
     /// Returns the innermost module on a path.
-    fn holder(&self, path: &[String]) -> Option<&Module> {
+    fn innermost_module(&self, path: &[String]) -> Option<&SourceModule> {
         let on_path = self.modules.iter().filter(|module| path.starts_with(&module.name));
         on_path.max_by_key(|module| module.name.len())
     }
 
-    fn has(&self, name: &[String]) -> bool {
+    fn has_module(&self, name: &[String]) -> bool {
         self.modules.iter().any(|module| module.name == name)
     }
 
     /// Returns the modules that a module imports from, other than itself.
-    fn imported<'a>(&'a self, module: &'a Module) -> Vec<&'a Module> {
-        let paths = module.imports.iter().map(|path| module.absolute(path, self));
-        let mut found: Vec<&Module> = paths.filter_map(|path| self.find(&path)).collect();
+    fn imported_modules<'a>(&'a self, module: &'a SourceModule) -> Vec<&'a SourceModule> {
+        let paths = module.imports.iter().map(|path| module.absolute_path(path, self));
+        let mut found: Vec<&SourceModule> = paths.filter_map(|path| self.find(&path)).collect();
         found.retain(|other| other.name != module.name);
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found.dedup_by(|a, b| a.name == b.name);
@@ -96,9 +96,9 @@ impl Crate {
 mod tests {
     use super::*;
 
-    /// A crate of these files.
-    pub(super) fn planted(name: &str, files: &[(&str, &str)]) -> Crate {
-        let file = |(path, text): &(&str, &str)| File {
+    /// Creates a crate of these files.
+    pub(super) fn planted(name: &str, files: &[(&str, &str)]) -> CrateModules {
+        let file = |(path, text): &(&str, &str)| RepoFile {
             path: format!("crates/{name}/src/{path}"),
             text: (*text).to_owned(),
         };
@@ -118,14 +118,17 @@ mod tests {
                 ("b.rs", "use crate::a::Thing;"),
             ],
         );
-        let names: Vec<_> =
-            one.imported(one.holder(&["b".to_owned()]).unwrap()).iter().map(|m| m.name.join("::")).collect();
+        let names: Vec<_> = one
+            .imported_modules(one.innermost_module(&["b".to_owned()]).unwrap())
+            .iter()
+            .map(|m| m.name.join("::"))
+            .collect();
         assert_eq!(names, ["a::inner"]);
     }
 
     #[test]
     fn reports_a_file_that_does_not_parse() {
-        let file = File { path: "crates/x/src/lib.rs".to_owned(), text: "fn".to_owned() };
+        let file = RepoFile { path: "crates/x/src/lib.rs".to_owned(), text: "fn".to_owned() };
         assert!(check(&[file])[0].starts_with("crates/x/src/lib.rs: "));
     }
 }

@@ -1,4 +1,4 @@
-//! The committed counts, and the judgement of new counts against them.
+//! The committed counts, and the comparison of new counts with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,86 +7,90 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// The increase that is allowed, in per cent of the baseline. Counts of one build hardly vary
-/// (`docs/benchmarks.md`); the room is for the effect of an unrelated change on inlining.
+/// The allowed increase, in percent of the baseline. Counts of one build hardly vary (`docs/benchmarks.md`); the
+/// tolerance covers the effect of unrelated changes on inlining.
 const TOLERANCE: u64 = 5;
 
-/// The increase that is allowed in any case, for paths that are so short that a spilled register shows.
+/// The increase that is always allowed, for paths so short that one spilled register is measurable.
 const SMALLEST: u64 = 50;
 
-/// Counts by path, and the build that they were taken with.
+/// Counts by path, and the build that they belong to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Baseline {
-    pub(super) build: Build,
+    pub(super) build: BuildEnvironment,
     /// Instructions of one operation, by path.
     pub(super) instructions: BTreeMap<String, u64>,
 }
 
-/// The properties of a build on which its counts depend.
+/// The properties of a build that affect its counts.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Build {
+pub(super) struct BuildEnvironment {
     pub(super) rustc: String,
-    /// Cargo's profile.
+    /// The cargo profile.
     pub(super) profile: String,
     pub(super) target: String,
-    /// True if the processor has AVX2, which valgrind then shows to the program and `memchr` uses. Valgrind shows no
-    /// later extension.
+    /// True if the processor has AVX2. Valgrind then reports AVX2 to the program, and `memchr` uses it. Valgrind
+    /// reports no later extension.
     pub(super) avx2: bool,
 }
 
-/// The result for one path.
+/// The comparison of one path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Judgement<'a> {
+pub(super) struct PathComparison<'a> {
     pub(super) path: &'a str,
     pub(super) before: Option<u64>,
     pub(super) now: Option<u64>,
-    pub(super) change: Change,
+    pub(super) change: CountChange,
 }
 
 /// The change of one path's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
-    /// Within the tolerance.
+pub(super) enum CountChange {
+    /// The change is within the tolerance.
     Same,
-    /// More than the tolerance allows: the gate fails.
+    /// The increase exceeds the tolerance; the gate fails.
     More,
-    /// So many fewer that the baseline would let as large an increase pass: a reason to renew it.
+    /// The decrease is so large that the baseline would let an equally large increase pass; the baseline should be
+    /// renewed.
     Fewer,
-    /// Counted, but not in the baseline: the gate fails, because nothing guards the path.
+    /// The path is counted but not in the baseline; the gate fails, because no count protects the path.
     New,
-    /// In the baseline, but no longer counted: the gate fails.
+    /// The path is in the baseline but no longer counted; the gate fails.
     Missing,
 }
 
 impl Baseline {
-    /// Reads the committed file.
+    /// Reads the committed counts.
     pub(super) fn read() -> Result<Self> {
-        let file = file();
+        let file = baseline_path();
         let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| {
-            format!("read {}; `cargo xtask bench counts --write` writes a new one", file.display())
+            format!(
+                "read {}; to write a new baseline, run `cargo xtask bench counts --write`",
+                file.display()
+            )
         })
     }
 
-    /// Overwrites the committed file.
+    /// Overwrites the committed counts.
     pub(super) fn write(&self) -> Result<()> {
-        let (file, text) = (file(), serde_json::to_string_pretty(self)? + "\n");
+        let (file, text) = (baseline_path(), serde_json::to_string_pretty(self)? + "\n");
         std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
     }
 
-    /// Compares new counts, all paths of both sides by name.
-    pub(super) fn judge<'a>(&'a self, counted: &'a BTreeMap<String, u64>) -> Vec<Judgement<'a>> {
+    /// Compares new counts with the baseline, matching all paths of both by name.
+    pub(super) fn compare<'a>(&'a self, counted: &'a BTreeMap<String, u64>) -> Vec<PathComparison<'a>> {
         let paths: BTreeSet<&String> = self.instructions.keys().chain(counted.keys()).collect();
         let judge = |path: &'a String| {
             let (before, now) = (self.instructions.get(path).copied(), counted.get(path).copied());
-            Judgement { path, before, now, change: change(before, now) }
+            PathComparison { path, before, now, change: classify_change(before, now) }
         };
         paths.into_iter().map(judge).collect()
     }
 }
 
-impl Build {
-    /// The build of this binary, on this processor.
+impl BuildEnvironment {
+    /// Returns the build of this binary on this processor.
     pub(super) fn current() -> Self {
         Self {
             rustc: env!("HAFT_BENCH_RUSTC").to_owned(),
@@ -96,13 +100,13 @@ impl Build {
         }
     }
 
-    /// Returns the differences that make counts incomparable; None if there are none.
-    pub(super) fn difference(&self, current: &Self) -> Option<String> {
+    /// Describes why counts of two builds are not comparable; returns `None` if they are.
+    pub(super) fn describe_difference(&self, current: &Self) -> Option<String> {
         (self != current).then(|| format!("  baseline: {self}\n  this run: {current}"))
     }
 }
 
-impl Change {
+impl CountChange {
     /// True if the gate passes.
     pub(super) fn passes(self) -> bool {
         match self {
@@ -112,7 +116,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Build {
+impl fmt::Display for BuildEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rustc, profile, target, avx2 } = self;
         let avx2 = if *avx2 { "AVX2" } else { "no AVX2" };
@@ -120,42 +124,42 @@ impl fmt::Display for Build {
     }
 }
 
-impl fmt::Display for Judgement<'_> {
+impl fmt::Display for PathComparison<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, before, now, change } = self;
         let number = |count: &Option<u64>| count.map_or_else(String::new, |count| count.to_string());
-        let share = before.zip(*now).map(|(before, now)| share(before, now));
+        let share = before.zip(*now).map(|(before, now)| relative_increase(before, now));
         let share = share.map_or_else(String::new, |share| format!("{:+.1}%", share * 100.0));
         let mark = match change {
-            Change::Same => "",
-            Change::More => "  more",
-            Change::Fewer => "  fewer",
-            Change::New => "  new",
-            Change::Missing => "  missing",
+            CountChange::Same => "",
+            CountChange::More => "  more",
+            CountChange::Fewer => "  fewer",
+            CountChange::New => "  new",
+            CountChange::Missing => "  missing",
         };
         write!(f, "{path:<26}{:>13}{:>13}{share:>9}{mark}", number(before), number(now))
     }
 }
 
-fn change(before: Option<u64>, now: Option<u64>) -> Change {
+fn classify_change(before: Option<u64>, now: Option<u64>) -> CountChange {
     let (before, now) = match (before, now) {
         (Some(before), Some(now)) => (before, now),
-        (None, _) => return Change::New,
-        (Some(_), None) => return Change::Missing,
+        (None, _) => return CountChange::New,
+        (Some(_), None) => return CountChange::Missing,
     };
     let difference = now.abs_diff(before);
     if difference <= SMALLEST || difference * 100 <= before * TOLERANCE {
-        Change::Same
+        CountChange::Same
     } else if now > before {
-        Change::More
+        CountChange::More
     } else {
-        Change::Fewer
+        CountChange::Fewer
     }
 }
 
-/// The increase as a share of the baseline.
+/// Returns the increase as a fraction of the baseline.
 #[expect(clippy::cast_precision_loss, reason = "counts of instructions are far below 2^52")]
-fn share(before: u64, now: u64) -> f64 {
+fn relative_increase(before: u64, now: u64) -> f64 {
     now as f64 / before.max(1) as f64 - 1.0
 }
 
@@ -169,7 +173,7 @@ fn has_avx2() -> bool {
     false
 }
 
-fn file() -> PathBuf {
+fn baseline_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.json")
 }
 
@@ -178,45 +182,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_increase_of_more_than_a_twentieth_and_fifty_fails() {
+    fn fails_above_relative_and_absolute_tolerance() {
         let check = |before, now, expect| {
-            assert_eq!(change(before, now), expect, "{before:?} {now:?}");
+            assert_eq!(classify_change(before, now), expect, "{before:?} {now:?}");
         };
-        check(Some(10_000), Some(10_500), Change::Same);
-        check(Some(10_000), Some(10_501), Change::More);
-        check(Some(10_000), Some(9_500), Change::Same);
-        check(Some(10_000), Some(9_499), Change::Fewer);
-        check(Some(100), Some(150), Change::Same);
-        check(Some(100), Some(151), Change::More);
-        check(Some(100), Some(49), Change::Fewer);
-        check(Some(0), Some(51), Change::More);
-        check(None, Some(1), Change::New);
-        check(Some(1), None, Change::Missing);
+        check(Some(10_000), Some(10_500), CountChange::Same);
+        check(Some(10_000), Some(10_501), CountChange::More);
+        check(Some(10_000), Some(9_500), CountChange::Same);
+        check(Some(10_000), Some(9_499), CountChange::Fewer);
+        check(Some(100), Some(150), CountChange::Same);
+        check(Some(100), Some(151), CountChange::More);
+        check(Some(100), Some(49), CountChange::Fewer);
+        check(Some(0), Some(51), CountChange::More);
+        check(None, Some(1), CountChange::New);
+        check(Some(1), None, CountChange::Missing);
     }
 
     #[test]
-    fn only_more_and_an_incomplete_baseline_fail() {
-        let fails = [Change::More, Change::New, Change::Missing].iter().all(|change| !change.passes());
-        assert!(fails && Change::Same.passes() && Change::Fewer.passes());
+    fn gate_fails_on_increase_or_incomplete_baseline() {
+        let fails =
+            [CountChange::More, CountChange::New, CountChange::Missing].iter().all(|change| !change.passes());
+        assert!(fails && CountChange::Same.passes() && CountChange::Fewer.passes());
     }
 
     fn counts(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
         counts.iter().map(|&(path, count)| (path.to_owned(), count)).collect()
     }
 
-    fn build() -> Build {
+    fn build() -> BuildEnvironment {
         let text = |text: &str| text.to_owned();
-        Build { rustc: text("rustc 1.95.0"), profile: text("fast"), target: text("x86_64"), avx2: true }
+        BuildEnvironment {
+            rustc: text("rustc 1.95.0"),
+            profile: text("fast"),
+            target: text("x86_64"),
+            avx2: true,
+        }
     }
 
     #[test]
-    fn paths_of_both_sides_are_judged() {
+    fn compares_paths_of_both_sides() {
         let baseline = Baseline {
             build: build(),
             instructions: counts(&[("a", 1_000), ("b", 1_000), ("c", 26_796_560), ("gone", 7)]),
         };
         let now = counts(&[("a", 1_010), ("b", 1_100), ("c", 9_796_560), ("added", 8)]);
-        let table: Vec<String> = baseline.judge(&now).iter().map(ToString::to_string).collect();
+        let table: Vec<String> = baseline.compare(&now).iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(table.join("\n"), @"
         a                                  1000         1010    +1.0%
         added                                              8           new
@@ -228,16 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_another_build_are_not_comparable() {
-        assert_eq!(build().difference(&build()), None);
-        let check = |other: Build, expect: &str| {
-            let difference = build().difference(&other).unwrap();
+    fn rejects_counts_of_another_build() {
+        assert_eq!(build().describe_difference(&build()), None);
+        let check = |other: BuildEnvironment, expect: &str| {
+            let difference = build().describe_difference(&other).unwrap();
             assert!(difference.contains(expect), "{difference}");
             assert!(difference.lines().all(|line| line.len() <= 80), "{difference}");
         };
-        check(Build { rustc: "rustc 1.96.0".to_owned(), ..build() }, "this run: rustc 1.96.0\n");
-        check(Build { profile: "release".to_owned(), ..build() }, "profile release");
-        check(Build { target: "aarch64".to_owned(), ..build() }, "aarch64");
-        check(Build { avx2: false, ..build() }, "no AVX2");
+        check(BuildEnvironment { rustc: "rustc 1.96.0".to_owned(), ..build() }, "this run: rustc 1.96.0\n");
+        check(BuildEnvironment { profile: "release".to_owned(), ..build() }, "profile release");
+        check(BuildEnvironment { target: "aarch64".to_owned(), ..build() }, "aarch64");
+        check(BuildEnvironment { avx2: false, ..build() }, "no AVX2");
     }
 }

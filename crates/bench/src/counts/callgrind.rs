@@ -1,36 +1,37 @@
 //! Runs this binary under valgrind's callgrind and reads the instructions from the profile.
 //!
-//! The count of a process is the instructions of this binary, in which all of Rust is linked, and a fixed price for
-//! each call of a system library. The instructions of the system libraries are left out: glibc selects `memcpy` and
-//! `strlen` by processor, and its `malloc` changes from version to version.
+//! The count of a process is the instructions of this binary plus a fixed cost for each call of a system library. All
+//! Rust code is linked into the binary. The instructions of the system libraries are excluded: glibc selects `memcpy`
+//! and `strlen` by processor, and its `malloc` changes between versions.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The price of a call of a system library: near the mean of `malloc`, `free`, `memcpy` and `memcmp` with short
+/// The cost of a call of a system library: near the mean of `malloc`, `free`, `memcpy` and `memcmp` with short
 /// arguments.
 const LIBRARY_CALL: u64 = 30;
 
-/// The command that starts valgrind.
-pub(crate) fn valgrind() -> Command {
+/// Returns the command that starts valgrind.
+pub(crate) fn valgrind_command() -> Command {
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     Command::new("valgrind")
 }
 
 /// True if valgrind can be started.
 pub(crate) fn has_valgrind() -> bool {
-    let version = valgrind().arg("--version").stdin(Stdio::null()).output();
+    let version = valgrind_command().arg("--version").stdin(Stdio::null()).output();
     version.is_ok_and(|output| output.status.success())
 }
 
 /// Returns the count of a whole process of this binary with these arguments.
 pub(super) fn count(args: &[&str]) -> Result<u64> {
-    let folder = tempfile::tempdir().context("make a directory for callgrind")?;
-    let (file, own) = (folder.path().join("out"), std::env::current_exe().context("find this binary")?);
-    let output = valgrind()
-        // Names in full, so that the profile is read line by line.
+    let folder = tempfile::tempdir().context("create a directory for callgrind")?;
+    let (file, own) =
+        (folder.path().join("out"), std::env::current_exe().context("find the path of this binary")?);
+    let output = valgrind_command()
+        // Full names allow reading the profile line by line.
         .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no", "--dump-line=no"])
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(&own)
@@ -46,12 +47,12 @@ pub(super) fn count(args: &[&str]) -> Result<u64> {
     read(&profile, &own).with_context(|| format!("find {} in the profile of {name}", own.display()))
 }
 
-/// Sums up a profile: the instructions of `own` and the price of its calls of other objects. None if `own` is not in
-/// it. The format: <https://valgrind.org/docs/manual/cl-format.html>.
+/// Adds up a profile: the instructions of `own` and the cost of its calls of other objects. Returns `None` if the
+/// profile does not mention `own`. The format: <https://valgrind.org/docs/manual/cl-format.html>.
 fn read(profile: &str, own: &Path) -> Option<u64> {
     let is_own = |object: &str| Path::new(object) == own;
     let mut found = None;
-    // The object of the function, and of the function that it calls if that is another.
+    // The object of the function, and the object of the called function if it differs.
     let (mut in_own, mut called) = (false, None);
     let mut lines = profile.lines();
     while let Some(line) = lines.next() {
@@ -119,12 +120,12 @@ totals: 1234
 ";
 
     #[test]
-    fn own_instructions_and_the_price_of_library_calls_are_summed() {
+    fn adds_own_instructions_and_library_calls() {
         assert_eq!(read(PROFILE, Path::new("/bin/own")), Some(100 + 5 + 7 + 2 * LIBRARY_CALL));
     }
 
     #[test]
-    fn a_profile_without_the_binary_has_no_sum() {
+    fn returns_none_without_binary_in_profile() {
         assert_eq!(read(PROFILE, Path::new("/bin/other")), None);
         assert_eq!(read("", Path::new("/bin/own")), None);
     }

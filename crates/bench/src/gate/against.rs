@@ -1,7 +1,7 @@
-//! The gate: the gated lines of this build beside those of another, measured in turns on the same machine.
+//! Compares the gated lines of this build with those of another build, measured alternately on the same machine.
 //!
-//! Each figure is a ratio to a bare pipe or process of the same run already; the change from one build to the other is
-//! the quotient of two such ratios. Whatever the processor is, it is the same for both.
+//! Each figure is already a ratio to a bare pipe or process of the same run. The change between the builds is the
+//! quotient of two such ratios, so the processor cancels out.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,17 +10,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::facts::Machine;
-use crate::method::Effort;
+use crate::facts::MachineDescription;
+use crate::method::EffortLevel;
 use crate::method::median;
-use crate::report::{Found, Line, Purpose, Report};
-use crate::rows::{ROWS, Row};
+use crate::report::{LinePurpose, MeasuredValue, Report, ReportLine};
+use crate::rows::{BenchmarkRow, ROWS};
 
-/// Runs of a row in which a line must be too slow to refuse a change.
+/// A line fails the gate if it is too slow in this many runs of its row.
 const TRIES: usize = 3;
 
-/// The increase that is allowed when all pairs agree: two builds of programs that differ elsewhere are laid out
-/// differently in memory, which is worth some per cent.
+/// The allowed increase when all pairs agree. The memory layout of two builds differs, which is worth a few percent.
 const ROOM: f64 = 0.1;
 
 /// The exit code for arguments that a build does not know.
@@ -28,23 +27,23 @@ const UNKNOWN: i32 = 2;
 
 /// One line of both builds.
 #[derive(Debug)]
-struct Compared {
+struct LineComparison {
     what: String,
-    /// The median figures.
+    /// The median figures of the base and of this build.
     base: f64,
     here: f64,
-    /// The median of the pairs' quotients, and the most that is allowed.
+    /// The median of the pairs' quotients, and the allowed maximum.
     change: f64,
     allowed: f64,
     goal: Option<f64>,
     slower: bool,
 }
 
-/// Measures this build and the base, row by row. True if no line is slower here.
-pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
-    println!("{}\n", Machine::read());
-    let own = std::env::current_exe().context("find this binary")?;
-    let rows: Vec<&Row> = ROWS.iter().filter(|row| row.is_gated()).collect();
+/// Measures this build and the base, row by row. Returns true if no line is slower in this build.
+pub(super) fn run(base: &Path, effort: EffortLevel) -> Result<bool> {
+    println!("{}\n", MachineDescription::read());
+    let own = std::env::current_exe().context("find the path of this binary")?;
+    let rows: Vec<&BenchmarkRow> = ROWS.iter().filter(|row| row.is_gated()).collect();
     let (mut unknown, mut slower) = (Vec::new(), Vec::new());
     for row in &rows {
         let Some(lines) = judge_row(row, base, &own, effort)? else {
@@ -54,11 +53,11 @@ pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
         slower.extend(lines.into_iter().map(|line| format!("{} ({line})", row.name)));
     }
     if unknown.len() == rows.len() {
-        println!("SKIP gate: the base cannot print its figures (gate --json); nothing was compared");
+        println!("SKIP gate: the base does not support `gate --json`; nothing was compared");
         return Ok(true);
     }
     if !unknown.is_empty() {
-        println!("SKIP rows that the base does not know: {}", unknown.join(", "));
+        println!("SKIP rows that are missing in the base: {}", unknown.join(", "));
     }
     match slower.is_empty() {
         true => println!("no gated line is slower than in the base"),
@@ -67,11 +66,16 @@ pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
     Ok(slower.is_empty())
 }
 
-/// The lines of a row that were slower in every try; None if the base does not know the row.
-fn judge_row(row: &Row, base: &Path, own: &Path, effort: Effort) -> Result<Option<BTreeSet<String>>> {
+/// Returns the lines of a row that were slower in every try; `None` if the base does not know the row.
+fn judge_row(
+    row: &BenchmarkRow,
+    base: &Path,
+    own: &Path,
+    effort: EffortLevel,
+) -> Result<Option<BTreeSet<String>>> {
     let mut slower: Option<BTreeSet<String>> = None;
     for attempt in 1..=TRIES {
-        let Some(pairs) = pairs(row.name, base, own, effort)? else { return Ok(None) };
+        let Some(pairs) = measure_pairs(row.name, base, own, effort)? else { return Ok(None) };
         let compared = compare(&pairs);
         print_table(row.name, &compared);
         let now = compared.into_iter().filter(|line| line.slower).map(|line| line.what).collect();
@@ -80,32 +84,37 @@ fn judge_row(row: &Row, base: &Path, own: &Path, effort: Effort) -> Result<Optio
             return Ok(Some(still));
         }
         if attempt < TRIES {
-            println!("slower than allowed, so measured again ({} of {TRIES})\n", attempt + 1);
+            println!("slower than allowed, measuring again ({} of {TRIES})\n", attempt + 1);
         }
         slower = Some(still);
     }
     Ok(slower)
 }
 
-/// Reports of the base and of this build, measured in turns.
-fn pairs(row: &str, base: &Path, own: &Path, effort: Effort) -> Result<Option<Vec<(Report, Report)>>> {
+/// Measures the base and this build alternately and returns their reports.
+fn measure_pairs(
+    row: &str,
+    base: &Path,
+    own: &Path,
+    effort: EffortLevel,
+) -> Result<Option<Vec<(Report, Report)>>> {
     let count = match effort {
-        Effort::Full => 7,
-        Effort::Quick => 3,
+        EffortLevel::Full => 7,
+        EffortLevel::Quick => 3,
     };
-    let here = || measured(own, row)?.with_context(|| format!("this build does not know row {row}"));
+    let here = || run_build(own, row)?.with_context(|| format!("this build does not know row {row}"));
     let mut pairs = Vec::with_capacity(count);
     for at in 0..count {
-        // The base goes first, then last, in turns.
+        // The base is measured first in one pair and last in the next.
         let first = if at % 2 == 0 { None } else { Some(here()?) };
-        let Some(base) = measured(base, row)? else { return Ok(None) };
+        let Some(base) = run_build(base, row)? else { return Ok(None) };
         pairs.push((base, first.map_or_else(here, Ok)?));
     }
     Ok(Some(pairs))
 }
 
-/// One run of a row by a build; None if the build does not know it.
-fn measured(program: &Path, row: &str) -> Result<Option<Report>> {
+/// Runs a row with a build. Returns `None` if the build does not know the row.
+fn run_build(program: &Path, row: &str) -> Result<Option<Report>> {
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     let mut command = Command::new(program);
     let output = command.args(["gate", "--json", row, "--quick"]).stdin(Stdio::null()).output();
@@ -118,27 +127,28 @@ fn measured(program: &Path, row: &str) -> Result<Option<Report>> {
         bail!("row {row} of {}: {}\n{said}", program.display(), output.status);
     }
     let report = serde_json::from_slice(&output.stdout);
-    report.map(Some).with_context(|| format!("read what {} printed of row {row}", program.display()))
+    report.map(Some).with_context(|| format!("read the output of {} for row {row}", program.display()))
 }
 
 /// Compares the gated lines that both builds have.
-fn compare(pairs: &[(Report, Report)]) -> Vec<Compared> {
+fn compare(pairs: &[(Report, Report)]) -> Vec<LineComparison> {
     let lines = pairs.first().map(|(_, here)| here.lines.as_slice()).unwrap_or_default();
-    let gated = lines.iter().filter(|line| line.purpose == Purpose::Gated);
+    let gated = lines.iter().filter(|line| line.purpose == LinePurpose::Gated);
     let figure = |report: &Report, what: &str| {
-        report.lines.iter().find(|line| line.what == what).map(|line| line.found.judged())
+        report.lines.iter().find(|line| line.what == what).map(|line| line.found.judged_value())
     };
-    let compared = |line: &Line| {
+    let compared = |line: &ReportLine| {
         let figures = pairs.iter().map(|(base, here)| figure(base, &line.what).zip(figure(here, &line.what)));
-        Some(judge(line, &figures.collect::<Option<Vec<_>>>()?))
+        Some(judge_line(line, &figures.collect::<Option<Vec<_>>>()?))
     };
     gated.filter_map(compared).collect()
 }
 
-/// Judges a line by its figures in the base and here. It is slower if the median change exceeds 1 by more than the room
-/// and the distance between the largest and the smallest change. A counter must also be over its gate: counters close
-/// to zero double without any harm.
-fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
+/// Judges a line by its figures in the base and in this build.
+///
+/// The line is slower if the median change exceeds 1 by more than the tolerance plus the range of the changes. A
+/// counter must also exceed its gate, because counters near zero can double without harm.
+fn judge_line(line: &ReportLine, figures: &[(f64, f64)]) -> LineComparison {
     let changes = || figures.iter().map(|(base, here)| here / base);
     let least = changes().fold(f64::INFINITY, f64::min);
     let most = changes().fold(f64::NEG_INFINITY, f64::max);
@@ -147,15 +157,15 @@ fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
     let here = median(figures.iter().map(|(_, here)| *here).collect());
     let is_over_gate = line.goal.is_none_or(|goal| here > goal.gate);
     let slower = match line.found {
-        Found::Ratio(_) => change > allowed,
-        // No quotient: the base may be zero.
-        Found::Value { .. } => here > base * (1.0 + ROOM) && is_over_gate,
+        MeasuredValue::Ratio(_) => change > allowed,
+        // There is no quotient if the base is zero.
+        MeasuredValue::Value { .. } => here > base * (1.0 + ROOM) && is_over_gate,
     };
     let goal = line.goal.map(|goal| goal.goal);
-    Compared { what: line.what.clone(), base, here, change, allowed, goal, slower }
+    LineComparison { what: line.what.clone(), base, here, change, allowed, goal, slower }
 }
 
-fn print_table(row: &str, lines: &[Compared]) {
+fn print_table(row: &str, lines: &[LineComparison]) {
     println!("{row:<26}{:>8}{:>8}{:>9}{:>9}{:>8}", "base", "here", "change", "allowed", "goal");
     for line in lines {
         println!("{line}");
@@ -163,7 +173,7 @@ fn print_table(row: &str, lines: &[Compared]) {
     println!();
 }
 
-impl fmt::Display for Compared {
+impl fmt::Display for LineComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, base, here, change, allowed, goal, slower } = self;
         let goal = goal.map_or_else(String::new, |goal| format!("{goal:.2}"));
@@ -178,18 +188,18 @@ impl fmt::Display for Compared {
 mod tests {
     use super::*;
     use crate::method::Comparison;
-    use crate::report::Goal;
+    use crate::report::LineGoal;
     use crate::report::tests::{line, report};
 
     #[track_caller]
-    fn check(line: &Line, figures: &[(f64, f64)], expect: bool) {
-        let compared = judge(line, figures);
+    fn check(line: &ReportLine, figures: &[(f64, f64)], expect: bool) {
+        let compared = judge_line(line, figures);
         assert_eq!(compared.slower, expect, "{compared}");
         assert!(compared.to_string().len() <= 80, "{compared}");
     }
 
     #[test]
-    fn a_ratio_may_grow_by_the_room_and_the_spread() {
+    fn ratio_may_grow_by_tolerance_and_spread() {
         let ratio = line(1.5, true);
         check(&ratio, &[(1.5, 1.63), (1.5, 1.63), (1.5, 1.63)], false);
         check(&ratio, &[(1.5, 1.67), (1.5, 1.67), (1.5, 1.67)], true);
@@ -199,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn the_absolute_gate_of_a_ratio_does_not_matter() {
+    fn ignores_absolute_gate_of_ratio() {
         check(&line(9.0, true), &[(9.0, 9.0), (9.0, 9.0), (9.0, 9.0)], false);
         check(&line(1.0, true), &[(1.0, 1.2), (1.0, 1.2), (1.0, 1.2)], true);
     }
 
     #[test]
-    fn a_counter_must_be_over_its_gate_too() {
-        let goal = Some(Goal { goal: 0.05, gate: 0.2 });
-        let counter = Line { found: Found::Value { value: 0.1 }, goal, ..line(1.0, true) };
+    fn counter_must_also_exceed_its_gate() {
+        let goal = Some(LineGoal { goal: 0.05, gate: 0.2 });
+        let counter = ReportLine { found: MeasuredValue::Value { value: 0.1 }, goal, ..line(1.0, true) };
         check(&counter, &[(0.01, 0.1), (0.01, 0.1), (0.01, 0.1)], false);
         check(&counter, &[(0.01, 0.3), (0.01, 0.3), (0.01, 0.3)], true);
         check(&counter, &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)], false);
@@ -216,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn gated_lines_of_both_builds_are_compared_by_name() {
+    fn compares_gated_lines_by_name() {
         let named = |what: &str, ratio| {
             let comparison = Comparison { base: 1.0, candidate: ratio, ratio, spread: 0.0 };
-            Line { what: what.to_owned(), found: Found::Ratio(comparison), ..line(ratio, true) }
+            ReportLine { what: what.to_owned(), found: MeasuredValue::Ratio(comparison), ..line(ratio, true) }
         };
-        let reported = Line { purpose: Purpose::Reported, ..named("reported", 1.0) };
+        let reported = ReportLine { purpose: LinePurpose::Reported, ..named("reported", 1.0) };
         let base = report(vec![named("same", 1.0), reported.clone()]);
         let here = report(vec![reported, named("added", 1.0), named("same", 2.0)]);
         let pairs = vec![(base, here); 3];

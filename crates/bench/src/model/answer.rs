@@ -1,23 +1,23 @@
-//! An answer as each API streams it: the few events that every client needs.
+//! Answers in the streaming format of each API: the few events that every client needs.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Said;
+use super::ModelAnswer;
 
 /// The API that a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
+pub(super) enum StreamingApi {
     Messages,
     Chat,
     Responses,
     Gemini,
 }
 
-impl Api {
-    /// None for a path on which nobody waits for the model.
-    pub(super) fn of(path: &str) -> Option<Self> {
+impl StreamingApi {
+    /// Returns `None` for a path that is not a request for an answer.
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         match path {
             _ if path.ends_with("/messages") => Some(Self::Messages),
@@ -28,13 +28,13 @@ impl Api {
         }
     }
 
-    /// The whole body.
-    pub(super) fn stream(self, said: &Said) -> Vec<u8> {
+    /// Returns the complete body.
+    pub(super) fn encode_stream(self, said: &ModelAnswer) -> Vec<u8> {
         let events = match self {
-            Self::Messages => messages(said),
-            Self::Chat => chat(said),
-            Self::Responses => responses(said),
-            Self::Gemini => gemini(said),
+            Self::Messages => messages_events(said),
+            Self::Chat => chat_events(said),
+            Self::Responses => responses_events(said),
+            Self::Gemini => gemini_events(said),
         };
         let mut body = String::new();
         for event in &events {
@@ -50,12 +50,12 @@ impl Api {
     }
 }
 
-fn messages(said: &Said) -> Vec<Value> {
+fn messages_events(said: &ModelAnswer) -> Vec<Value> {
     let (block, delta, stop) = match said {
-        Said::Word(word) => {
+        ModelAnswer::Word(word) => {
             (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": word}), "end_turn")
         }
-        Said::Call { number, tool, args } => (
+        ModelAnswer::Call { number, tool, args } => (
             json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": tool, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": args.to_string()}),
             "tool_use",
@@ -74,10 +74,10 @@ fn messages(said: &Said) -> Vec<Value> {
     ]
 }
 
-fn chat(said: &Said) -> Vec<Value> {
+fn chat_events(said: &ModelAnswer) -> Vec<Value> {
     let (delta, reason) = match said {
-        Said::Word(word) => (json!({"role": "assistant", "content": word}), "stop"),
-        Said::Call { number, tool, args } => {
+        ModelAnswer::Word(word) => (json!({"role": "assistant", "content": word}), "stop"),
+        ModelAnswer::Call { number, tool, args } => {
             let function = json!({"name": tool, "arguments": args.to_string()});
             let call = json!({"index": 0, "id": format!("call_{number}"), "type": "function",
                 "function": function});
@@ -96,10 +96,10 @@ fn chat(said: &Said) -> Vec<Value> {
     ]
 }
 
-fn responses(said: &Said) -> Vec<Value> {
+fn responses_events(said: &ModelAnswer) -> Vec<Value> {
     let (added, mut between, done) = match said {
-        Said::Word(word) => word_item(word),
-        Said::Call { number, tool, args } => call_item(*number, tool, args),
+        ModelAnswer::Word(word) => word_item(word),
+        ModelAnswer::Call { number, tool, args } => call_item(*number, tool, args),
     };
     let response = |status: &str, output: Value, usage: Value| {
         json!({"id": "resp_1", "object": "response", "created_at": 1, "status": status, "model": "bench",
@@ -153,10 +153,10 @@ fn call_item(number: usize, tool: &str, args: &Value) -> (Value, Vec<Value>, Val
     (item("in_progress", ""), between, item("completed", &args))
 }
 
-fn gemini(said: &Said) -> Vec<Value> {
+fn gemini_events(said: &ModelAnswer) -> Vec<Value> {
     let part = match said {
-        Said::Word(word) => json!({ "text": word }),
-        Said::Call { tool, args, .. } => json!({"functionCall": {"name": tool, "args": args}}),
+        ModelAnswer::Word(word) => json!({ "text": word }),
+        ModelAnswer::Call { tool, args, .. } => json!({"functionCall": {"name": tool, "args": args}}),
     };
     let usage = json!({"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2});
     let content = json!({"role": "model", "parts": [part]});

@@ -1,4 +1,4 @@
-//! A model that writes at a steady pace until it is told to stop: what a screen has to keep up with.
+//! A model server that writes at a steady pace until it is stopped, as load for a screen.
 
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::http::{self, Reader};
+use super::http::{self, RequestReader};
 
-/// Words of which a token each is written, with all that Markdown has to look at.
+/// Words of one token each, with all the Markdown that the renderer must handle.
 const WORDS: [&str; 12] = [
     "The ",
     "`parser` ",
@@ -28,56 +28,56 @@ const WORDS: [&str; 12] = [
     "\n* item ",
 ];
 
-/// A model that listens until the program ends.
+/// A model server that listens until the program ends.
 #[derive(Debug)]
-pub(crate) struct Paced {
+pub(crate) struct PacedModel {
     address: SocketAddr,
     writes: Arc<AtomicBool>,
 }
 
-impl Paced {
-    /// Begins to listen on a free port; an answer has so many tokens a second.
+impl PacedModel {
+    /// Starts to listen on a free port, with this number of tokens per second for each answer.
     pub(crate) fn start(tokens_per_second: u32) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
         let address = listener.local_addr().context("read the port")?;
         let writes = Arc::new(AtomicBool::new(true));
-        let goes_on = Arc::clone(&writes);
+        let running = Arc::clone(&writes);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let goes_on = Arc::clone(&goes_on);
-                // A client that hangs up needs no answer.
-                thread::spawn(move || drop(serve(stream, tokens_per_second, &goes_on)));
+                let running = Arc::clone(&running);
+                // A client that disconnects needs no answer.
+                thread::spawn(move || drop(serve(stream, tokens_per_second, &running)));
             }
         });
         Ok(Self { address, writes })
     }
 
-    /// Where it is, without a path.
-    pub(crate) fn url(&self) -> String {
+    /// Returns the address without a path.
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The answer that is being written ends.
+    /// Ends the answer that is being written.
     pub(crate) fn stop(&self) {
         self.writes.store(false, Ordering::Relaxed);
     }
 }
 
-fn serve(mut stream: TcpStream, tokens_per_second: u32, goes_on: &AtomicBool) -> io::Result<()> {
+fn serve(mut stream: TcpStream, tokens_per_second: u32, running: &AtomicBool) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = Reader::default();
+    let mut reader = RequestReader::default();
     while let Some(request) = reader.next(&mut stream)? {
         if request.path().split('?').next().is_some_and(|path| path.ends_with("/messages")) {
-            answer(&mut stream, tokens_per_second, goes_on)?;
+            answer(&mut stream, tokens_per_second, running)?;
         } else {
-            http::write(&mut stream, request.other())?;
+            http::write(&mut stream, request.fallback_body())?;
         }
     }
     Ok(())
 }
 
-/// Writes one answer; a token that is late is followed by the next at once, so the pace holds.
-fn answer(stream: &mut TcpStream, tokens_per_second: u32, goes_on: &AtomicBool) -> io::Result<()> {
+/// Writes one answer. After a late token the next one follows at once, so the pace holds.
+fn answer(stream: &mut TcpStream, tokens_per_second: u32, running: &AtomicBool) -> io::Result<()> {
     stream.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     )?;
@@ -88,7 +88,7 @@ fn answer(stream: &mut TcpStream, tokens_per_second: u32, goes_on: &AtomicBool) 
     event(stream, &json!({"type": "content_block_start", "index": 0, "content_block": block}))?;
     let (start, each) = (Instant::now(), Duration::from_secs(1) / tokens_per_second);
     for (number, word) in (0..).zip(WORDS.iter().cycle()) {
-        if !goes_on.load(Ordering::Relaxed) {
+        if !running.load(Ordering::Relaxed) {
             break;
         }
         thread::sleep((start + each * number).saturating_duration_since(Instant::now()));
@@ -105,7 +105,7 @@ fn answer(stream: &mut TcpStream, tokens_per_second: u32, goes_on: &AtomicBool) 
     stream.write_all(b"0\r\n\r\n")
 }
 
-/// One event of the stream, as a chunk.
+/// Writes one event of the stream as a chunk.
 fn event(stream: &mut TcpStream, event: &Value) -> io::Result<()> {
     let kind = event["type"].as_str().unwrap_or_default();
     let text = format!("event: {kind}\ndata: {event}\n\n");

@@ -1,28 +1,29 @@
-//! From values to places: logarithmic, because ratios are.
+//! Maps values to positions on a logarithmic scale, because ratios are logarithmic.
 
-/// A stretch of values laid over a stretch of pixels.
+/// A range of values mapped to a range of pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct LogScale {
     values: (f64, f64),
     pixels: (f64, f64),
 }
 
-impl Scale {
-    /// None unless the values are positive and there is a distance between them.
+impl LogScale {
+    /// Returns `None` unless the values are positive and differ.
     pub(super) fn new(values: (f64, f64), pixels: (f64, f64)) -> Option<Self> {
         let (least, most) = values;
         let sound = least > 0.0 && least < most && most.is_finite();
         sound.then_some(Self { values, pixels })
     }
 
-    /// Where a value lies; what is beyond an end lies there.
+    /// Returns the position of a value, clamped to the range.
     pub(super) fn at(&self, value: f64) -> f64 {
         let ((least, most), (from, to)) = (self.values, self.pixels);
         let share = (value.clamp(least, most) / least).ln() / (most / least).ln();
         from + share * (to - from)
     }
 
-    /// Round values at least so many pixels apart. The coarsest round ones come first, so that 1 is among them.
+    /// Returns round values that are at least `apart` pixels apart. The coarsest round values come first, so that 1 is
+    /// included.
     pub(super) fn ticks(&self, apart: f64) -> Vec<f64> {
         let (least, most) = self.values;
         let decades = least.log10().floor() as i32..=most.log10().ceil() as i32;
@@ -39,13 +40,13 @@ impl Scale {
         ticks
     }
 
-    /// Its two ends in pixels.
-    pub(super) fn ends(&self) -> (f64, f64) {
+    /// Returns both ends of the range in pixels.
+    pub(super) fn pixel_range(&self) -> (f64, f64) {
         self.pixels
     }
 }
 
-/// The least and the most of several values, those left out that have no logarithm.
+/// Returns the minimum and maximum of the values that have a logarithm.
 pub(super) fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let sound = values.filter(|value| *value > 0.0 && value.is_finite());
     sound.fold((f64::INFINITY, 0.0), |(least, most), value| (least.min(value), most.max(value)))
@@ -56,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places() {
-        let scale = Scale::new((1.0, 100.0), (0.0, 200.0)).unwrap();
+    fn maps_values_to_positions() {
+        let scale = LogScale::new((1.0, 100.0), (0.0, 200.0)).unwrap();
         let check = |value, expect: f64| assert!((scale.at(value) - expect).abs() < 1e-9, "{value}");
         check(1.0, 0.0);
         check(10.0, 100.0);
@@ -66,9 +67,9 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_apart() {
+    fn ticks_are_round_and_spaced() {
         let check = |values, expect: &[f64]| {
-            let scale = Scale::new(values, (0.0, 200.0)).unwrap();
+            let scale = LogScale::new(values, (0.0, 200.0)).unwrap();
             assert_eq!(scale.ticks(30.0), expect, "{values:?}");
         };
         check((1.0, 100.0), &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
@@ -77,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_has_no_scale() {
+    fn rejects_values_without_logarithm() {
         for values in
             [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, f64::INFINITY), bounds([0.0, -1.0].into_iter())]
         {
-            assert_eq!(Scale::new(values, (0.0, 1.0)), None, "{values:?}");
+            assert_eq!(LogScale::new(values, (0.0, 1.0)), None, "{values:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! The least client of a model: what an agent would be if it had nothing to think about.
+//! The minimal client of a model: an agent without logic of its own.
 //!
-//! Blocking; sends requests that an agent sent before, reads each answer to its end, and runs a shell command
-//! between two of them.
+//! It uses blocking IO. It sends requests that an agent sent before, reads each answer to its end, and runs a shell
+//! command between two requests.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The variable with the directory of the requests, in files named by their number.
+/// The environment variable with the directory of the requests, in files named by their number.
 pub(crate) const REQUESTS: &str = "HAFT_BENCH_REQUESTS";
 
-/// The variable with the model's address.
+/// The environment variable with the model's address.
 pub(crate) const ADDRESS: &str = "HAFT_BENCH_MODEL";
 
 pub(super) fn run() -> io::Result<()> {
@@ -23,7 +23,7 @@ pub(super) fn run() -> io::Result<()> {
     for number in 0.. {
         let Some(request) = request(Path::new(&dir), number)? else { break };
         if number > 0 {
-            shell(number - 1)?;
+            run_shell(number - 1)?;
         }
         stream.write_all(&request)?;
         read(&mut stream, &mut answer)?;
@@ -38,15 +38,15 @@ fn request(dir: &Path, number: usize) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The same shell that the agent uses, with both outputs read to their end.
-fn shell(number: usize) -> io::Result<()> {
+/// Runs the agent's shell and reads both outputs to their end.
+fn run_shell(number: usize) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the base is what the standard library can do")]
     let mut command = Command::new("/bin/bash");
     command.args(["-c", "--", &format!("echo haft-bench-call-{number}")]).stdin(Stdio::null());
     command.output().map(drop)
 }
 
-/// Reads an answer with a length.
+/// Reads an answer that has a length.
 fn read(stream: &mut TcpStream, answer: &mut Vec<u8>) -> io::Result<()> {
     answer.clear();
     let mut buffer = [0; 16 * 1024];
@@ -56,13 +56,13 @@ fn read(stream: &mut TcpStream, answer: &mut Vec<u8>) -> io::Result<()> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         answer.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        if whole(answer) {
+        if is_complete(answer) {
             return Ok(());
         }
     }
 }
 
-fn whole(answer: &[u8]) -> bool {
+fn is_complete(answer: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(answer) else { return false };
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());

@@ -1,23 +1,23 @@
-//! The least process hook: blocking, no JSON library, lines taken apart by their text.
+//! The minimal process hook: blocking IO, no JSON library, lines parsed as text.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-/// The variable that names the file in which [`record`] writes down what it is told.
+/// The environment variable with the file in which [`record_calls`] records its input.
 pub(crate) const RECORD: &str = "HAFT_BENCH_RECORD";
 
-/// The beginning of every call; a notification begins otherwise.
+/// The beginning of every call; a notification begins differently.
 const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
 const PARAMS: &[u8] = br#""params":"#;
 
-/// Lets everything pass.
-pub(super) fn pass() -> io::Result<()> {
+/// Allows everything.
+pub(super) fn allow_all() -> io::Result<()> {
     serve(|_, answer| answer.extend_from_slice(br#"{"action":"continue","approved":true}"#))
 }
 
-/// Sends back all that it is asked about, as its own change of it.
-pub(super) fn echo() -> io::Result<()> {
+/// Sends back everything that it is asked about, as a modification.
+pub(super) fn echo_calls() -> io::Result<()> {
     serve(|line, answer| {
         let params = memchr::memmem::find(line, PARAMS).and_then(|at| line.get(at + PARAMS.len()..));
         let params = params.and_then(|rest| rest.strip_suffix(b"}\n"));
@@ -27,9 +27,9 @@ pub(super) fn echo() -> io::Result<()> {
     })
 }
 
-/// Writes down what comes, and lets it pass.
-pub(super) fn record() -> io::Result<()> {
-    let path = std::env::var_os(RECORD).ok_or_else(|| io::Error::other("no file to write to"))?;
+/// Records the input and allows everything.
+pub(super) fn record_calls() -> io::Result<()> {
+    let path = std::env::var_os(RECORD).ok_or_else(|| io::Error::other("HAFT_BENCH_RECORD is not set"))?;
     let mut file = File::create(path)?;
     let mut outcome = Ok(());
     serve(|line, answer| {
@@ -41,9 +41,9 @@ pub(super) fn record() -> io::Result<()> {
     outcome
 }
 
-/// Answers every call with what `result` adds; it also sees what is only told.
+/// Answers every call with the bytes that `result` appends; `result` also sees notifications.
 fn serve(mut result: impl FnMut(&[u8], &mut Vec<u8>)) -> io::Result<()> {
-    // As large as a pipe: with less, the base would be slower than it must be.
+    // The buffer is as large as a pipe; a smaller one would slow the base down.
     let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut output = io::stdout().lock();
     let (mut line, mut answer) = (Vec::new(), Vec::new());

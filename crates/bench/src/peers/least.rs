@@ -1,4 +1,4 @@
-//! The least extension: blocking, no JSON library, frames taken apart by their text.
+//! The minimal extension: blocking IO, no JSON library, frames parsed as text.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::thread;
@@ -8,23 +8,23 @@ const HELLO: &str =
     concat!(r#"{"type":"hello","name":"least","version":"1.0.0","capabilities":["events"]}"#, "\n",);
 const READY: &str = concat!(r#"{"type":"ready"}"#, "\n");
 
-/// Asked in its turn.
+/// Subscribes as an interceptor that is asked in order.
 const ORDERED: &str = concat!(r#"{"type":"subscribe","intercept":["tool_call"]}"#, "\n");
-/// Asked beside others.
+/// Subscribes as a gate, which is asked together with others.
 const GATE: &str = concat!(r#"{"type":"subscribe","intercept":[{"event":"tool_call","role":"gate"}]}"#, "\n");
 
 /// Answers at once.
-pub(super) fn ordered() -> io::Result<()> {
+pub(super) fn run_ordered() -> io::Result<()> {
     answer(ORDERED, None)
 }
 
-/// Thinks for so long before each answer.
-pub(super) fn gate(thinking: Duration) -> io::Result<()> {
+/// Waits this long before each answer.
+pub(super) fn run_gate(thinking: Duration) -> io::Result<()> {
     answer(GATE, Some(thinking))
 }
 
 fn answer(subscription: &str, thinking: Option<Duration>) -> io::Result<()> {
-    // As large as a pipe: with less, the base would be slower than it must be.
+    // The buffer is as large as a pipe; a smaller one would slow the base down.
     let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut output = io::stdout().lock();
     output.write_all([HELLO, subscription, READY].concat().as_bytes())?;
@@ -40,7 +40,7 @@ fn answer(subscription: &str, thinking: Option<Duration>) -> io::Result<()> {
             answer.clear();
             answer.extend_from_slice(br#"{"type":"event_intercept_response","id":""#);
             answer.extend_from_slice(id);
-            // A gate has to say so.
+            // The answer of a gate must contain its decision.
             answer.extend_from_slice(b"\",\"block\":false}\n");
             output.write_all(&answer)?;
         } else if line.starts_with(br#"{"type":"shutdown""#) {

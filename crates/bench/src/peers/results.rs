@@ -1,4 +1,4 @@
-//! A tool whose results are long: blocking, no JSON library, the result made once.
+//! An extension with a tool whose results are long: blocking IO, no JSON library, one result for all calls.
 
 use std::io::{self, BufRead, BufReader, Write};
 
@@ -11,22 +11,22 @@ const OPENING: &str = concat!(
     "\n"
 );
 
-/// The beginning of a picture of 64 by 64, in base64; whatever follows is taken for the rest of it.
+/// The beginning of a picture of 64 by 64 pixels, in base64; any bytes may follow.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAuLi4u";
 
 /// The content of a result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Payload {
-    /// A block of a kind that nobody shows: what comes of it is that it came.
+pub(crate) enum ResultPayload {
+    /// A block of an unknown kind, of which the host only notes that it arrived.
     Other,
     /// Text: lines of a log.
     Text,
-    /// A picture, which the model is given whole.
+    /// A picture, which the model receives unchanged.
     Image,
 }
 
-impl Payload {
-    /// The role of a child that answers with so many kilobytes.
+impl ResultPayload {
+    /// Returns the role of a child that answers with this payload; its number is the kilobytes.
     pub(crate) const fn role(self) -> &'static str {
         match self {
             Self::Other => "long-other",
@@ -35,13 +35,13 @@ impl Payload {
         }
     }
 
-    /// The other way round.
-    pub(crate) fn of(role: &str) -> Option<Self> {
+    /// Returns the payload of a role.
+    pub(crate) fn from_role(role: &str) -> Option<Self> {
         [Self::Other, Self::Text, Self::Image].into_iter().find(|payload| payload.role() == role)
     }
 
-    /// All of the answer behind its id.
-    fn rest(self, bytes: usize) -> String {
+    /// Returns the answer after its id.
+    fn answer_tail(self, bytes: usize) -> String {
         let (before, payload, after) = match self {
             Self::Other => (r#"{"type":"bench","data":""#, "x".repeat(bytes), r#""}"#),
             Self::Text => {
@@ -58,12 +58,12 @@ impl Payload {
     }
 }
 
-/// Answers each call with this.
-pub(super) fn answer(payload: Payload, bytes: usize) -> io::Result<()> {
+/// Answers each call with this payload.
+pub(super) fn answer(payload: ResultPayload, bytes: usize) -> io::Result<()> {
     let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
-    let rest = payload.rest(bytes);
+    let rest = payload.answer_tail(bytes);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -73,7 +73,7 @@ pub(super) fn answer(payload: Payload, bytes: usize) -> io::Result<()> {
         if let Some(after) = line.strip_prefix(br#"{"type":"tool_call","id":""#) {
             let id = after.split(|&byte| byte == b'"').next().unwrap_or_default();
             output.write_all(&[br#"{"type":"tool_result","id":""#, id].concat())?;
-            // Written past the buffer, which is for lines.
+            // The payload bypasses the buffer, which is only for lines.
             output.write_all(rest.as_bytes())?;
             output.flush()?;
         } else if line.starts_with(br#"{"type":"shutdown""#) {

@@ -1,4 +1,4 @@
-//! Processes that have a host and are looked at from outside: their memory, their system calls, their starts.
+//! Processes with a host that are measured from outside: their memory, system calls and starts.
 
 use std::io::{self, BufRead, Write};
 use std::time::Instant;
@@ -6,35 +6,39 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
-use crate::asking::{Asked, Raw, call, config, line, runtime, spec, specs};
-use crate::calling::Called;
-use crate::children::Program;
+use crate::asking::{
+    HostCandidate, PipeBase, bench_host_config, extension_spec, extension_specs, query_line, runtime,
+    write_call,
+};
+use crate::calling::ToolCallCandidate;
+use crate::children::ChildProgram;
 use crate::{peers, platform};
 
-/// With so many extensions: says when they are up, and lives until its input ends.
+/// Runs a host with `count` extensions: reports when they are ready, and lives until its input ends.
 pub(super) fn host_of(count: usize) -> Result<()> {
     platform::allow_many_files()?;
-    let program = Program::own(peers::LEAST)?;
+    let program = ChildProgram::in_role(peers::LEAST)?;
     let runtime = runtime()?;
-    let host = runtime.block_on(Host::builder(config()).specs(specs(count, &program)).start());
+    let host =
+        runtime.block_on(Host::builder(bench_host_config()).specs(extension_specs(count, &program)).start());
     let up = host.hook_source().hooks().before_tool_execute.len();
-    ensure!(up == count, "{up} of {count} extensions came up");
-    peers::idle()?;
+    ensure!(up == count, "{up} of {count} extensions started");
+    peers::run_idle()?;
     runtime.block_on(host.shutdown());
     Ok(())
 }
 
-/// Holds so many megabytes; for every line it reads it starts one extension and says how many seconds that took, by the
-/// wall and of its own CPU time.
-pub(super) fn spawner(megabytes: usize) -> Result<()> {
-    // Not zeros: those would be one page that is mapped often.
+/// Holds this many megabytes. For every input line it starts one extension and prints the duration in seconds, by the
+/// wall clock and by its own CPU time.
+pub(super) fn run_spawner(megabytes: usize) -> Result<()> {
+    // Pages of zeros would all be mapped to one physical page.
     let ballast = vec![1_u8; megabytes << 20];
-    let specs = [spec("peer", &Program::own(peers::LEAST)?)];
+    let specs = [extension_spec("peer", &ChildProgram::in_role(peers::LEAST)?)];
     let runtime = runtime()?;
     for line in io::stdin().lock().lines() {
         line?;
         let (start, cpu) = (Instant::now(), platform::cpu_time());
-        let host = runtime.block_on(Host::builder(config()).specs(specs.to_vec()).start());
+        let host = runtime.block_on(Host::builder(bench_host_config()).specs(specs.to_vec()).start());
         let (wall, cpu) = (start.elapsed().as_secs_f64(), platform::cpu_time() - cpu);
         writeln!(io::stdout().lock(), "{wall} {cpu}")?;
         runtime.block_on(host.shutdown());
@@ -43,24 +47,27 @@ pub(super) fn spawner(megabytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// A host asks the SDK's guard so often.
-pub(super) fn asks(trips: usize) -> Result<()> {
-    let mut asked = Asked::start(&Program::own(peers::GUARD)?, call(200)?, trips)?;
+/// Asks the SDK's guard this many times through a host.
+pub(super) fn query_guard(trips: usize) -> Result<()> {
+    let mut asked = HostCandidate::start(&ChildProgram::in_role(peers::GUARD)?, write_call(200)?, trips)?;
     asked.block()?;
     asked.end();
     Ok(())
 }
 
-/// A bare pipe asks the least extension so often.
-pub(super) fn raw_asks(trips: usize) -> Result<()> {
-    let line = line(&call(200)?)?;
-    Raw::start(&Program::own(peers::LEAST)?, &line, trips)?.block().context("ask")?;
+/// Asks the minimal extension this many times through a bare pipe.
+pub(super) fn query_least(trips: usize) -> Result<()> {
+    let line = query_line(&write_call(200)?)?;
+    PipeBase::start(&ChildProgram::in_role(peers::LEAST)?, &line, trips)?.block().context("ask")?;
     Ok(())
 }
 
-/// A host carries on a picture of a mebibyte so often.
-pub(super) fn carries(times: usize) -> Result<()> {
-    let mut called = Called::start(&Program::own(&peers::with(peers::Payload::Image.role(), 1024))?)?;
+/// Forwards a picture of one mebibyte this many times through a host.
+pub(super) fn forward_images(times: usize) -> Result<()> {
+    let mut called = ToolCallCandidate::start(&ChildProgram::in_role(&peers::role_with_number(
+        peers::ResultPayload::Image.role(),
+        1024,
+    ))?)?;
     for _ in 0..times {
         called.block(true)?;
     }

@@ -1,4 +1,4 @@
-//! Extensions that draw a panel 20,000 times a second: with the SDK, and with a bare pipe.
+//! Extensions that draw a panel 20,000 times a second: with the SDK, and over a bare pipe.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -10,19 +10,19 @@ use haft_protocol::ext::{CommandAction, ExtensionFrame, Panel, PanelRender};
 use haft_protocol::ids::RequestId;
 use haft_sdk::{Extension, Host, Response};
 
-/// The command that begins it. Its answer opens the panel.
+/// The command that starts the drawing. Its answer opens the panel.
 pub(crate) const COMMAND: &str = "stream";
 
-/// The number of times that the panel is drawn, after it was opened.
+/// The number of times that the panel is drawn after it was opened.
 pub(crate) const FRAMES: u32 = 20_000;
 
-/// From the first content to the last.
+/// The time from the first content to the last.
 pub(crate) const DURATION: Duration = Duration::from_secs(1);
 
-/// The sleep before it draws what is due.
+/// The sleep between two batches of drawing.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The first lines of the extension without an SDK.
+/// The first lines of the extension without the SDK.
 const OPENING: &str = concat!(
     r#"{"type":"hello","name":"flood","version":"1.0.0","capabilities":["commands","panels"]}"#,
     "\n",
@@ -32,11 +32,11 @@ const OPENING: &str = concat!(
     "\n"
 );
 
-/// With the SDK, as users write it.
-pub(crate) fn sdk() -> ExitCode {
+/// Runs the extension with the SDK, as users write it.
+pub(crate) fn run_sdk() -> ExitCode {
     Extension::new("stream", "1.0.0")
         .command(COMMAND, "draw", |_, host: Host| async move {
-            // Whether the first content is before or behind the answer does not matter: it is not the last.
+            // The first content may precede or follow the answer, because it is not the last content.
             let render = move |panel| {
                 host.render_panel(panel);
                 Ok(())
@@ -47,8 +47,8 @@ pub(crate) fn sdk() -> ExitCode {
         .run()
 }
 
-/// Without: every content is a line, and every line a write.
-pub(crate) fn bare() -> io::Result<()> {
+/// Runs the extension without the SDK: every content is one line and one write.
+pub(crate) fn run_bare() -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
     for line in io::stdin().lock().lines() {
@@ -56,7 +56,7 @@ pub(crate) fn bare() -> io::Result<()> {
         match frame["type"].as_str() {
             Some("command_invoked") => {
                 let id = RequestId::new(frame["id"].as_str().unwrap_or_default());
-                let answer = CommandAction::OpenPanel(content(0)).respond(id);
+                let answer = CommandAction::OpenPanel(content(0)).into_response(id);
                 output.write_all(line_of(answer.into())?.as_bytes())?;
                 draw(|panel| output.write_all(line_of(PanelRender::from(panel).into())?.as_bytes()))?;
             }
@@ -67,12 +67,12 @@ pub(crate) fn bare() -> io::Result<()> {
     Ok(())
 }
 
-/// The number of a content that was made here.
-pub(crate) fn number(lines: &[String]) -> Option<u32> {
+/// Returns the number of a content.
+pub(crate) fn frame_number(lines: &[String]) -> Option<u32> {
     lines.first()?.strip_prefix("frame ")?.parse().ok()
 }
 
-/// Draws at the rate, as far as the way out lets it.
+/// Draws at the specified rate, or more slowly if the output blocks.
 fn draw(mut render: impl FnMut(Panel) -> io::Result<()>) -> io::Result<()> {
     let start = Instant::now();
     for frame in 1..=FRAMES {

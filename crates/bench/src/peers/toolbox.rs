@@ -1,13 +1,13 @@
-//! An extension with three tools, named by its argument and blocking: what most extensions register.
+//! A blocking extension with three tools, named by its argument: what most extensions register.
 
 use std::io::{self, BufRead, Write};
 
 use serde_json::{Value, json};
 
-/// Greets, registers, and answers each call.
+/// Completes the handshake, registers the tools, and answers each call.
 pub(super) fn run(number: usize) -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    output.write_all(opening(number).as_bytes())?;
+    output.write_all(opening_lines(number).as_bytes())?;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -25,8 +25,8 @@ pub(super) fn run(number: usize) -> io::Result<()> {
     }
 }
 
-/// The fields of a manifest by which it waits for its first use.
-pub(crate) fn activation(number: usize) -> [(String, Value); 2] {
+/// Returns the manifest fields that delay the start until the first use.
+pub(crate) fn activation_fields(number: usize) -> [(String, Value); 2] {
     let tools = tools(number);
     let uses = tools.iter().filter_map(|tool| Some(format!("tool:{}", tool["name"].as_str()?)));
     [("activation".to_owned(), uses.collect()), ("tools".to_owned(), tools.to_vec().into())]
@@ -34,16 +34,16 @@ pub(crate) fn activation(number: usize) -> [(String, Value); 2] {
 
 fn tools(number: usize) -> [Value; 3] {
     ["look", "list", "count"].map(|verb| {
-        let about = format!("Can {verb} what lies at a path, and says what it found there.");
-        let path = json!({"type": "string", "description": "where to look"});
-        let limit = json!({"type": "integer", "description": "how many at most"});
+        let about = format!("Runs {verb} on the files at a path and reports the findings.");
+        let path = json!({"type": "string", "description": "path to inspect"});
+        let limit = json!({"type": "integer", "description": "largest number of results"});
         let properties = json!({"path": path, "limit": limit});
         let schema = json!({"type": "object", "properties": properties, "required": ["path"]});
         json!({"name": format!("{verb}_{number}"), "description": about, "schema": schema})
     })
 }
 
-fn opening(number: usize) -> String {
+fn opening_lines(number: usize) -> String {
     let name = format!("box-{number}");
     let hello = json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["tools"]});
     let mut lines = vec![hello];

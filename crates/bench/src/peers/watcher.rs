@@ -1,10 +1,10 @@
-//! Extensions that only watch: one that counts what it is told, and one that never reads.
+//! Extensions that only observe: one counts the events it receives, the other never reads.
 
 use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-/// After so many events a watcher says how far it is.
+/// The number of events after which a watcher reports its progress.
 pub(crate) const PACE: usize = 1_000;
 
 /// The event that ends a block, as a line.
@@ -20,14 +20,13 @@ const OPENING: &str = concat!(
     "\n"
 );
 
-/// A pipe full.
+/// The capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// The time between two looks of one that never reads for its parent.
+/// The interval at which a stalled watcher checks for its parent.
 const ORPHAN: Duration = Duration::from_secs(1);
 
-/// Counts lines behind the greeting, and says how many there were when the last event of a block comes; once in between,
-/// too.
+/// Counts lines after the handshake. Reports the count once on the way and once when the last event of a block arrives.
 pub(crate) fn count() -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     output.write_all(OPENING.as_bytes())?;
@@ -44,16 +43,16 @@ pub(crate) fn count() -> io::Result<()> {
         end.extend_from_slice(bytes.get(read.saturating_sub(LAST.len())..).unwrap_or_default());
         end.drain(..end.len().saturating_sub(LAST.len()));
         if end == LAST.as_bytes() {
-            say(&mut output, "end", lines)?;
+            send_note(&mut output, "end", lines)?;
             (lines, said) = (0, false);
         } else if lines >= PACE && !std::mem::replace(&mut said, lines >= PACE) {
-            say(&mut output, "pace", lines)?;
+            send_note(&mut output, "pace", lines)?;
         }
     }
 }
 
-/// Registers, and reads nothing from then on.
-pub(crate) fn stall() -> io::Result<()> {
+/// Registers and then reads nothing.
+pub(crate) fn run_stalled() -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
     #[cfg(unix)]
@@ -74,7 +73,7 @@ fn skip_line(input: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-fn say(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
+fn send_note(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
     output.write_all(
         format!("{{\"type\":\"notify\",\"level\":\"info\",\"message\":\"{what} {lines}\"}}\n").as_bytes(),
     )?;

@@ -1,4 +1,4 @@
-//! A report as JSON, one file a row. The schema is in `docs/benchmarks.md`.
+//! Reports saved as JSON, one file for each row. `docs/benchmarks.md` has the schema.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::Report;
 
-/// Where reports lie: beside the build, wherever that is.
-pub(crate) fn folder() -> Result<PathBuf> {
-    let binary = std::env::current_exe().context("find this binary")?;
+/// Returns the directory of the reports, in the target directory of the build.
+pub(crate) fn reports_dir() -> Result<PathBuf> {
+    let binary = std::env::current_exe().context("find the path of this binary")?;
     Ok(binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("bench"))
 }
 
-/// All reports of a folder, and the files that are none.
+/// Reads all reports of a folder. Returns the reports, and the JSON files that are not reports.
 pub(crate) fn load_all(folder: &Path) -> Result<(Vec<Report>, Vec<PathBuf>)> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut files: Vec<PathBuf> =
@@ -34,14 +34,14 @@ pub(crate) fn load_all(folder: &Path) -> Result<(Vec<Report>, Vec<PathBuf>)> {
 impl Report {
     /// Writes `<folder>/<row>.json`.
     pub(crate) fn save(&self, folder: &Path) -> Result<()> {
-        std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
         let file = folder.join(format!("{}.json", self.row));
-        std::fs::write(&file, format!("{:#}\n", self.json()?))
+        std::fs::write(&file, format!("{:#}\n", self.to_json()?))
             .with_context(|| format!("write {}", file.display()))
     }
 
-    /// With the verdicts, which a reader could work out but should not have to.
-    pub(crate) fn json(&self) -> Result<Value> {
+    /// Returns the report as JSON, including the derived verdicts.
+    pub(crate) fn to_json(&self) -> Result<Value> {
         let mut all = serde_json::to_value(self)?;
         let lines = all["lines"].as_array_mut().into_iter().flatten();
         for (line, json) in self.lines.iter().zip(lines) {
@@ -54,20 +54,20 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{line, report};
-    use super::super::{Found, Goal, Line, Purpose};
+    use super::super::{LineGoal, LinePurpose, MeasuredValue, ReportLine};
     use super::*;
 
     fn samples() -> Report {
         let mut curve = line(1.5, true);
-        curve.on("host", 200.0);
-        let value = Found::Value { value: 3.0 };
-        let figure = Line { found: value, goal: Some(Goal::reported(2.0)), ..line(1.0, true) };
-        let control = Line { goal: None, purpose: Purpose::Control, ..line(1.0, true) };
+        curve.on_curve("host", 200.0);
+        let value = MeasuredValue::Value { value: 3.0 };
+        let figure = ReportLine { found: value, goal: Some(LineGoal::without_gate(2.0)), ..line(1.0, true) };
+        let control = ReportLine { goal: None, purpose: LinePurpose::Control, ..line(1.0, true) };
         report(vec![control, curve, figure])
     }
 
     #[test]
-    fn what_is_saved_is_loaded() {
+    fn loads_saved_reports() {
         let folder = tempfile::tempdir().unwrap();
         samples().save(folder.path()).unwrap();
         std::fs::write(folder.path().join("other.json"), "{}").unwrap();
@@ -78,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_flat() {
-        let json = samples().json().unwrap();
+    fn serializes_flat_lines() {
+        let json = samples().to_json().unwrap();
         insta::assert_snapshot!(json["lines"][1].to_string(), @r##"{"what":"xxxxxxxxxxxxxxxxxxxxxxxxxx","unit":"s","base":6.44e-6,"candidate":9.66e-6,"ratio":1.5,"spread":0.004,"goal":1.5,"gate":1.8,"purpose":"gated","sound":true,"point":{"curve":"host","x":200.0},"verdict":"ok"}"##);
         insta::assert_snapshot!(json["lines"][2].to_string(), @r##"{"what":"xxxxxxxxxxxxxxxxxxxxxxxxxx","unit":"s","value":3.0,"goal":2.0,"purpose":"gated","sound":true,"verdict":"over goal"}"##);
     }

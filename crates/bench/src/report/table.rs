@@ -1,8 +1,8 @@
-//! A report as a table of 80 columns.
+//! Formats a report as a table of 80 columns.
 
 use std::fmt::{self, Write as _};
 
-use super::{Found, Line, Report};
+use super::{MeasuredValue, Report, ReportLine};
 use crate::method::Comparison;
 
 impl fmt::Display for Report {
@@ -20,10 +20,10 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for ReportLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = match self.found {
-            Found::Ratio(Comparison { base, candidate, ratio, spread }) => format!(
+            MeasuredValue::Ratio(Comparison { base, candidate, ratio, spread }) => format!(
                 "{:<26}{:>9}{:>9}{:>8}{:>7}{:>7}  {}",
                 self.what,
                 self.unit.show(base),
@@ -33,7 +33,7 @@ impl fmt::Display for Line {
                 self.goal.map_or_else(String::new, |goal| format!("{:.2}x", goal.goal)),
                 self.verdict().text(),
             ),
-            Found::Value { value } => format!(
+            MeasuredValue::Value { value } => format!(
                 "{:<26}{:>18}{:>22}  {}",
                 self.what,
                 self.unit.show(value),
@@ -51,12 +51,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_fits_the_terminal() {
-        let value = Line { found: Found::Value { value: 9.75e-3 }, ..line(9.0, true) };
+    fn table_fits_80_columns() {
+        let value = ReportLine { found: MeasuredValue::Value { value: 9.75e-3 }, ..line(9.0, true) };
         let table = report(vec![line(1.514, true), line(1.514, false), value]).to_string();
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         assert!(table.contains("6.4 us   9.8 us   1.51x   0.4%  1.50x  over goal"), "{table}");
         assert!(table.contains("9.75 ms            1500.00 ms  ok"), "{table}");
-        assert!(table.ends_with("skipped: python3 is not there\non one CPU, load 0.5 to 1.5\n"), "{table}");
+        assert!(
+            table.ends_with("skipped: python3 is not installed\non one CPU, load 0.5 to 1.5\n"),
+            "{table}"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Several extensions asked about one tool call, through an agent: from the model's answer to the tool's start.
+//! Several extensions asked about one tool call through an agent: from the model's answer to the tool's start.
 //!
-//! Base: as many bare pipes, written and read one after the other; for gates that think, one bare pipe.
+//! Base: as many bare pipes, written and read one after the other; for slow gates, one bare pipe.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,100 +15,101 @@ use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::Host;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{TOOL, call, config, line, runtime, specs};
-use crate::children::{Piped, Program};
-use crate::method::{Plan, compare};
+use crate::asking::{TOOL, bench_host_config, extension_specs, query_line, runtime, write_call};
+use crate::children::{ChildProgram, PipedChild};
+use crate::method::{RepetitionPlan, compare};
 use crate::peers;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 
-/// Lengths, and calls of a block: a block takes less than a millisecond.
+/// The lengths of the chain, and the calls of a block. A block takes less than a millisecond.
 const LENGTHS: [(u32, u32); 3] = [(1, 20), (5, 6), (20, 2)];
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 100 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 100 };
 
-/// The gates that think, and for how long each, in milliseconds.
+/// The number of slow gates, and the delay of each in milliseconds.
 const GATES: (u32, u32) = (20, 1);
 
-const THINKING: Plan = Plan { repetitions: 5, pairs: 20 };
+const THINKING: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
-const SERIAL: Goal = Goal { goal: 1.6, gate: 1.9 };
-const SERIAL_FREE: Goal = Goal::reported(1.15);
-const PARALLEL: Goal = Goal { goal: 1.25, gate: 2.0 };
+const SERIAL: LineGoal = LineGoal { goal: 1.6, gate: 1.9 };
+const SERIAL_FREE: LineGoal = LineGoal::without_gate(1.15);
+const PARALLEL: LineGoal = LineGoal { goal: 1.25, gate: 2.0 };
 
-/// Bytes of a question.
+/// The size of a question in bytes.
 const FRAME: usize = 200;
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    report.axis("extensions");
+    report.set_axis("extensions");
     for (length, calls) in LENGTHS {
         let goal = (length == 20).then_some(SERIAL);
-        serial(report, length, calls, goal)?;
+        measure_serial(report, length, calls, goal)?;
     }
-    parallel(report, Some(PARALLEL))
+    measure_parallel(report, Some(PARALLEL))
 }
 
 pub(super) fn measure_free(report: &mut Report) -> Result<()> {
-    report.axis("extensions");
+    report.set_axis("extensions");
     for (length, calls) in LENGTHS {
         let goal = (length == 20).then_some(SERIAL_FREE);
-        serial(report, length, calls, goal)?;
+        measure_serial(report, length, calls, goal)?;
     }
-    parallel(report, None)
+    measure_parallel(report, None)
 }
 
-/// The line that is steady on a busy machine.
-pub(super) fn gate(report: &mut Report) -> Result<()> {
+/// Measures the line that is steady on a busy machine.
+pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
     let [.., (length, calls)] = LENGTHS;
-    serial(report, length, calls, Some(SERIAL))
+    measure_serial(report, length, calls, Some(SERIAL))
 }
 
-fn serial(report: &mut Report, length: u32, calls: u32, goal: Option<Goal>) -> Result<()> {
-    let program = Program::own(peers::LEAST)?;
-    let (mut base, mut twin) = (Pipes::start(&program, length)?, Pipes::start(&program, length)?);
-    let plan = report.plan(PLAN);
+fn measure_serial(report: &mut Report, length: u32, calls: u32, goal: Option<LineGoal>) -> Result<()> {
+    let program = ChildProgram::in_role(peers::LEAST)?;
+    let (mut base, mut twin) =
+        (PipeChainBase::start(&program, length)?, PipeChainBase::start(&program, length)?);
+    let plan = report.plan_for_effort(PLAN);
     let [found] = compare(plan, || base.block(calls), || twin.block(calls))?;
-    let sound = report.control(&format!("control, {length}"), Unit::Seconds, found);
-    let mut agent = Asking::start(&program, length, calls)?;
+    let sound = report.add_control(&format!("control, {length}"), Unit::Seconds, found);
+    let mut agent = AgentChainCandidate::start(&program, length, calls)?;
     let [found] = compare(plan, || base.block(calls), || agent.block())?;
-    let line = report.line(&format!("chain of {length}"), Unit::Seconds, found, goal, sound);
-    line.on("one after the other", length.into());
+    let line = report.add_comparison(&format!("chain of {length}"), Unit::Seconds, found, goal, sound);
+    line.on_curve("one after the other", length.into());
     if goal.is_some_and(|goal| goal.gate.is_finite()) {
-        line.gated();
+        line.make_gated();
     }
     agent.end();
     Ok(())
 }
 
-fn parallel(report: &mut Report, goal: Option<Goal>) -> Result<()> {
+fn measure_parallel(report: &mut Report, goal: Option<LineGoal>) -> Result<()> {
     let (count, thinking) = GATES;
-    let program = Program::own(&peers::with(peers::SLOW_GATE, thinking))?;
-    let (mut base, mut twin) = (Pipes::start(&program, 1)?, Pipes::start(&program, 1)?);
-    let plan = report.plan(THINKING);
+    let program = ChildProgram::in_role(&peers::role_with_number(peers::SLOW_GATE, thinking))?;
+    let (mut base, mut twin) = (PipeChainBase::start(&program, 1)?, PipeChainBase::start(&program, 1)?);
+    let plan = report.plan_for_effort(THINKING);
     let [found] = compare(plan, || base.block(1), || twin.block(1))?;
-    let sound = report.control("control, a 1 ms gate", Unit::Seconds, found);
-    let mut agent = Asking::start(&program, count, 1)?;
+    let sound = report.add_control("control, a 1 ms gate", Unit::Seconds, found);
+    let mut agent = AgentChainCandidate::start(&program, count, 1)?;
     let [found] = compare(plan, || base.block(1), || agent.block())?;
-    report.line(&format!("{count} gates, 1 ms each"), Unit::Seconds, found, goal, sound);
+    report.add_comparison(&format!("{count} gates, 1 ms each"), Unit::Seconds, found, goal, sound);
     agent.end();
     Ok(())
 }
 
-/// The base's side.
-struct Pipes {
-    peers: Vec<Piped>,
+/// The base: bare pipes to the same extensions.
+struct PipeChainBase {
+    peers: Vec<PipedChild>,
     line: Vec<u8>,
 }
 
-impl Pipes {
-    fn start(program: &Program, length: u32) -> Result<Self> {
-        let peers = (0..length).map(|_| Piped::extension(program)).collect::<Result<_>>()?;
-        Ok(Self { peers, line: line(&call(FRAME)?)? })
+impl PipeChainBase {
+    fn start(program: &ChildProgram, length: u32) -> Result<Self> {
+        let peers = (0..length).map(|_| PipedChild::start_extension(program)).collect::<Result<_>>()?;
+        Ok(Self { peers, line: query_line(&write_call(FRAME)?)? })
     }
 
-    /// Seconds for one call, the mean of so many.
+    /// Returns the mean seconds of one call, over `calls` calls.
     fn block(&mut self, calls: u32) -> Result<[f64; 1]> {
         let start = Instant::now();
         for _ in 0..calls {
@@ -120,28 +121,28 @@ impl Pipes {
     }
 }
 
-/// The candidate's side: an agent whose model wants calls and whose tool does nothing.
-struct Asking {
+/// The candidate: an agent with a scripted model and a tool that does nothing.
+struct AgentChainCandidate {
     runtime: Runtime,
     host: Host,
-    script: Arc<Script>,
+    script: Arc<CallingModel>,
 }
 
-impl Asking {
-    fn start(program: &Program, length: u32, calls: u32) -> Result<Self> {
+impl AgentChainCandidate {
+    fn start(program: &ChildProgram, length: u32, calls: u32) -> Result<Self> {
         let runtime = runtime()?;
-        let specs = specs(usize::try_from(length)?, program);
-        let host = runtime.block_on(Host::builder(config()).specs(specs).start());
+        let specs = extension_specs(usize::try_from(length)?, program);
+        let host = runtime.block_on(Host::builder(bench_host_config()).specs(specs).start());
         let up = host.hook_source().hooks().before_tool_execute.len();
-        ensure!(up == usize::try_from(length)?, "{up} of {length} extensions came up");
-        let script = Script { call: call(FRAME)?, calls, watch: Watch::default() };
+        ensure!(up == usize::try_from(length)?, "{up} of {length} extensions started");
+        let script = CallingModel { call: write_call(FRAME)?, calls, watch: LatencyStopwatch::default() };
         Ok(Self { runtime, host, script: Arc::new(script) })
     }
 
-    /// Seconds from the model's answer to the first start of the tool, by the calls that were decided about meanwhile.
+    /// Returns the seconds from the model's answer to the first start of the tool, divided by the number of calls.
     fn block(&mut self) -> Result<[f64; 1]> {
         let agent = Agent::builder(self.script.clone())
-            .tool(Nothing(self.script.clone()))
+            .tool(NoopTool(self.script.clone()))
             .hook_source(self.host.hook_source())
             .build()?;
         self.runtime.block_on(agent.prompt("go").finish())?;
@@ -154,15 +155,15 @@ impl Asking {
     }
 }
 
-/// A model that wants its calls first and is content then.
-struct Script {
+/// A model that requests its calls in the first step and ends the turn in the second.
+struct CallingModel {
     call: ToolCall,
     calls: u32,
-    watch: Watch,
+    watch: LatencyStopwatch,
 }
 
 #[async_trait]
-impl Model for Script {
+impl Model for CallingModel {
     fn info(&self) -> ModelInfo {
         ModelInfo { provider: "bench".into(), model: "script".into() }
     }
@@ -173,8 +174,8 @@ impl Model for Script {
         let calls = (0..if done { 0 } else { self.calls }).map(number);
         let answer = ModelResponse {
             content: calls.map(AssistantBlock::ToolCall).collect(),
-            stop: if done { Stop::End } else { Stop::ToolUse },
-            usage: Usage::default(),
+            stop: if done { StopCause::End } else { StopCause::ToolUse },
+            usage: TokenUsage::default(),
             native: None,
         };
         if !done {
@@ -184,11 +185,11 @@ impl Model for Script {
     }
 }
 
-/// A tool that takes anything and notes when it is first run.
-struct Nothing(Arc<Script>);
+/// A tool that accepts any arguments and records its first run.
+struct NoopTool(Arc<CallingModel>);
 
 #[async_trait]
-impl Tool for Nothing {
+impl Tool for NoopTool {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::new(ToolSpec::new(TOOL, "Does nothing."))
     }
@@ -199,11 +200,11 @@ impl Tool for Nothing {
     }
 }
 
-/// From the model's answer to the first run of the tool.
+/// The time from the model's answer to the first run of the tool.
 #[derive(Default)]
-struct Watch(Mutex<(Option<Instant>, Option<Duration>)>);
+struct LatencyStopwatch(Mutex<(Option<Instant>, Option<Duration>)>);
 
-impl Watch {
+impl LatencyStopwatch {
     fn start(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (Some(Instant::now()), None);
     }

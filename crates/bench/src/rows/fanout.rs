@@ -1,9 +1,10 @@
-//! Telling many extensions what happens: until each has seen everything.
+//! Delivery of events to many extensions, until each extension has received all of them.
 //!
-//! Base: the same bytes to the same number of children, in blocking writes of 64 KB, the least that a pipe can take.
-//! Longer than a time slice, so there are two figures: wall time, and the CPU time of this process alone. What is further
-//! ahead of a watcher than the host keeps would be lost, and a lost event ends the row; so each says once on its way how
-//! far it is, to the base as well, and in between the emission waits for all.
+//! Base: the same bytes to the same number of children, in blocking writes of 64 KB, the capacity of a pipe. A block
+//! takes longer than a time slice, so there are two figures: wall time and the CPU time of this process.
+//!
+//! The host drops events if a watcher is too far behind, and a dropped event fails the row. Therefore every watcher
+//! reports its progress once per block, in the base as well, and the emission waits for all reports.
 
 pub(super) mod beside;
 
@@ -17,91 +18,91 @@ use haft_packages::ExtensionSpec;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{Event, HostFrame};
+use haft_protocol::ext::{HostFrame, LifecycleEvent};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{self, runtime, spec};
-use crate::children::{Piped, Program};
-use crate::method::{Plan, compare};
+use crate::asking::{self, extension_spec, runtime};
+use crate::children::{ChildProgram, PipedChild};
+use crate::method::{RepetitionPlan, compare};
 use crate::peers::watcher::{LAST, PACE};
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 8 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 8 };
 
 /// The number of watchers.
 const WATCHERS: usize = 100;
 
-/// The number of events for each in one block, the last one not counted.
+/// The number of events for each watcher in one block, without the last event.
 const EVENTS: usize = 2_000;
 
-/// The number of events that come before the emission waits for all to have seen the first ones.
+/// The number of events before the emission waits for the progress of all watchers.
 const AHEAD: usize = PACE + PACE / 4;
 
-/// Of the watchers of the second host, so many never read.
+/// The number of watchers of the second host that never read.
 const STALLED: usize = 10;
 
-/// The size of the base's writes: a pipe full.
+/// The size of the base's writes: the capacity of a pipe.
 const WRITE: usize = 64 * 1024;
 
-const FANOUT: Goal = Goal { goal: 1.5, gate: 2.2 };
-const STALLS: Goal = Goal { goal: 1.1, gate: 1.3 };
+const FANOUT: LineGoal = LineGoal { goal: 1.5, gate: 2.2 };
+const STALLS: LineGoal = LineGoal { goal: 1.1, gate: 1.3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    told(report)?;
-    let (plan, event) = (report.plan(PLAN), event()?);
-    let mut all = Told::start(0)?;
-    let mut twin = Told::start(0)?;
+    measure_fanout(report)?;
+    let (plan, event) = (report.plan_for_effort(PLAN), event()?);
+    let mut all = HostFanoutCandidate::start(0)?;
+    let mut twin = HostFanoutCandidate::start(0)?;
     let [wall, cpu] = compare(plan, || all.block(&event), || twin.block(&event))?;
-    let wall_sound = report.control("control, host, wall", Unit::Seconds, wall);
-    let cpu_sound = report.control("control, host, own CPU", Unit::Seconds, cpu);
+    let wall_sound = report.add_control("control, host, wall", Unit::Seconds, wall);
+    let cpu_sound = report.add_control("control, host, own CPU", Unit::Seconds, cpu);
     twin.end()?;
-    let mut stalled = Told::start(STALLED)?;
+    let mut stalled = HostFanoutCandidate::start(STALLED)?;
     let [wall, cpu] = compare(plan, || all.block(&event), || stalled.block(&event))?;
-    report.line("10 stalled, wall", Unit::Seconds, wall, Some(STALLS), wall_sound);
-    report.line("10 stalled, own CPU", Unit::Seconds, cpu, Some(STALLS), cpu_sound);
+    report.add_comparison("10 stalled, wall", Unit::Seconds, wall, Some(STALLS), wall_sound);
+    report.add_comparison("10 stalled, own CPU", Unit::Seconds, cpu, Some(STALLS), cpu_sound);
     all.end()?;
     stalled.end()
 }
 
 /// Measures the gated line.
-pub(super) fn gate(report: &mut Report) -> Result<()> {
-    told(report)
+pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
+    measure_fanout(report)
 }
 
-fn told(report: &mut Report) -> Result<()> {
-    let (plan, event, bytes) = (report.plan(PLAN), event()?, bytes()?);
-    let mut raw = Raw::start()?;
-    let mut twin = Raw::start()?;
+fn measure_fanout(report: &mut Report) -> Result<()> {
+    let (plan, event, bytes) = (report.plan_for_effort(PLAN), event()?, bytes()?);
+    let mut raw = PipeFanoutBase::start()?;
+    let mut twin = PipeFanoutBase::start()?;
     let [wall, cpu] = compare(plan, || raw.block(&bytes), || twin.block(&bytes))?;
-    let wall_sound = report.control("control, wall", Unit::Seconds, wall);
-    let cpu_sound = report.control("control, own CPU", Unit::Seconds, cpu);
+    let wall_sound = report.add_control("control, wall", Unit::Seconds, wall);
+    let cpu_sound = report.add_control("control, own CPU", Unit::Seconds, cpu);
     drop(twin);
-    let mut told = Told::start(0)?;
+    let mut told = HostFanoutCandidate::start(0)?;
     let [wall, cpu] = compare(plan, || raw.block(&bytes), || told.block(&event))?;
-    report.line("2,000 x 100, wall", Unit::Seconds, wall, Some(FANOUT), wall_sound).gated();
-    report.line("2,000 x 100, own CPU", Unit::Seconds, cpu, None, cpu_sound);
+    report.add_comparison("2,000 x 100, wall", Unit::Seconds, wall, Some(FANOUT), wall_sound).make_gated();
+    report.add_comparison("2,000 x 100, own CPU", Unit::Seconds, cpu, None, cpu_sound);
     told.end()
 }
 
-/// The base's side.
-struct Raw {
-    peers: Vec<Piped>,
+/// The base: plain writes to the watchers' pipes.
+struct PipeFanoutBase {
+    peers: Vec<PipedChild>,
 }
 
-impl Raw {
+impl PipeFanoutBase {
     fn start() -> Result<Self> {
-        let program = Program::own(peers::WATCHER)?;
-        let peers = (0..WATCHERS).map(|_| Piped::extension(&program)).collect::<Result<_>>()?;
+        let program = ChildProgram::in_role(peers::WATCHER)?;
+        let peers = (0..WATCHERS).map(|_| PipedChild::start_extension(&program)).collect::<Result<_>>()?;
         Ok(Self { peers })
     }
 
     fn block(&mut self, bytes: &[u8]) -> Result<[f64; 2]> {
-        let clock = Clock::start();
+        let clock = FanoutTimer::start();
         for part in bytes.chunks(WRITE) {
             for peer in &mut self.peers {
                 peer.write(part)?;
@@ -115,8 +116,8 @@ impl Raw {
     }
 }
 
-/// The candidate's side: a host with watchers, told as the agent tells it.
-struct Told {
+/// The candidate: a host with watchers that receives events as from an agent.
+struct HostFanoutCandidate {
     runtime: Runtime,
     host: Host,
     observers: Vec<Arc<dyn Observer>>,
@@ -124,20 +125,24 @@ struct Told {
     live: usize,
 }
 
-impl Told {
+impl HostFanoutCandidate {
     fn start(stalled: usize) -> Result<Self> {
         let runtime = runtime()?;
         let (words, notes) = mpsc::unbounded_channel();
         let said = move |event| {
             if let AgentEvent::ExtNotify { message, .. } = event {
-                // Whoever listened may have gone.
+                // The receiver may be closed.
                 _ = words.send(message);
             }
         };
-        let host = runtime
-            .block_on(Host::builder(config()).specs(watchers(stalled)?).events(Arc::new(said)).start());
-        let ready = host.states().iter().filter(|status| status.state == ExtensionState::Ready).count();
-        ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers came up");
+        let host = runtime.block_on(
+            Host::builder(watcher_host_config())
+                .specs(watcher_specs(stalled)?)
+                .events(Arc::new(said))
+                .start(),
+        );
+        let ready = host.statuses().iter().filter(|status| status.state == ExtensionState::Ready).count();
+        ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers started");
         let observers = host.hook_source().hooks().observers;
         Ok(Self { runtime, host, observers, notes, live: WATCHERS - stalled })
     }
@@ -145,19 +150,19 @@ impl Told {
     fn block(&mut self, event: &AgentEvent) -> Result<[f64; 2]> {
         let (observers, notes, live) = (&self.observers, &mut self.notes, self.live);
         let emit = |event: &AgentEvent| observers.iter().for_each(|observer| observer.observe(event));
-        let clock = Clock::start();
+        let clock = FanoutTimer::start();
         self.runtime.block_on(async {
             (0..AHEAD).for_each(|_| emit(event));
-            said(notes, "pace", live).await?;
+            wait_for_note(notes, "pace", live).await?;
             (AHEAD..EVENTS).for_each(|_| emit(event));
-            emit(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
-            said(notes, &format!("end {}", EVENTS + 1), live).await
+            emit(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
+            wait_for_note(notes, &format!("end {}", EVENTS + 1), live).await
         })?;
         Ok(clock.stop())
     }
 
     fn end(self) -> Result<()> {
-        let states = self.host.states();
+        let states = self.host.statuses();
         let lost = states.iter().filter(|status| status.events_dropped > 0).count();
         ensure!(lost == WATCHERS - self.live, "{lost} watchers lost events");
         self.runtime.block_on(self.host.shutdown());
@@ -165,22 +170,26 @@ impl Told {
     }
 }
 
-/// Waits until so many watchers have said this.
-async fn said(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers: usize) -> Result<()> {
+/// Waits until `watchers` watchers have sent this note.
+async fn wait_for_note(
+    notes: &mut mpsc::UnboundedReceiver<String>,
+    word: &str,
+    watchers: usize,
+) -> Result<()> {
     for _ in 0..watchers {
-        let said = notes.recv().await.context("the host is gone")?;
-        ensure!(said.starts_with(word), "a watcher said {said}, not {word}");
+        let said = notes.recv().await.context("the host has ended")?;
+        ensure!(said.starts_with(word), "a watcher reported {said} instead of {word}");
     }
     Ok(())
 }
 
-/// Wall and own CPU time, in seconds.
-struct Clock {
+/// Measures wall time and the process's own CPU time, in seconds.
+struct FanoutTimer {
     wall: Instant,
     cpu: f64,
 }
 
-impl Clock {
+impl FanoutTimer {
     fn start() -> Self {
         Self { wall: Instant::now(), cpu: platform::cpu_time() }
     }
@@ -190,23 +199,23 @@ impl Clock {
     }
 }
 
-/// Watchers, of which so many never read.
-fn watchers(stalled: usize) -> Result<Vec<ExtensionSpec>> {
-    let (watcher, never) = (Program::own(peers::WATCHER)?, Program::own(peers::STALLED)?);
+/// Describes the watchers, of which the first `stalled` never read.
+fn watcher_specs(stalled: usize) -> Result<Vec<ExtensionSpec>> {
+    let (watcher, never) = (ChildProgram::in_role(peers::WATCHER)?, ChildProgram::in_role(peers::STALLED)?);
     let program = |number| if number < WATCHERS - stalled { &watcher } else { &never };
-    Ok((0..WATCHERS).map(|number| spec(&format!("watcher-{number}"), program(number))).collect())
+    Ok((0..WATCHERS).map(|number| extension_spec(&format!("watcher-{number}"), program(number))).collect())
 }
 
-/// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
-fn config() -> HostConfig {
-    let mut config = asking::config();
+/// Returns a host configuration without a limit on notifications and with patience for stalled extensions.
+fn watcher_host_config() -> HostConfig {
+    let mut config = asking::bench_host_config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
     config.timeouts.write_stall *= 1_000;
     config
 }
 
-/// A call of 190 B, as a line.
+/// Returns an event whose line has 190 bytes.
 fn event() -> Result<AgentEvent> {
     let args = json!({ "path": "src/notes/today.md", "content": "x".repeat(59) });
     Ok(AgentEvent::ToolCall {
@@ -216,10 +225,13 @@ fn event() -> Result<AgentEvent> {
     })
 }
 
-/// All that is told in one block.
+/// Returns all lines of one block.
 fn bytes() -> Result<Vec<u8>> {
-    let AgentEvent::ToolCall { id, name, args } = event()? else { anyhow::bail!("no tool call") };
-    let mut bytes = codec::encode(&HostFrame::Event(Event::tool_call(id, name, args)))?.repeat(EVENTS);
+    let AgentEvent::ToolCall { id, name, args } = event()? else {
+        anyhow::bail!("the event is not a tool call")
+    };
+    let mut bytes =
+        codec::encode(&HostFrame::Event(LifecycleEvent::tool_call(id, name, args)))?.repeat(EVENTS);
     bytes.push_str(LAST);
     Ok(bytes.into_bytes())
 }
@@ -229,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_has_the_size_of_the_table() {
+    fn event_has_documented_size() {
         let bytes = bytes().unwrap();
         assert_eq!(bytes.iter().position(|&byte| byte == b'\n'), Some(189));
         assert!(bytes.ends_with(LAST.as_bytes()));

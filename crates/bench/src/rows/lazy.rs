@@ -1,7 +1,7 @@
-//! Starting many extensions whose manifests name the uses that start them.
+//! Starting many lazy extensions, whose manifests name the uses that start them.
 //!
-//! Base: list the directories of the extensions, read each manifest, and read it as JSON, which is the least that there
-//! is to do. The candidate discovers them as the binary does and starts a host over them.
+//! Base: list the directories of the extensions and parse each manifest as JSON. The candidate discovers them as the
+//! binary does and starts a host with them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
 use haft_host::{ExtensionState, Host, HostConfig};
-use haft_packages::discovery::{Discovery, Search};
-use haft_packages::install::lock::{Approved, How};
-use haft_packages::install::{Source, Store};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore};
+use haft_packages::install::{ExtensionStore, InstallSource};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
@@ -22,145 +22,165 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::start::Clock;
-use crate::asking::{config, runtime};
-use crate::children::Program;
-use crate::method::{Plan, compare, median};
+use super::start::WallCpuTimer;
+use crate::asking::{bench_host_config, runtime};
+use crate::children::ChildProgram;
+use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;
 use crate::platform::allow_many_files;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 
 const COUNTS: [usize; 3] = [10, 100, 1000];
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
-/// A base of ten files is shorter than what a host costs without any extension.
-const GOAL: Goal = Goal { goal: 2.0, gate: 3.0 };
+/// The goal for 100 extensions. With ten, reading the manifests takes less time than starting a host without extensions.
+const GOAL: LineGoal = LineGoal { goal: 2.0, gate: 3.0 };
 
-/// The time that one more unused extension may cost, in seconds.
-const EACH: Goal = Goal { goal: 100e-6, gate: 200e-6 };
+/// The time that an additional unused extension may cost, in seconds.
+const EACH: LineGoal = LineGoal { goal: 100e-6, gate: 200e-6 };
 
 const FIRST_USES: usize = 9;
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     allow_many_files()?;
-    report.axis("extensions");
+    report.set_axis("extensions");
     for count in COUNTS {
-        many(report, count)?;
+        measure_count(report, count)?;
     }
     Ok(())
 }
 
-fn many(report: &mut Report, count: usize) -> Result<()> {
-    let (home, runtime) = (Home::new(count)?, runtime()?);
+fn measure_count(report: &mut Report, count: usize) -> Result<()> {
+    let (home, runtime) = (ExtensionHome::new(count)?, runtime()?);
     let x = f64::from(u32::try_from(count)?);
-    let plan = report.plan(PLAN);
+    let plan = report.plan_for_effort(PLAN);
     let [wall, _] = compare(plan, || home.read(), || home.read())?;
-    let sound = report.control(&format!("control, {count}"), Unit::Seconds, wall);
-    let [wall, _] = compare(plan, || home.read(), || home.discovered())?;
-    report.line(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound).on("discovery", x);
-    let [wall, cpu] = compare(plan, || home.read(), || home.started(&runtime))?;
+    let sound = report.add_control(&format!("control, {count}"), Unit::Seconds, wall);
+    let [wall, _] = compare(plan, || home.read(), || home.time_discovery())?;
+    report
+        .add_comparison(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound)
+        .on_curve("discovery", x);
+    let [wall, cpu] = compare(plan, || home.read(), || home.time_start(&runtime))?;
     let goal = (count == 100).then_some(GOAL);
-    report.line(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound).on("lazy start", x);
-    report.line("the same, own CPU", Unit::Seconds, cpu, None, sound);
+    report
+        .add_comparison(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound)
+        .on_curve("lazy start", x);
+    report.add_comparison("the same, own CPU", Unit::Seconds, cpu, None, sound);
     if count > 10 {
-        report.figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
+        report.add_figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
     }
     if count == 100 {
-        report.figure("first use of one", Unit::Seconds, home.first_use(&runtime)?, None);
+        report.add_figure("first use of one", Unit::Seconds, home.first_use(&runtime)?, None);
     }
     Ok(())
 }
 
-/// A home with extensions installed.
-struct Home {
+/// A home directory with installed extensions.
+struct ExtensionHome {
     root: TempDir,
     count: usize,
 }
 
-impl Home {
+impl ExtensionHome {
     fn new(count: usize) -> Result<Self> {
-        let root = tempfile::tempdir().context("make a home")?;
+        let root = tempfile::tempdir().context("create a home directory")?;
         for number in 0..count {
-            let program = Program::own(&peers::with(peers::TOOLBOX, u32::try_from(number)?))?;
+            let program =
+                ChildProgram::in_role(&peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?))?;
             let dir = root.path().join("sources").join(format!("box-{number}"));
             fs::create_dir_all(&dir)?;
             let about = "Looks at things, lists them, and counts them.";
             let mut manifest = json!({"name": format!("box-{number}"), "version": "1.0.0", "description": about,
                 "language": "rust", "exec": program.path, "args": program.args});
-            manifest.as_object_mut().context("a manifest")?.extend(peers::toolbox_activation(number));
+            manifest
+                .as_object_mut()
+                .context("the manifest is not an object")?
+                .extend(peers::toolbox_activation(number));
             fs::write(dir.join("extension.json"), manifest.to_string())?;
-            let store = Store::of_home(root.path(), None);
-            store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;
+            let store = ExtensionStore::for_home(root.path(), None);
+            store.propose(&InstallSource::Directory(dir))?.accept(ApprovalMethod::Yes, "bench")?;
         }
         Ok(Self { root, count })
     }
 
-    fn extensions(&self) -> PathBuf {
+    fn extensions_dir(&self) -> PathBuf {
         self.root.path().join("extensions")
     }
 
-    fn search(&self) -> Search {
-        let approved = Some(Approved::at(self.root.path()));
+    fn search(&self) -> DiscoveryOptions {
+        let approved = Some(ApprovalStore::at(self.root.path()));
         let path = std::env::var_os("PATH");
-        Search { global: Some(self.extensions()), approved, path, ..Search::default() }
+        DiscoveryOptions {
+            global: Some(self.extensions_dir()),
+            approved,
+            path,
+            ..DiscoveryOptions::default()
+        }
     }
 
-    fn config(&self) -> HostConfig {
+    fn host_config(&self) -> HostConfig {
         let in_home = |name: &str| Some(self.root.path().join(name));
-        let mut config =
-            HostConfig { state: in_home("state"), logs: in_home("logs"), data: in_home("data"), ..config() };
+        let mut config = HostConfig {
+            state: in_home("state"),
+            logs: in_home("logs"),
+            data: in_home("data"),
+            ..bench_host_config()
+        };
         config.limits.max_tools_in_all = 3 * self.count;
         config
     }
 
     async fn host(&self) -> Host {
         let search = self.search();
-        Host::builder(self.config()).source(move || Discovery::run(&search).into()).start().await
+        Host::builder(self.host_config()).source(move || Discovery::run(&search).into()).start().await
     }
 
     fn read(&self) -> Result<[f64; 2]> {
-        let clock = Clock::start();
+        let clock = WallCpuTimer::start();
         let mut read = 0;
         for entry in fs::read_dir(self.root.path().join("sources"))? {
             let text = fs::read(entry?.path().join("extension.json"))?;
-            let manifest: Manifest<'_> = serde_json::from_slice(&text)?;
+            let manifest: MinimalManifest<'_> = serde_json::from_slice(&text)?;
             read += usize::from(!manifest.name.is_empty() && !manifest.exec.is_empty());
         }
-        ensure!(read == self.count, "{read} manifests");
+        ensure!(read == self.count, "{read} manifests were read");
         Ok(clock.stop())
     }
 
-    fn discovered(&self) -> Result<[f64; 2]> {
+    fn time_discovery(&self) -> Result<[f64; 2]> {
         let search = self.search();
-        let clock = Clock::start();
+        let clock = WallCpuTimer::start();
         let found = Discovery::run(&search).specs.len();
-        ensure!(found == self.count, "{found} found");
+        ensure!(found == self.count, "{found} extensions were found");
         Ok(clock.stop())
     }
 
-    fn started(&self, runtime: &Runtime) -> Result<[f64; 2]> {
-        let config = self.config();
+    fn time_start(&self, runtime: &Runtime) -> Result<[f64; 2]> {
+        let config = self.host_config();
         let search = self.search();
         runtime.block_on(async {
-            let clock = Clock::start();
+            let clock = WallCpuTimer::start();
             let host = Host::builder(config).source(move || Discovery::run(&search).into()).start().await;
             let tools = host.tools().len();
             let times = clock.stop();
-            let waiting = host.states().iter().filter(|one| one.state == ExtensionState::Idle).count();
+            let waiting = host.statuses().iter().filter(|one| one.state == ExtensionState::Idle).count();
             host.shutdown().await;
-            ensure!(waiting == self.count && tools == 3 * self.count, "{waiting} wait, with {tools} tools");
+            ensure!(
+                waiting == self.count && tools == 3 * self.count,
+                "{waiting} extensions are waiting, with {tools} tools"
+            );
             Ok(times)
         })
     }
 
-    /// From a call to its result.
+    /// Measures the time from a call to its result.
     fn first_use(&self, runtime: &Runtime) -> Result<f64> {
         let mut times = Vec::new();
         for _ in 0..FIRST_USES {
             times.push(runtime.block_on(async {
                 let host = self.host().await;
-                let tool = host.tools().pop().context("no tool")?;
+                let tool = host.tools().pop().context("no extension registered a tool")?;
                 let start = Instant::now();
                 let args = RawJson::parse(r#"{"path":"/"}"#)?;
                 let call = ToolCall { id: ToolCallId::new("1"), name: tool.spec().name.clone(), args };
@@ -176,9 +196,9 @@ impl Home {
     }
 }
 
-/// The fields of a manifest that are needed.
+/// The required fields of a manifest.
 #[derive(Deserialize)]
-struct Manifest<'a> {
+struct MinimalManifest<'a> {
     #[serde(borrow)]
     name: std::borrow::Cow<'a, str>,
     #[serde(borrow)]

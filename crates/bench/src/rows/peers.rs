@@ -1,8 +1,9 @@
-//! haft beside other agents, each as its user runs it: one prompt, 50 shell calls, and a hook before every call.
+//! haft compared with other agents in their usual configuration: one prompt, 50 shell calls, and a hook before each
+//! call.
 //!
-//! All speak to the same model on loopback. Two take turns, ABBA; a peer's figures are the base, haft's the candidate. Each
-//! run gets a fresh home, and counts with everything it started. What is not on the PATH, or does not do what was asked,
-//! is skipped and named with the last that it said.
+//! All agents use the same model server on loopback. Two agents alternate in the order A B B A; the other agent's
+//! figures are the base, haft's the candidate. Each run gets a fresh home directory and includes all its child
+//! processes. An agent that is not on the PATH or fails is skipped, and the report shows its last output.
 
 mod claude;
 mod codex;
@@ -18,53 +19,54 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::children::Program;
-use crate::method::{Comparison, Plan, compare};
-use crate::model::{LAST_WORD, Model, Script};
+use crate::children::ChildProgram;
+use crate::method::{Comparison, RepetitionPlan, compare};
+use crate::model::{LAST_WORD, ModelScript, ModelServer};
 use crate::peers::EMPTY;
 use crate::report::{Report, Unit};
-use crate::watch::{Ended, Watched, last_lines};
+use crate::watch::{FinishedRun, WatchedProgram, last_lines};
 
-const ONE_SHOT: Plan = Plan { repetitions: 3, pairs: 3 };
-/// Of 50 calls, which take seconds with some.
-const CALLS_PLAN: Plan = Plan { repetitions: 1, pairs: 3 };
+const ONE_SHOT: RepetitionPlan = RepetitionPlan { repetitions: 3, pairs: 3 };
+/// The plan for 50 calls, which take seconds with some agents.
+const CALLS_PLAN: RepetitionPlan = RepetitionPlan { repetitions: 1, pairs: 3 };
 const CALLS: usize = 50;
 
-/// Every agent but haft, which comes with the build.
-const PEERS: &[Agent] = &[zot::AGENT, codex::AGENT, claude::AGENT, opencode::AGENT, gemini::AGENT, pi::AGENT];
+/// All agents except haft, which belongs to the build.
+const PEERS: &[PeerAgent] =
+    &[zot::AGENT, codex::AGENT, claude::AGENT, opencode::AGENT, gemini::AGENT, pi::AGENT];
 
 /// An agent with a command line.
-struct Agent {
-    /// Also of its program.
+struct PeerAgent {
+    /// The name of the agent and of its program.
     name: &'static str,
-    /// Its tool that runs a command.
+    /// The tool that runs a command.
     tool: &'static str,
     /// Returns that tool's arguments for a command.
     args: fn(&str) -> Value,
-    /// Makes its home, and says how a prompt is run in it.
-    set_up: fn(&Home) -> Result<Invocation>,
+    /// Sets up the home directory and returns the invocation for a prompt.
+    set_up: fn(&AgentHome) -> Result<AgentInvocation>,
 }
 
-/// A throw-away home for one kind of run.
-struct Home {
-    /// The user's home.
+/// A temporary home directory for one kind of run.
+struct AgentHome {
+    /// The user's home directory.
     dir: PathBuf,
-    /// Where the agent works.
+    /// The working directory of the agent.
     work: PathBuf,
     /// The model's address, without a path.
     url: String,
-    /// True if there is a hook before each tool call. It lets every call pass.
+    /// True if a hook runs before each tool call. The hook allows every call.
     hooked: bool,
 }
 
-/// The invocation of an agent: besides `PATH` and `HOME`, which all get.
-struct Invocation {
+/// The invocation of an agent, without `PATH` and `HOME`, which all agents get.
+struct AgentInvocation {
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
 }
 
-impl Home {
-    /// Writes a file below the home.
+impl AgentHome {
+    /// Writes a file below the home directory.
     fn write(&self, name: &str, text: impl AsRef<str>) -> Result<PathBuf> {
         let path = self.dir.join(name);
         let dir = path.parent().unwrap_or(&self.dir);
@@ -74,9 +76,9 @@ impl Home {
         Ok(path)
     }
 
-    /// The program of hooks that are programs: one that ends at once.
-    fn hook(&self) -> Result<Option<Program>> {
-        self.hooked.then(|| Program::own(EMPTY)).transpose()
+    /// Returns the program for hooks that are programs: it exits at once.
+    fn hook_program(&self) -> Result<Option<ChildProgram>> {
+        self.hooked.then(|| ChildProgram::in_role(EMPTY)).transpose()
     }
 
     fn path(&self, name: &str) -> String {
@@ -84,27 +86,27 @@ impl Home {
     }
 }
 
-/// One agent in one home.
-struct Contender<'a> {
-    agent: &'a Agent,
-    model: &'a Model,
-    watched: Watched,
+/// One agent with its home directory.
+struct InstalledAgent<'a> {
+    agent: &'a PeerAgent,
+    model: &'a ModelServer,
+    watched: WatchedProgram,
     _dir: TempDir,
 }
 
-impl<'a> Contender<'a> {
-    fn new(agent: &'a Agent, program: &Path, model: &'a Model, hooked: bool) -> Result<Self> {
-        let dir = tempfile::tempdir().context("make a directory")?;
+impl<'a> InstalledAgent<'a> {
+    fn new(agent: &'a PeerAgent, program: &Path, model: &'a ModelServer, hooked: bool) -> Result<Self> {
+        let dir = tempfile::tempdir().context("create a directory")?;
         let (home, work) = (dir.path().join("home"), dir.path().join("work"));
         for dir in [&home, &work] {
-            std::fs::create_dir(dir).context("make a directory")?;
+            std::fs::create_dir(dir).context("create a directory")?;
         }
-        let home = Home { dir: home, work, url: model.url(), hooked };
+        let home = AgentHome { dir: home, work, url: model.base_url(), hooked };
         let invocation = (agent.set_up)(&home)?;
-        let path = std::env::var("PATH").context("no PATH")?;
+        let path = std::env::var("PATH").context("PATH is not set")?;
         let common = [("PATH", path), ("HOME", home.path("")), ("TERM", "dumb".to_owned())];
         let env = common.into_iter().chain(invocation.env);
-        let watched = Watched {
+        let watched = WatchedProgram {
             program: program.to_owned(),
             args: invocation.args,
             env: env.map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -113,40 +115,44 @@ impl<'a> Contender<'a> {
         Ok(Self { agent, model, watched, _dir: dir })
     }
 
-    /// A whole run with this many shell calls: seconds, seconds of CPU, and the memory of its largest process.
+    /// Runs a prompt with this many shell calls. Returns the seconds, the CPU seconds, and the memory of the largest
+    /// process.
     fn run(&self, calls: usize) -> Result<[f64; 3]> {
-        self.model.set(Script { calls, tool: self.agent.tool, args: self.agent.args });
+        self.model.set(ModelScript { calls, tool: self.agent.tool, args: self.agent.args });
         self.model.take_requests();
-        let Ended { used, said } = self.watched.run()?;
+        let FinishedRun { used, said } = self.watched.run()?;
         let requests = self.model.take_requests();
         let (asked, came) = (calls + 1, requests.len());
         if !used.success || !said.contains(LAST_WORD) || came < asked {
-            bail!("{came} of {asked} requests came; it said: {}", last_lines(&said));
+            bail!(
+                "the model server received {came} of {asked} requests; output of the agent: {}",
+                last_lines(&said)
+            );
         }
         Ok([used.wall, used.cpu, used.peak])
     }
 }
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let Some(haft) = crate::children::haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+    let Some(haft) = crate::children::find_haft()? else {
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
-    let model = Model::start(Script::shell("bash", 0))?;
-    let plain = Contender::new(&haft::AGENT, &haft, &model, false)?;
-    let found = compare(report.plan(ONE_SHOT), || plain.run(0), || plain.run(0))?;
+    let model = ModelServer::start(ModelScript::with_shell_tool("bash", 0))?;
+    let plain = InstalledAgent::new(&haft::AGENT, &haft, &model, false)?;
+    let found = compare(report.plan_for_effort(ONE_SHOT), || plain.run(0), || plain.run(0))?;
     let mut sound = [true; 3];
     for ((name, unit), (found, sound)) in METRICS.into_iter().zip(found.into_iter().zip(&mut sound)) {
-        *sound = report.control(&format!("control, {name}"), unit, found);
+        *sound = report.add_control(&format!("control, {name}"), unit, found);
     }
-    let hooked = Contender::new(&haft::AGENT, &haft, &model, true)?;
-    hook(report, &plain, &hooked)?;
+    let hooked = InstalledAgent::new(&haft::AGENT, &haft, &model, true)?;
+    measure_hook(report, &plain, &hooked)?;
     for agent in PEERS {
         let Ok(program) = haft_launch::find_program(agent.name) else {
             report.skip(format!("{} is not on the PATH", agent.name));
             continue;
         };
-        if let Err(error) = beside(report, agent, &program, &plain, sound) {
+        if let Err(error) = compare_with_haft(report, agent, &program, &plain, sound) {
             report.skip(format!("{}: {error:#}", agent.name));
         }
     }
@@ -155,39 +161,41 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
 
 const METRICS: [(&str, Unit); 3] = [("wall", Unit::Seconds), ("CPU", Unit::Seconds), ("peak", Unit::Bytes)];
 
-/// A peer against haft, then the peer's hook.
-fn beside(
+/// Compares a peer with haft, then measures the peer's hook.
+fn compare_with_haft(
     report: &mut Report,
-    agent: &Agent,
+    agent: &PeerAgent,
     program: &Path,
-    haft: &Contender<'_>,
+    haft: &InstalledAgent<'_>,
     sound: [bool; 3],
 ) -> Result<()> {
-    let peer = Contender::new(agent, program, haft.model, false)?;
-    // Whatever a first run in a fresh home does is not what its user waits for every day.
+    let peer = InstalledAgent::new(agent, program, haft.model, false)?;
+    // The first run in a fresh home directory is not typical, so it is not measured.
     peer.run(0).context("one prompt")?;
     for (what, calls, plan) in [("one", 0, ONE_SHOT), ("50 calls", CALLS, CALLS_PLAN)] {
-        let found = compare(report.plan(plan), || peer.run(calls), || haft.run(calls)).context(what)?;
+        let found =
+            compare(report.plan_for_effort(plan), || peer.run(calls), || haft.run(calls)).context(what)?;
         for ((name, unit), (found, sound)) in METRICS.into_iter().zip(found.into_iter().zip(sound)) {
-            report.line(&format!("{}, {what}, {name}", agent.name), unit, found, None, sound);
+            report.add_comparison(&format!("{}, {what}, {name}", agent.name), unit, found, None, sound);
         }
     }
-    let hooked = Contender::new(agent, program, haft.model, true)?;
+    let hooked = InstalledAgent::new(agent, program, haft.model, true)?;
     hooked.run(0).context("one prompt with a hook")?;
-    hook(report, &peer, &hooked).context("hook")
+    measure_hook(report, &peer, &hooked).context("hook")
 }
 
-/// Measures the cost of a hook before each call: the difference of two runs, by the calls.
-fn hook(report: &mut Report, plain: &Contender<'_>, hooked: &Contender<'_>) -> Result<()> {
-    let [wall, cpu, _] = compare(report.plan(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
+/// Measures the cost of a hook before each call: the difference of two runs, divided by the number of calls.
+fn measure_hook(report: &mut Report, plain: &InstalledAgent<'_>, hooked: &InstalledAgent<'_>) -> Result<()> {
+    let [wall, cpu, _] =
+        compare(report.plan_for_effort(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
     let name = plain.agent.name;
-    report.figure(&format!("{name}, hook, wall a call"), Unit::Seconds, each(wall), None);
-    report.figure(&format!("{name}, hook, CPU a call"), Unit::Seconds, each(cpu), None);
+    report.add_figure(&format!("{name}, hook, wall a call"), Unit::Seconds, cost_per_call(wall), None);
+    report.add_figure(&format!("{name}, hook, CPU a call"), Unit::Seconds, cost_per_call(cpu), None);
     Ok(())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful")]
-fn each(found: Comparison) -> f64 {
+#[expect(clippy::cast_precision_loss, reason = "a small number")]
+fn cost_per_call(found: Comparison) -> f64 {
     (found.candidate - found.base) / CALLS as f64
 }
 

@@ -1,32 +1,32 @@
-//! A long result of a tool: from the question to what the model is given, and to the lines that carry it on.
+//! A long result of a tool: from the call to the model's input and to the forwarded lines.
 //!
-//! Base: the same bytes read from a pipe of the usual size, blocking, and thrown away.
+//! Base: the same bytes read from a pipe of the default size, with blocking IO, and discarded.
 
 use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::calling::Called;
-use crate::children::{Piped, Program};
-use crate::counts::{has_valgrind, valgrind};
-use crate::method::{Plan, compare};
-use crate::peers::{self, Payload};
-use crate::report::{Goal, Report, Unit};
+use crate::calling::ToolCallCandidate;
+use crate::children::{ChildProgram, PipedChild};
+use crate::counts::{has_valgrind, valgrind_command};
+use crate::method::{RepetitionPlan, compare};
+use crate::peers::{self, ResultPayload};
+use crate::report::{LineGoal, Report, Unit};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 40 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 
-/// Kilobytes of a result, and how they are called.
+/// The sizes of a result in kilobytes, with their labels.
 const SIZES: [(u32, &str); 3] = [(64, "64 KB"), (1024, "1 MiB"), (4096, "4 MiB")];
 
-const RECEIVED: Goal = Goal { goal: 1.0, gate: 1.3 };
-const CARRIED_ON: Goal = Goal { goal: 4.0, gate: 5.0 };
-const ALLOCATED: Goal = Goal { goal: 1.05, gate: 2.1 };
+const RECEIVED: LineGoal = LineGoal { goal: 1.0, gate: 1.3 };
+const CARRIED_ON: LineGoal = LineGoal { goal: 4.0, gate: 5.0 };
+const ALLOCATED: LineGoal = LineGoal { goal: 1.05, gate: 2.1 };
 
-/// Pictures of the two counts.
+/// The numbers of pictures in the two counts.
 const TIMES: (u32, u32) = (10, 30);
 
-/// The question that the base asks, whose id has the length of the host's.
+/// The base's question; its id has the length of the host's ids.
 const QUESTION: &str = concat!(
     r#"{"type":"tool_call","id":"00000000000000000000000000000000-1000","name":"long","args":{}}"#,
     "\n"
@@ -34,51 +34,51 @@ const QUESTION: &str = concat!(
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     for (kilobytes, size) in SIZES {
-        let sound = received(report, kilobytes, size)?;
-        let plan = report.plan(PLAN);
-        for (payload, name) in [(Payload::Text, "text"), (Payload::Image, "image")] {
-            let program = Program::own(&peers::with(payload.role(), kilobytes))?;
-            let mut base = Raw::start(&program)?;
-            let mut called = Called::start(&program)?;
+        let sound = measure_received(report, kilobytes, size)?;
+        let plan = report.plan_for_effort(PLAN);
+        for (payload, name) in [(ResultPayload::Text, "text"), (ResultPayload::Image, "image")] {
+            let program = ChildProgram::in_role(&peers::role_with_number(payload.role(), kilobytes))?;
+            let mut base = PipeResultBase::start(&program)?;
+            let mut called = ToolCallCandidate::start(&program)?;
             let [found] = compare(plan, || base.block(), || called.block(true))?;
             let what = format!("to the model, {name}, {size}");
-            report.line(&what, Unit::Seconds, found, promised(kilobytes, CARRIED_ON), sound);
+            report.add_comparison(&what, Unit::Seconds, found, goal_for_size(kilobytes, CARRIED_ON), sound);
             called.end();
         }
     }
-    allocated(report)
+    measure_allocations(report)
 }
 
-/// 64 KB fit into a pipe, and 4 MiB do not fit into the caches: the promise is about what is between.
-fn promised(kilobytes: u32, goal: Goal) -> Option<Goal> {
+/// Returns the goal only for 1 MiB: 64 KB fit into a pipe, and 4 MiB exceed the caches.
+fn goal_for_size(kilobytes: u32, goal: LineGoal) -> Option<LineGoal> {
     (kilobytes == 1024).then_some(goal)
 }
 
-/// A result that came, with the control that says whether the machine can be measured on.
-fn received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
-    let plan = report.plan(PLAN);
-    let program = Program::own(&peers::with(Payload::Other.role(), kilobytes))?;
-    let (mut base, mut twin) = (Raw::start(&program)?, Raw::start(&program)?);
+/// Measures the receipt of a result. Returns true if the machine is quiet enough.
+fn measure_received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
+    let plan = report.plan_for_effort(PLAN);
+    let program = ChildProgram::in_role(&peers::role_with_number(ResultPayload::Other.role(), kilobytes))?;
+    let (mut base, mut twin) = (PipeResultBase::start(&program)?, PipeResultBase::start(&program)?);
     let [found] = compare(plan, || base.block(), || twin.block())?;
-    let sound = report.control(&format!("control, {size}"), Unit::Seconds, found);
-    let mut called = Called::start(&program)?;
+    let sound = report.add_control(&format!("control, {size}"), Unit::Seconds, found);
+    let mut called = ToolCallCandidate::start(&program)?;
     let [found] = compare(plan, || base.block(), || called.block(false))?;
-    let goal = promised(kilobytes, RECEIVED);
-    report.line(&format!("received, {size}"), Unit::Seconds, found, goal, sound);
+    let goal = goal_for_size(kilobytes, RECEIVED);
+    report.add_comparison(&format!("received, {size}"), Unit::Seconds, found, goal, sound);
     called.end();
     Ok(sound)
 }
 
-/// Bytes of memory that are asked for, for each byte of a picture that is carried on: counted from outside, by valgrind,
-/// once for few and once for more.
-pub(super) fn allocated(report: &mut Report) -> Result<()> {
+/// Measures the allocated bytes for each byte of a forwarded picture. valgrind counts them, in a run with few pictures
+/// and a run with many.
+pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
     if !has_valgrind() {
-        report.skip("counting allocations needs valgrind");
+        report.skip("counting allocations needs valgrind, which is not installed");
         return Ok(());
     }
     let bytes = |times: u32| {
-        let own = Program::own(&peers::with(peers::CARRIES, times))?;
-        let output = valgrind()
+        let own = ChildProgram::in_role(&peers::role_with_number(peers::CARRIES, times))?;
+        let output = valgrind_command()
             .args(["--tool=memcheck", "--undef-value-errors=no", "--leak-check=no"])
             .arg(&own.path)
             .args(&own.args)
@@ -86,31 +86,33 @@ pub(super) fn allocated(report: &mut Report) -> Result<()> {
             .output()
             .context("start valgrind")?;
         let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "a host under valgrind: {}\n{said}", output.status);
-        heap_usage(&said).with_context(|| format!("read what valgrind counted: {said}"))
+        ensure!(output.status.success(), "a host under valgrind failed: {}\n{said}", output.status);
+        heap_usage(&said).with_context(|| format!("parse the output of valgrind: {said}"))
     };
     let each = (bytes(TIMES.1)? - bytes(TIMES.0)?) / f64::from(TIMES.1 - TIMES.0);
-    report.figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED)).gated();
+    report
+        .add_figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED))
+        .make_gated();
     Ok(())
 }
 
-/// Bytes by all allocations, larger ones in place of smaller ones counted in full.
+/// Returns the bytes of all allocations; a reallocation counts in full.
 fn heap_usage(said: &str) -> Option<f64> {
     let line = said.lines().find(|line| line.contains("total heap usage:"))?;
     let (_, bytes) = line.strip_suffix(" bytes allocated")?.rsplit_once(' ')?;
     bytes.replace(',', "").parse().ok()
 }
 
-struct Raw(Piped);
+struct PipeResultBase(PipedChild);
 
-impl Raw {
-    fn start(program: &Program) -> Result<Self> {
-        Ok(Self(Piped::extension(program)?))
+impl PipeResultBase {
+    fn start(program: &ChildProgram) -> Result<Self> {
+        Ok(Self(PipedChild::start_extension(program)?))
     }
 
     fn block(&mut self) -> Result<[f64; 1]> {
         let start = Instant::now();
-        self.0.swallow(QUESTION.as_bytes())?;
+        self.0.write_and_discard_reply(QUESTION.as_bytes())?;
         Ok([start.elapsed().as_secs_f64()])
     }
 }
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_of_all_allocations_are_read() {
+    fn reads_bytes_of_all_allocations() {
         let said = "\
 ==7== HEAP SUMMARY:
 ==7==     in use at exit: 1,024 bytes in 2 blocks

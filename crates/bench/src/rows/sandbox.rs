@@ -1,69 +1,70 @@
 //! The cost of a sandbox at the start of a program.
 //!
-//! Base: the launcher starts a program that ends at once, and its end is seen; candidate: the same in a sandbox with two
-//! listed directories.
+//! Base: the launcher starts a program that exits at once, and waits for its exit. Candidate: the same in a sandbox
+//! with two listed directories.
 
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use haft_launch::sandbox::Level;
-use haft_launch::{GroupChild, Launcher, Sandbox, Spawn};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions};
 use tokio::runtime::Runtime;
 
 use crate::asking::runtime;
 use crate::children;
-use crate::method::{Comparison, Plan, compare};
-use crate::report::{Goal, Report, Unit};
+use crate::method::{Comparison, RepetitionPlan, compare};
+use crate::report::{LineGoal, Report, Unit};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 40 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 
-/// The time that a level may add, in seconds.
-const STANDARD: Goal = Goal { goal: 2e-3, gate: 6e-3 };
-const STRICT: Goal = Goal { goal: 20e-3, gate: 40e-3 };
+/// The time that a sandbox level may add, in seconds.
+const STANDARD: LineGoal = LineGoal { goal: 2e-3, gate: 6e-3 };
+const STRICT: LineGoal = LineGoal { goal: 20e-3, gate: 40e-3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let Some(haft) = children::haft()? else {
-        report.skip("haft is not built");
+    let Some(haft) = children::find_haft()? else {
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
     let (runtime, dir) = (runtime()?, tempfile::tempdir()?);
     let launcher = Launcher { program: haft, args: vec!["__launch".into()] };
-    let start = |level: Option<Level>| {
+    let start = |level: Option<ConfinementLevel>| {
         let sandbox = level.map(|level| {
             let mut sandbox = Sandbox::new(level);
             sandbox.read = vec!["/usr/share".into()];
             sandbox.write = vec![dir.path().to_owned()];
             sandbox
         });
-        started(&runtime, &launcher, sandbox)
+        time_start(&runtime, &launcher, sandbox)
     };
-    let [wall] = compare(report.plan(PLAN), || start(None), || start(None))?;
-    report.control("control", Unit::Seconds, wall);
-    for (level, what, goal) in
-        [(Level::Standard, "standard adds", STANDARD), (Level::Strict, "strict adds", STRICT)]
-    {
+    let [wall] = compare(report.plan_for_effort(PLAN), || start(None), || start(None))?;
+    report.add_control("control", Unit::Seconds, wall);
+    for (level, what, goal) in [
+        (ConfinementLevel::Standard, "standard adds", STANDARD),
+        (ConfinementLevel::Strict, "strict adds", STRICT),
+    ] {
         if let Err(error) = Sandbox::new(level).check() {
             report.skip(error.to_string());
             continue;
         }
-        let [wall] = compare(report.plan(PLAN), || start(None), || start(Some(level)))?;
-        report.figure(what, Unit::Seconds, added(wall), Some(goal));
+        let [wall] = compare(report.plan_for_effort(PLAN), || start(None), || start(Some(level)))?;
+        report.add_figure(what, Unit::Seconds, added_time(wall), Some(goal));
     }
     Ok(())
 }
 
-fn added(found: Comparison) -> f64 {
+fn added_time(found: Comparison) -> f64 {
     found.candidate - found.base
 }
 
-fn started(runtime: &Runtime, launcher: &Launcher, sandbox: Option<Sandbox>) -> Result<[f64; 1]> {
-    let mut spec = Spawn::new("/bin/true", "/usr");
+fn time_start(runtime: &Runtime, launcher: &Launcher, sandbox: Option<Sandbox>) -> Result<[f64; 1]> {
+    let mut spec = SpawnOptions::new("/bin/true", "/usr");
     spec.launcher = Some(launcher.clone());
     spec.sandbox = sandbox;
     runtime.block_on(async {
         let start = Instant::now();
         let status = GroupChild::spawn(spec)?.wait().await?;
-        ensure!(status.success(), "it ended with {status}");
+        ensure!(status.success(), "the program ended with {status}");
         Ok([start.elapsed().as_secs_f64()])
     })
 }

@@ -1,36 +1,36 @@
-//! The interactive mode: how long it takes from a key to the screen, and what it does while nothing happens.
+//! The interactive mode: the time from a key press to the screen, and the wake-ups while idle.
 //!
-//! The program itself in a terminal, with a conversation of 100,000 messages behind it, while the model writes 500 tokens
-//! a second. There is no base: a person does not notice what is less than a frame of the display. What is measured is
-//! more than the program: the terminal in memory reads all that it prints.
+//! The program runs in a terminal, with a conversation of 100,000 messages, while the model writes 500 tokens a second.
+//! There is no base: a person does not notice less than a frame of the display. The figures include the terminal
+//! emulator, which reads all output.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::Durability;
-use haft_core::session::entry::{Answer, EntryBody, Said};
-use haft_core::session::store::Store;
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, Usage};
-use haft_test_support::pty::{Pty, Setup};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
+use haft_core::session::store::SessionStore;
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage};
+use haft_test_support::pty::{Pty, PtySetup};
 
-use crate::children::haft;
-use crate::method::Effort;
-use crate::model::Paced;
-use crate::report::{Goal, Report, Unit};
+use crate::children::find_haft;
+use crate::method::EffortLevel;
+use crate::model::PacedModel;
+use crate::report::{LineGoal, Report, Unit};
 
 const MESSAGES: usize = 100_000;
 
 const TOKENS_PER_SECOND: u32 = 500;
 
-/// Keys that are pressed, in full and for a first look.
+/// The number of key presses, in a full run and in a quick run.
 const KEYS: (usize, usize) = (1_000, 200);
 
-/// As many keys stand in the editor before it is emptied.
+/// The number of keys typed before the editor is cleared.
 const BURST: usize = 20;
 
-/// Between two keys, so that they fall on all places within a frame.
+/// The pause between two key presses; it spreads them over all offsets within a frame.
 const BETWEEN: [Duration; 5] = [
     Duration::from_millis(13),
     Duration::from_millis(29),
@@ -39,74 +39,74 @@ const BETWEEN: [Duration; 5] = [
     Duration::from_millis(23),
 ];
 
-/// The texts that are searched for in turn: what is in every message, and what is in none, for which all of them are
-/// read.
+/// The search texts, used alternately: one occurs in every message, the other in none, which requires reading all
+/// messages.
 const SEARCHED: [&str; 2] = ["message", "nowhere"];
 
 /// The time without input while wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// A frame of most displays.
-const FRAME: Goal = Goal { goal: 16e-3, gate: 32e-3 };
+/// The duration of a frame on most displays.
+const FRAME: LineGoal = LineGoal { goal: 16e-3, gate: 32e-3 };
 
-const WAKES: Goal = Goal { goal: 2.0, gate: 4.0 };
+const WAKES: LineGoal = LineGoal { goal: 2.0, gate: 4.0 };
 
-/// The beginning of the editor's line in this row: nothing that a model says.
+/// The beginning of the editor's line in this row; the model never writes it.
 const MARK: &str = "key";
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let Some(haft) = haft()? else {
-        report.skip("haft is not built: cargo build --release -p haft");
+    let Some(haft) = find_haft()? else {
+        report.skip("haft is not built; run `cargo build --release -p haft`");
         return Ok(());
     };
-    let dir = tempfile::tempdir().context("make a directory")?;
+    let dir = tempfile::tempdir().context("create a directory")?;
     let (home, work) = (dir.path().join("home"), dir.path().join("work"));
-    std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("make a directory")?;
+    std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("create a directory")?;
     std::fs::write(home.join("config.toml"), "[compaction]\nauto = false\n").context("write the settings")?;
     long_session(&home, &work)?;
-    let model = Paced::start(TOKENS_PER_SECOND)?;
+    let model = PacedModel::start(TOKENS_PER_SECOND)?;
     let setup =
-        Setup::new(&haft).args(["-c", "--provider", "anthropic", "--no-ext"]).cwd(&work).size(120, 40);
+        PtySetup::new(&haft).args(["-c", "--provider", "anthropic", "--no-ext"]).cwd(&work).size(120, 40);
     let setup = setup.env("HOME", dir.path()).env("HAFT_HOME", &home).env("ANTHROPIC_API_KEY", "sk-bench");
     let begun = Instant::now();
-    let screen = setup.env("ANTHROPIC_BASE_URL", model.url()).spawn();
+    let screen = setup.env("ANTHROPIC_BASE_URL", model.base_url()).spawn();
     screen.wait_for(&format!("message {}", MESSAGES - 1));
-    report.figure("100,000 messages, to screen", Unit::Seconds, begun.elapsed().as_secs_f64(), None);
-    idle(report, "idle, wake-ups a second", &screen);
+    report.add_figure("100,000 messages, to screen", Unit::Seconds, begun.elapsed().as_secs_f64(), None);
+    measure_idle(report, "idle, wake-ups a second", &screen);
     screen.send("go on\r");
     screen.wait_for("item");
-    let keys = if report.effort == Effort::Quick { KEYS.1 } else { KEYS.0 };
-    let times = pressed(&screen, keys);
-    report.figure("key to screen, p50", Unit::Seconds, percentile(&times, 50), None);
-    report.figure("key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
-    report.figure("key to screen, slowest", Unit::Seconds, percentile(&times, 100), None);
-    let times = searched(&screen, keys / 10);
-    report.figure("search key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
+    let keys = if report.effort == EffortLevel::Quick { KEYS.1 } else { KEYS.0 };
+    let times = time_key_presses(&screen, keys);
+    report.add_figure("key to screen, p50", Unit::Seconds, percentile(&times, 50), None);
+    report.add_figure("key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
+    report.add_figure("key to screen, slowest", Unit::Seconds, percentile(&times, 100), None);
+    let times = time_searches(&screen, keys / 10);
+    report.add_figure("search key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
     model.stop();
     screen.wait_gone("esc to stop");
-    idle(report, "idle after it, wake-ups/s", &screen);
+    measure_idle(report, "idle after it, wake-ups/s", &screen);
     screen.send("\x11");
     let ended = screen.wait_for_end();
     ensure!(ended.code == 0, "haft ended with {ended:?}");
     Ok(())
 }
 
-/// A conversation that the work directory goes on with.
+/// Writes a conversation that haft resumes in the work directory.
 fn long_session(home: &Path, work: &Path) -> Result<()> {
-    let session = Store::new(home.join("sessions")).create(work);
-    let time = || Time("2026-01-02T03:04:05.678Z".to_owned());
+    let session = SessionStore::new(home.join("sessions")).create(work);
+    let time = || Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned());
     for number in 0..MESSAGES {
         let text = format!("message {number}");
         let said = if number % 2 == 0 {
-            EntryBody::from(Message::User { content: vec![Content::text(text)], time: time() })
+            EntryBody::from(Message::User { content: vec![ContentBlock::text(text)], time: time() })
         } else {
             let content = vec![AssistantBlock::Text { text }];
             let message = Message::Assistant(AssistantMessage { content, time: time(), native: None });
-            let answer = Answer {
+            let answer = ResponseMetadata {
                 provider: "anthropic".to_owned(),
                 model: "bench".to_owned(),
-                stop: Stop::End,
-                usage: Usage::default(),
+                stop: StopCause::End,
+                usage: TokenUsage::default(),
             };
             EntryBody::Said(Said { message, answer: Some(answer) })
         };
@@ -117,17 +117,17 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Counts the wake-ups of the program while nothing happens.
-fn idle(report: &mut Report, what: &str, screen: &Pty) {
-    // What was begun before comes to its end.
+/// Counts the wake-ups of the program while it is idle.
+fn measure_idle(report: &mut Report, what: &str, screen: &Pty) {
+    // Work that has already started must finish first.
     screen.printed_within(Duration::from_secs(1));
-    #[expect(clippy::cast_precision_loss, reason = "a count that is small")]
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
     let wakes = screen.wake_ups_within(IDLE) as f64 / IDLE.as_secs_f64();
-    report.figure(what, Unit::Count, wakes, Some(WAKES));
+    report.add_figure(what, Unit::Count, wakes, Some(WAKES));
 }
 
-/// Presses keys, and says for each how many seconds later it stood on the screen.
-fn pressed(screen: &Pty, keys: usize) -> Vec<f64> {
+/// Presses keys and returns for each the seconds until it appeared on the screen.
+fn time_key_presses(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     let mut typed = String::new();
     for (number, pause) in (0..keys).zip(BETWEEN.into_iter().cycle()) {
@@ -149,13 +149,13 @@ fn pressed(screen: &Pty, keys: usize) -> Vec<f64> {
     times
 }
 
-/// Of times in their order, the one that so many hundredths are no longer than.
+/// Returns the percentile of sorted times.
 fn percentile(times: &[f64], percent: usize) -> f64 {
     times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
-/// Searches the conversation, and says for each key how many seconds later it stood on the screen.
-fn searched(screen: &Pty, keys: usize) -> Vec<f64> {
+/// Searches the conversation and returns for each key the seconds until it appeared on the screen.
+fn time_searches(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     screen.press(&["ctrl+u"]);
     for word in SEARCHED.into_iter().cycle() {

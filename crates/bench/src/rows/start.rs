@@ -1,7 +1,7 @@
-//! Starting many extensions: until all are ready.
+//! Starting many extensions until all are ready.
 //!
-//! Base: start the same processes with the standard library and read the first line of each. Longer than a time
-//! slice, so only the CPU time of this process has a goal; the wall time is reported.
+//! Base: start the same processes with the standard library and read the first line of each. A block takes longer than
+//! a time slice, so only the CPU time of this process has a goal; the wall time is only reported.
 
 use std::time::Instant;
 
@@ -11,76 +11,81 @@ use haft_host::Host;
 use haft_packages::ExtensionSpec;
 use tokio::runtime::Runtime;
 
-use crate::asking::{config, runtime, specs};
-use crate::children::{Piped, Program};
-use crate::method::{Plan, compare};
+use crate::asking::{bench_host_config, extension_specs, runtime};
+use crate::children::{ChildProgram, PipedChild};
+use crate::method::{RepetitionPlan, compare};
 use crate::platform::allow_many_files;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
 
-/// The numbers of extensions, and the repetitions of each.
-const COUNTS: [(usize, Plan); 4] = [
-    (1, Plan { repetitions: 5, pairs: 20 }),
-    (10, Plan { repetitions: 5, pairs: 10 }),
-    (100, Plan { repetitions: 5, pairs: 4 }),
-    (1000, Plan { repetitions: 1, pairs: 3 }),
+/// The numbers of extensions, and the repetitions for each number.
+const COUNTS: [(usize, RepetitionPlan); 4] = [
+    (1, RepetitionPlan { repetitions: 5, pairs: 20 }),
+    (10, RepetitionPlan { repetitions: 5, pairs: 10 }),
+    (100, RepetitionPlan { repetitions: 5, pairs: 4 }),
+    (1000, RepetitionPlan { repetitions: 1, pairs: 3 }),
 ];
 
-const HOST_CPU: Goal = Goal { goal: 1.8, gate: 2.3 };
+const HOST_CPU: LineGoal = LineGoal { goal: 1.8, gate: 2.3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     allow_many_files()?;
-    report.axis("extensions");
+    report.set_axis("extensions");
     for (count, plan) in COUNTS {
-        many(report, count, plan)?;
+        measure_count(report, count, plan)?;
     }
     Ok(())
 }
 
-fn many(report: &mut Report, count: usize, plan: Plan) -> Result<()> {
-    let program = Program::own(peers::LEAST)?;
-    let (runtime, specs) = (runtime()?, specs(count, &program));
-    let (plan, x) = (report.plan(plan), f64::from(u32::try_from(count)?));
-    let base = || spawned(&program, count);
+fn measure_count(report: &mut Report, count: usize, plan: RepetitionPlan) -> Result<()> {
+    let program = ChildProgram::in_role(peers::LEAST)?;
+    let (runtime, specs) = (runtime()?, extension_specs(count, &program));
+    let (plan, x) = (report.plan_for_effort(plan), f64::from(u32::try_from(count)?));
+    let base = || time_bare_start(&program, count);
     let [wall, cpu] = compare(plan, base, base)?;
-    let wall_sound = report.control(&format!("control of {count}, wall"), Unit::Seconds, wall);
-    let cpu_sound = report.control(&format!("control of {count}, own CPU"), Unit::Seconds, cpu);
-    let [wall, cpu] = compare(plan, base, || started(&runtime, &specs))?;
+    let wall_sound = report.add_control(&format!("control of {count}, wall"), Unit::Seconds, wall);
+    let cpu_sound = report.add_control(&format!("control of {count}, own CPU"), Unit::Seconds, cpu);
+    let [wall, cpu] = compare(plan, base, || time_host_start(&runtime, &specs))?;
     let goal = (count == 100).then_some(HOST_CPU);
-    report.line(&format!("host of {count}, wall"), Unit::Seconds, wall, None, wall_sound).on("wall", x);
-    report.line(&format!("host of {count}, own CPU"), Unit::Seconds, cpu, goal, cpu_sound).on("own CPU", x);
+    report
+        .add_comparison(&format!("host of {count}, wall"), Unit::Seconds, wall, None, wall_sound)
+        .on_curve("wall", x);
+    report
+        .add_comparison(&format!("host of {count}, own CPU"), Unit::Seconds, cpu, goal, cpu_sound)
+        .on_curve("own CPU", x);
     Ok(())
 }
 
-fn spawned(program: &Program, count: usize) -> Result<[f64; 2]> {
-    let clock = Clock::start();
-    let mut children: Vec<Piped> = (0..count).map(|_| Piped::start(program)).collect::<Result<_>>()?;
+fn time_bare_start(program: &ChildProgram, count: usize) -> Result<[f64; 2]> {
+    let clock = WallCpuTimer::start();
+    let mut children: Vec<PipedChild> =
+        (0..count).map(|_| PipedChild::start(program)).collect::<Result<_>>()?;
     for child in &mut children {
         child.line()?;
     }
     Ok(clock.stop())
 }
 
-fn started(runtime: &Runtime, specs: &[ExtensionSpec]) -> Result<[f64; 2]> {
+fn time_host_start(runtime: &Runtime, specs: &[ExtensionSpec]) -> Result<[f64; 2]> {
     let (specs, count) = (specs.to_vec(), specs.len());
     runtime.block_on(async {
-        let clock = Clock::start();
-        let host = Host::builder(config()).specs(specs).start().await;
+        let clock = WallCpuTimer::start();
+        let host = Host::builder(bench_host_config()).specs(specs).start().await;
         let times = clock.stop();
         let ready = host.hooks().before_tool_execute.len();
         host.shutdown().await;
-        ensure!(ready == count, "{ready} of {count} extensions came up");
+        ensure!(ready == count, "{ready} of {count} extensions started");
         Ok(times)
     })
 }
 
-/// Wall and own CPU time, in seconds.
-pub(super) struct Clock {
+/// Measures wall time and the process's own CPU time, in seconds.
+pub(super) struct WallCpuTimer {
     wall: Instant,
     cpu: f64,
 }
 
-impl Clock {
+impl WallCpuTimer {
     pub(super) fn start() -> Self {
         Self { wall: Instant::now(), cpu: platform::cpu_time() }
     }

@@ -1,6 +1,6 @@
-//! A panel that is drawn 20,000 times a second: how often the host wakes up for it, and what of it is shown.
+//! A panel that is drawn 20,000 times a second: the wake-ups of the host, and the contents that it shows.
 //!
-//! There is no base: wakes are counted. The last content that was drawn has to be the last that is shown.
+//! There is no base, because wake-ups are counted. The last drawn content must be the last shown content.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,93 +13,99 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{config, runtime, spec};
-use crate::children::Program;
+use crate::asking::{bench_host_config, extension_spec, runtime};
+use crate::children::ChildProgram;
 use crate::peers;
-use crate::peers::stream::{COMMAND, DURATION, FRAMES, number};
+use crate::peers::stream::{COMMAND, DURATION, FRAMES, frame_number};
 use crate::platform;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 
-/// Of the host, for each content that the extension drew.
-const WAKES: Goal = Goal { goal: 0.05, gate: 0.2 };
+/// The limit for wake-ups of the host per drawn content.
+const WAKES: LineGoal = LineGoal { goal: 0.05, gate: 0.2 };
 
-/// Far more than it takes until the last content is shown.
+/// A limit far above the time until the last content is shown.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    gate(report)?;
-    let bare = streamed(peers::FLOOD, Until::TimeIsUp)?;
-    report.figure("bare, frames taken", Unit::Count, f64::from(bare.last), None);
-    report.figure("bare, frames shown", Unit::Count, f64::from(bare.shown), None);
-    report.figure("bare, wakes by frame taken", Unit::Count, bare.wakes / f64::from(bare.last.max(1)), None);
-    report.figure("bare, host's CPU", Unit::Seconds, bare.cpu, None);
+    measure_gated(report)?;
+    let bare = run_stream(peers::FLOOD, StreamEnd::TimeIsUp)?;
+    report.add_figure("bare, frames taken", Unit::Count, f64::from(bare.last), None);
+    report.add_figure("bare, frames shown", Unit::Count, f64::from(bare.shown), None);
+    report.add_figure(
+        "bare, wakes by frame taken",
+        Unit::Count,
+        bare.wakes / f64::from(bare.last.max(1)),
+        None,
+    );
+    report.add_figure("bare, host's CPU", Unit::Seconds, bare.cpu, None);
     Ok(())
 }
 
-/// A counter on an SDK extension: steady.
-pub(super) fn gate(report: &mut Report) -> Result<()> {
-    let sdk = streamed(peers::STREAM, Until::LastFrame)?;
-    ensure!(sdk.last == FRAMES, "content {} of {FRAMES} is the last that was shown", sdk.last);
+/// Measures a counter of an SDK extension, which is steady.
+pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
+    let sdk = run_stream(peers::STREAM, StreamEnd::LastFrame)?;
+    ensure!(sdk.last == FRAMES, "the last shown content is {} of {FRAMES}", sdk.last);
     report
-        .figure("SDK, wakes by frame drawn", Unit::Count, sdk.wakes / f64::from(FRAMES), Some(WAKES))
-        .gated();
-    report.figure("SDK, frames shown", Unit::Count, f64::from(sdk.shown), None);
-    report.figure("SDK, host's CPU", Unit::Seconds, sdk.cpu, None);
+        .add_figure("SDK, wakes by frame drawn", Unit::Count, sdk.wakes / f64::from(FRAMES), Some(WAKES))
+        .make_gated();
+    report.add_figure("SDK, frames shown", Unit::Count, f64::from(sdk.shown), None);
+    report.add_figure("SDK, host's CPU", Unit::Seconds, sdk.cpu, None);
     Ok(())
 }
 
-/// When a stream has been watched for long enough.
+/// The condition that ends the measurement of a stream.
 #[derive(Debug, Clone, Copy)]
-enum Until {
-    /// Its last content is shown.
+enum StreamEnd {
+    /// The last content is shown.
     LastFrame,
-    /// It should be over: one that is held back never gets there.
+    /// The expected duration has passed. A stream that is held back never shows its last content.
     TimeIsUp,
 }
 
 /// The result of a stream.
 #[derive(Debug)]
-struct Streamed {
-    /// Times that a thread of this process went to sleep and was woken.
+struct StreamResult {
+    /// The number of times that a thread of this process slept and was woken.
     wakes: f64,
-    /// Seconds of this process.
+    /// The CPU seconds of this process.
     cpu: f64,
     shown: u32,
     /// The number of the content that was shown last.
     last: u32,
 }
 
-fn streamed(role: &str, until: Until) -> Result<Streamed> {
-    let screen = Arc::new(Screen::default());
-    let specs = vec![spec(role, &Program::own(role)?)];
+fn run_stream(role: &str, until: StreamEnd) -> Result<StreamResult> {
+    let screen = Arc::new(CountingFrontend::default());
+    let specs = vec![extension_spec(role, &ChildProgram::in_role(role)?)];
     runtime()?.block_on(async {
-        let host = Host::builder(config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
-        let (wakes, cpu) = (platform::wakes()?, platform::cpu_time());
-        host.run_command(&CancellationToken::new(), COMMAND, "").await.context("begin the stream")?;
+        let host =
+            Host::builder(bench_host_config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
+        let (wakes, cpu) = (platform::wake_up_count()?, platform::cpu_time());
+        host.run_command(&CancellationToken::new(), COMMAND, "").await.context("start the stream")?;
         match until {
-            Until::LastFrame => {
+            StreamEnd::LastFrame => {
                 timeout(PATIENCE, screen.complete.notified()).await.context("wait for the last content")?;
             }
-            Until::TimeIsUp => sleep(DURATION).await,
+            StreamEnd::TimeIsUp => sleep(DURATION).await,
         }
-        let (wakes, cpu) = (platform::wakes()? - wakes, platform::cpu_time() - cpu);
+        let (wakes, cpu) = (platform::wake_up_count()? - wakes, platform::cpu_time() - cpu);
         let (shown, last) = *screen.seen.lock().unwrap_or_else(PoisonError::into_inner);
         host.shutdown().await;
-        Ok(Streamed { wakes, cpu, shown, last })
+        Ok(StreamResult { wakes, cpu, shown, last })
     })
 }
 
-/// A front end that counts.
+/// A front end that counts panel contents.
 #[derive(Debug, Default)]
-struct Screen {
-    /// The number of contents that were shown, and the number of the last.
+struct CountingFrontend {
+    /// The number of shown contents, and the number of the last one.
     seen: Mutex<(u32, u32)>,
     complete: Notify,
 }
 
-impl Frontend for Screen {
+impl Frontend for CountingFrontend {
     fn render_panel(&self, _extension: &ExtensionName, panel: &PanelRender) {
-        let last = number(&panel.lines).unwrap_or_default();
+        let last = frame_number(&panel.lines).unwrap_or_default();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         *seen = (seen.0 + 1, last);
         if last == FRAMES {

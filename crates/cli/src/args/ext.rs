@@ -16,15 +16,15 @@ pub(crate) struct ExtArgs {
 pub(crate) enum ExtCommand {
     /// List your extensions and those of this project
     ///
-    /// Below the list stands what is wrong with whom, and what to do. SANDBOX is `-` for what is not run.
+    /// Problems and next steps follow the list. SANDBOX is `-` for extensions that do not run.
     #[command(visible_alias = "ls")]
     List(ListArgs),
     /// Install an extension from a directory or a git address
     ///
-    /// haft shows what the extension would run, and asks. Nothing of it is run.
+    /// haft shows what the extension would run, and asks. It runs nothing of the extension.
     ///
-    /// Of one that is installed already the new version takes the place: what changed is shown. Its data stays, and so
-    /// does being disabled.
+    /// If the extension is already installed, haft shows the changes and replaces it with the new version. Its data
+    /// stays, and a disabled extension stays disabled.
     Install {
         /// Read this directory, or https://…, ssh://… or git@…
         source: String,
@@ -42,7 +42,7 @@ pub(crate) enum ExtCommand {
         #[arg(short, long)]
         yes: bool,
     },
-    /// Update extensions from their sources, after a question
+    /// Update extensions from their install sources, after asking
     Update {
         /// Name the extension; without NAME, update all
         name: Option<String>,
@@ -50,9 +50,9 @@ pub(crate) enum ExtCommand {
         #[arg(short, long)]
         yes: bool,
     },
-    /// Go back to the version that was approved before
+    /// Roll back to the previously approved version
     ///
-    /// One that is not what was approved any more is passed over, and said.
+    /// haft skips and reports versions that changed since their approval.
     Rollback {
         /// Name the extension
         name: String,
@@ -64,7 +64,7 @@ pub(crate) enum ExtCommand {
     Verify {
         /// Name the extension; without NAME, verify all
         name: Option<String>,
-        /// Print a line of JSON for each
+        /// Print a line of JSON for each extension
         #[arg(long)]
         json: bool,
     },
@@ -74,10 +74,10 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Import process hooks into config.toml, after a question
+    /// Import process hooks into config.toml, after asking
     Import {
         /// Name the program
-        from: Program,
+        from: HookImportSource,
         /// Read this config.json of PicoClaw
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
@@ -87,19 +87,19 @@ pub(crate) enum ExtCommand {
     },
     /// Remove an extension and keep its data and log
     ///
-    /// Files that were never approved stay, too. With --scope project, its directory is deleted.
+    /// Files that were never approved are kept too. With --scope project, the directory of the extension is deleted.
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]
-        which: Which,
+        which: ExtensionSelector,
         /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
     /// Enable an extension
-    Enable(Which),
+    Enable(ExtensionSelector),
     /// Disable an extension without removing it
-    Disable(Which),
+    Disable(ExtensionSelector),
     /// Print the log of an extension
     Logs {
         /// Name the extension, or its directory
@@ -110,9 +110,9 @@ pub(crate) enum ExtCommand {
     },
 }
 
-/// A program whose hooks haft runs.
+/// A program from which hooks can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Program {
+pub(crate) enum HookImportSource {
     /// PicoClaw
     Picoclaw,
 }
@@ -120,29 +120,29 @@ pub(crate) enum Program {
 /// The flags of `haft ext list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Print every detail: program, place, sandbox, approval
+    /// Print every detail: program, location, sandbox, approval
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) long: bool,
-    /// Print a line of JSON for each
+    /// Print a line of JSON for each extension
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Which extension is meant.
+/// The selected extension.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct ExtensionSelector {
     /// Name the extension, or its directory
     pub(crate) name: String,
     /// Select the scope: global by default
     ///
-    /// Extensions of the project are changed with `project` only.
+    /// Extensions of the project change only with `project`.
     #[arg(long)]
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<ExtensionScope>,
 }
 
-/// Where an extension is.
+/// The location of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum ExtensionScope {
     /// Select extensions of the user
     Global,
     /// Select extensions in the project's .haft/extensions

@@ -6,7 +6,7 @@ use haft_config::all_keys;
 
 use crate::exit::Exit;
 
-/// Below `haft -h`.
+/// The text below `haft -h`.
 pub(super) const SHORT: &str = "`haft --help` shows examples, variables and exit codes.";
 
 const EXAMPLES: &str = "\
@@ -21,7 +21,7 @@ Examples:
   haft -c                                    continue the most recent session
   haft -c -p \"and the tests?\"                continue it for one prompt
   haft session list                          list recorded sessions
-  haft --json fix the tests                  print one event a line, for programs
+  haft --json fix the tests                  print one JSON event per line, for programs
   haft -p /hello world                       run a command of an extension
   haft -e ./my-extension -p hi               run an extension without installing it
   haft ext install ./my-extension            install an extension
@@ -42,29 +42,29 @@ Environment:
 Exit codes:
 ";
 
-/// Below `haft rpc --help`.
+/// The text below `haft rpc --help`.
 pub(super) const RPC: &str = "\
-A client writes a command a line to haft's standard input, and reads replies and events from its
+A client writes one command per line to haft's standard input and reads replies and events from its
 standard output. The names are those of zot's RPC mode: docs/rpc.md shows how to write a client,
-docs/rpc-protocol.md has every line. What is told people goes to standard error.
+docs/rpc-protocol.md describes every line. Messages for people go to standard error.
 
   $ echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"list the files\"}' | haft rpc
 
-It ends when its input does and all prompts are done, with code 0; a signal ends it with 130.
+haft exits with code 0 when its input ends and all prompts are done; a signal ends it with 130.
 
 Environment:
   HAFT_RPC_TOKEN, ZOTCORE_RPC_TOKEN
-                     the token that the client's first line, a hello, has to show; with both the
-                     first counts. No tool and no extension gets them
-  `haft --help` has all other variables, and the exit codes.";
+                     the token that the client's first line, a hello, must contain; if both are set,
+                     haft uses the first. Tools and extensions do not receive them
+  `haft --help` lists all other variables and the exit codes.";
 
-/// Below `haft --help`.
-pub(super) fn long() -> String {
+/// Returns the text below `haft --help`.
+pub(super) fn render_long_help() -> String {
     let variables: Vec<&str> = all_keys().filter_map(|key| key.variables.first().copied()).collect();
     let mut text = EXAMPLES.replace("{variables}", &variables.join(", "));
     for exit in Exit::ALL {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {:<4} {}", exit.code(), exit.meaning());
+        let _ = writeln!(text, "  {:<4} {}", exit.code(), exit.description());
     }
     text.truncate(text.trim_end().len());
     text

@@ -1,4 +1,4 @@
-//! Words that clap takes for a prompt and that somebody meant as a command.
+//! Rejects prompts that are probably misplaced or misspelled commands.
 
 use std::ffi::OsString;
 
@@ -7,49 +7,54 @@ use clap::error::ErrorKind;
 
 use super::RunArgs;
 
-/// A command behind a flag, and one that is spelt almost right, are no prompt for an agent that runs what it thinks of.
-/// Whoever means them as one says so: by `-p`, `--json`, quotes or `--`.
+/// Rejects a prompt whose first words are a command after a flag, or a misspelled command.
+///
+/// The agent would act on such a prompt. With `-p`, `--json`, quotes or `--`, the words are a prompt.
 ///
 /// # Errors
-/// What to write instead.
-pub(super) fn check(definition: &mut Command, run: &RunArgs, args: &[OsString]) -> Result<(), clap::Error> {
+/// The correct command line.
+pub(super) fn reject_misplaced_command(
+    definition: &mut Command,
+    run: &RunArgs,
+    args: &[OsString],
+) -> Result<(), clap::Error> {
     let words = run.prompt.as_slice();
-    // Behind `--` nothing but the prompt stands.
+    // Only the prompt can follow `--`.
     let behind = args.iter().position(|arg| arg == "--").map(|at| args.len() - at - 1);
     if run.print || run.json || behind == Some(words.len()) {
         return Ok(());
     }
-    let Some(wrong) = misplaced(definition, words).or_else(|| misspelt(definition, words)) else {
+    let Some(wrong) =
+        find_misplaced_command(definition, words).or_else(|| find_misspelled_command(definition, words))
+    else {
         return Ok(());
     };
-    let said = "to say it to the model, give -p, or put -- before the prompt";
-    Err(definition.error(ErrorKind::ArgumentConflict, format!("{wrong}; {said}")))
+    let error_of = "to send it to the model as a prompt, add -p, or put -- before it";
+    Err(definition.error(ErrorKind::ArgumentConflict, format!("{wrong}; {error_of}")))
 }
 
-/// A command's name with flags before it.
-fn misplaced(definition: &Command, words: &[String]) -> Option<String> {
+/// Returns a hint if the prompt begins with a command's name, after flags.
+fn find_misplaced_command(definition: &Command, words: &[String]) -> Option<String> {
     let first = words.first()?;
-    let known = first == "help" || definition.get_subcommands().any(|command| is_called(command, first));
-    known.then(|| {
-        format!("`{first}` is a command, which comes first, and its flags behind it: haft {first} …")
-    })
+    let known = first == "help" || definition.get_subcommands().any(|command| has_name(command, first));
+    known.then(|| format!("`{first}` is a command and must precede all flags; run haft {first} …"))
 }
 
-fn misspelt(definition: &Command, words: &[String]) -> Option<String> {
-    /// A name that is shorter is like too many words.
+fn find_misspelled_command(definition: &Command, words: &[String]) -> Option<String> {
+    /// Shorter names resemble too many words.
     const SHORTEST: usize = 4;
     let [first, second, ..] = words else { return None };
     let like = |command: &&Command| {
         let name = command.get_name();
         name.len() >= SHORTEST
             && strsim::osa_distance(name, first) == 1
-            && command.get_subcommands().any(|below| is_called(below, second))
+            && command.get_subcommands().any(|below| has_name(below, second))
     };
     let meant = definition.get_subcommands().find(like)?.get_name();
-    Some(format!("there is no command `{first}`; did you mean haft {meant} {second}?"))
+    Some(format!("unknown command `{first}`; did you mean haft {meant} {second}?"))
 }
 
-fn is_called(command: &Command, name: &str) -> bool {
+fn has_name(command: &Command, name: &str) -> bool {
     !command.is_hide_set()
         && (command.get_name() == name || command.get_all_aliases().any(|alias| alias == name))
 }
@@ -58,14 +63,14 @@ fn is_called(command: &Command, name: &str) -> bool {
 mod tests {
     use crate::args::parse_from;
 
-    /// What is said of a command line; nothing where it is one.
-    fn said(line: &str) -> String {
+    /// Returns the error for a command line; the empty text if it is valid.
+    fn error_of(line: &str) -> String {
         let args = line.split(' ').map(Into::into).collect();
         parse_from(args).map_or_else(|error| error.to_string(), |_| String::new())
     }
 
     #[test]
-    fn a_command_behind_a_flag_is_no_prompt() {
+    fn rejects_command_after_flag() {
         for line in [
             "haft --cwd /tmp session list",
             "haft -v demo",
@@ -74,9 +79,9 @@ mod tests {
             "haft -c session list",
             "haft --model m help me",
         ] {
-            let error = said(line);
-            assert!(error.contains("is a command, which comes first"), "{line}: {error}");
-            assert!(error.contains("give -p, or put -- before"), "{line}: {error}");
+            let error = error_of(line);
+            assert!(error.contains("is a command and must precede all flags"), "{line}: {error}");
+            assert!(error.contains("add -p, or put -- before it"), "{line}: {error}");
         }
         for line in [
             "haft -p demo",
@@ -85,22 +90,22 @@ mod tests {
             "haft -v fix session list",
             "haft demo",
         ] {
-            assert_eq!(said(line), "", "{line}");
+            assert_eq!(error_of(line), "", "{line}");
         }
     }
 
     #[test]
-    fn a_command_that_is_spelt_almost_right_is_no_prompt() {
+    fn rejects_misspelled_command() {
         for (line, meant) in [
             ("haft sesion list", "session list"),
             ("haft sessions ls", "session ls"),
             ("haft -v confg show", "config show"),
         ] {
-            let error = said(line);
+            let error = error_of(line);
             assert!(error.contains(&format!("did you mean haft {meant}?")), "{line}: {error}");
         }
         for line in ["haft sesion lost", "haft -p sesion list", "haft text list", "haft sesion"] {
-            assert_eq!(said(line), "", "{line}");
+            assert_eq!(error_of(line), "", "{line}");
         }
     }
 }

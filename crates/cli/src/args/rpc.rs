@@ -1,4 +1,4 @@
-//! The command line of `haft rpc`, and of `haft --mode rpc`, which is the same.
+//! The command line of `haft rpc` and its alias `haft --mode rpc`.
 
 use clap::{Args, ValueEnum};
 
@@ -8,14 +8,14 @@ use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, SessionArgs, help};
 #[derive(Debug, Args)]
 #[command(
     after_long_help = help::RPC,
-    // Nobody is there to choose one, and nothing is recorded anyway.
-    mut_arg("resume", |arg| arg.num_args(1).help("Go on with the session whose id begins so")),
+    // A client cannot choose from a list, and sessions are not recorded by default.
+    mut_arg("resume", |arg| arg.num_args(1).help("Continue the session whose id begins with ID")),
     mut_arg("no_session", |arg| arg.hide(true)),
 )]
 pub(crate) struct RpcArgs {
     /// Record new sessions
     ///
-    /// By default, only a session that --continue, --resume, --session or the client names is recorded.
+    /// By default, haft records only sessions that --continue, --resume, --session or the client names.
     #[arg(long, conflicts_with = "no_session")]
     record: bool,
     #[command(flatten)]
@@ -28,14 +28,14 @@ pub(crate) struct RpcArgs {
     ext: ExtensionArgs,
 }
 
-/// The program that drives haft.
+/// The kind of client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
-    /// A program.
+pub(crate) enum ServerMode {
+    /// Another program.
     Rpc,
 }
 
-/// `--mode`, by which programs that were written for zot start it.
+/// `--mode`: the flag with which programs written for zot start a server.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ModeArgs {
     /// Run as a JSON-lines server, the same as haft rpc
@@ -45,19 +45,19 @@ pub(crate) struct ModeArgs {
         hide_possible_values = true,
         conflicts_with_all = ["prompt", "print", "json", "verbose", "list_models"],
     )]
-    pub(crate) mode: Option<Mode>,
-    /// Run as with haft rpc
+    pub(crate) mode: Option<ServerMode>,
+    /// Record new sessions, as in haft rpc
     #[arg(long, hide = true, requires = "mode", conflicts_with = "no_session")]
     record: bool,
 }
 
 impl RpcArgs {
-    pub(crate) fn records(&self) -> bool {
+    pub(crate) fn records_sessions(&self) -> bool {
         self.record
     }
 }
 
-/// The same by its other name.
+/// Converts the arguments of `haft --mode rpc`.
 impl From<RunArgs> for RpcArgs {
     fn from(args: RunArgs) -> Self {
         let RunArgs { model, agent, session, ext, mode, .. } = args;
@@ -65,38 +65,38 @@ impl From<RunArgs> for RpcArgs {
     }
 }
 
-/// The same for what sets up a session: the one that the process begins with.
+/// Converts the arguments that set up the first session.
 impl From<RpcArgs> for RunArgs {
     fn from(args: RpcArgs) -> Self {
         let RpcArgs { record, model, agent, session, ext } = args;
         let names_one = session.go_on || session.resume.is_some() || session.session.is_some();
         let session = SessionArgs { no_session: !record && !names_one, ..session };
-        // Programs read what happens.
+        // Programs read events.
         Self { json: true, model, agent, session, ext, ..Self::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::args::{Command, parse_from};
+    use crate::args::{CliCommand, parse_from};
 
     use super::*;
 
-    /// What a command line comes to, by whichever name.
+    /// Returns true if a command line records sessions, and its run arguments.
     fn read(line: &str) -> Result<(bool, RunArgs), String> {
         let args = line.split(' ').map(Into::into).collect();
         let cli = parse_from(args).map_err(|error| error.to_string())?;
         let args = match cli.command {
-            Some(Command::Rpc(args)) => *args,
+            Some(CliCommand::Rpc(args)) => *args,
             Some(_) => return Err("another command".to_owned()),
-            None if cli.run.mode.mode == Some(Mode::Rpc) => cli.run.into(),
+            None if cli.run.mode.mode == Some(ServerMode::Rpc) => cli.run.into(),
             None => return Err("a run".to_owned()),
         };
-        Ok((args.records(), args.into()))
+        Ok((args.records_sessions(), args.into()))
     }
 
     #[test]
-    fn nothing_is_recorded_unless_it_is_asked_for() {
+    fn records_only_on_request() {
         for name in ["rpc", "--mode rpc"] {
             let kept = |flags: &str| {
                 let (records, args) = read(&format!("haft {name}{flags}")).unwrap();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_a_run_are_read() {
+    fn parses_run_flags() {
         let (_, args) = read("haft rpc --model m --no-tools -e x --thinking high").unwrap();
         assert_eq!(
             (args.model.model.as_deref(), args.agent.no_tools, args.ext.ext.len()),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_a_mistake() {
+    fn rejects_incompatible_arguments() {
         for (line, expect) in [
             ("haft rpc hello", "unexpected argument 'hello'"),
             ("haft rpc -p", "unexpected argument '-p'"),

@@ -1,13 +1,13 @@
-//! The command line of sessions: which one a run goes on with, and `haft session`.
+//! The command line of sessions: the session that a run continues, and `haft session`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 use haft_config::SecretString;
 
-use super::{AgentArgs, ExtensionArgs, ModelArgs, Provider, RunArgs};
+use super::{AgentArgs, ExtensionArgs, ModelArgs, ProviderValueParser, RunArgs};
 
-/// Which session a run goes on with.
+/// The session that a run continues.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
@@ -35,7 +35,7 @@ pub(crate) struct SessionArgs {
 
 /// `haft session …`.
 #[derive(Debug, Args)]
-pub(crate) struct SessionCommands {
+pub(crate) struct SessionCommandArgs {
     /// Use this directory as the current one
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -43,7 +43,8 @@ pub(crate) struct SessionCommands {
     pub(crate) command: SessionCommand,
 }
 
-/// The commands of `haft session`. An ID is the beginning of one, a file, or `last`: the latest of this directory.
+/// The commands of `haft session`. An ID is the beginning of an id, a file, or `last`: the most recent session of this
+/// directory.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// List the sessions of this directory, the latest first
@@ -52,24 +53,24 @@ pub(crate) enum SessionCommand {
         /// Include all directories
         #[arg(long)]
         all: bool,
-        /// Print a line of JSON for each
+        /// Print a line of JSON for each session
         #[arg(long)]
         json: bool,
     },
     /// Print a session: messages, tool calls and cost
     Show {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Print the messages, settings and cost as JSON
         #[arg(long)]
         json: bool,
     },
     /// Draw the branches of a session
-    Tree(WhichSession),
+    Tree(SessionSelector),
     /// Copy a session, up to an entry, and print the copy's id
     Fork {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// End the copy at this entry of `haft session tree`
         #[arg(long, value_name = "ENTRY", value_hint = ValueHint::Other)]
         at: Option<String>,
@@ -77,27 +78,27 @@ pub(crate) enum SessionCommand {
     /// Rename a session; an empty name removes the name
     Rename {
         #[command(flatten)]
-        which: WhichSession,
-        /// The name
+        which: SessionSelector,
+        /// Set this name
         #[arg(value_hint = ValueHint::Other)]
         name: String,
     },
     /// Label an entry; without LABEL, remove the label
     Label {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Name the entry by its id in `haft session tree`
         #[arg(value_hint = ValueHint::Other)]
         entry: String,
-        /// The mark
+        /// Set this label
         #[arg(value_hint = ValueHint::Other)]
         label: Option<String>,
     },
     /// Add tags to a session
     Tag {
         #[command(flatten)]
-        which: WhichSession,
-        /// The words
+        which: SessionSelector,
+        /// Add these tags
         #[arg(required = true, value_name = "TAG", value_hint = ValueHint::Other)]
         tags: Vec<String>,
         /// Remove these tags instead
@@ -106,28 +107,30 @@ pub(crate) enum SessionCommand {
     },
     /// Write a session to a shareable file or an HTML page
     ///
-    /// Your paths are left out of the file.
+    /// The exported file does not contain your paths.
     Export(ExportArgs),
     /// Import a session of haft, pi or zot, and print its id
     ///
-    /// Nothing in the file is run.
+    /// haft runs nothing from the file.
     Import(ImportArgs),
     /// Summarize a session to free context
     Compact(Box<CompactArgs>),
     /// Delete a session permanently
     Rm {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
 }
 
-/// Which session is meant.
+/// The selected session.
 #[derive(Debug, Args)]
-pub(crate) struct WhichSession {
-    /// The beginning of its id, its file, or `last` for the latest of this directory
+pub(crate) struct SessionSelector {
+    /// Name the session by id prefix, file path, or `last`
+    ///
+    /// `last` is the most recent session of this directory.
     #[arg(value_name = "ID", value_hint = ValueHint::FilePath)]
     pub(crate) id: String,
 }
@@ -136,7 +139,7 @@ pub(crate) struct WhichSession {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
-    pub(crate) which: WhichSession,
+    pub(crate) which: SessionSelector,
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -156,7 +159,7 @@ pub(crate) struct ExportArgs {
 pub(crate) struct ImportArgs {
     /// Read this file; `-` is standard input
     ///
-    /// It is an export or a session file of haft, a session file of pi, or a .zotsession.
+    /// The file is an export or a session file of haft, a session file of pi, or a .zotsession.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Set the name of the session
@@ -168,30 +171,30 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CompactArgs {
     #[command(flatten)]
-    pub(crate) which: WhichSession,
+    pub(crate) which: SessionSelector,
     /// Add instructions for the summary; words are joined by spaces
     #[arg(value_name = "INSTRUCTIONS", value_hint = ValueHint::Other)]
     pub(crate) instructions: Vec<String>,
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Where to work: the `--cwd` of all that `haft session` does.
+    /// The working directory: `--cwd` of `haft session`.
     #[arg(skip)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
-    model: Summariser,
+    model: SummaryModelArgs,
     #[command(flatten)]
     ext: ExtensionArgs,
 }
 
-/// Which model writes the summary.
+/// The model that writes the summary.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
-struct Summariser {
+struct SummaryModelArgs {
     /// Select the provider of the model that writes the summary
     ///
-    /// By default, the session's model writes it; the session keeps its model.
-    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
+    /// By default, the session's model writes the summary. The flag does not change the session's model.
+    #[arg(long, value_name = "NAME", value_parser = ProviderValueParser, hide_possible_values = true)]
     provider: Option<String>,
     /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
@@ -204,17 +207,17 @@ struct Summariser {
     /// Use the provider at this address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     base_url: Option<String>,
-    /// Ask these models when the first fails; comma-separated
+    /// Fall back to these models in order; comma-separated
     ///
-    /// They are asked while the first one is at its limit, down, or rejects its key.
+    /// haft asks them while the first model is at its rate limit or down, or rejects the key.
     #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
     fallback: Option<Vec<String>>,
 }
 
-/// The arguments of the run that the compaction is.
+/// Converts the arguments into those of the run that compacts the session.
 impl From<CompactArgs> for RunArgs {
     fn from(args: CompactArgs) -> Self {
-        let Summariser { provider, model, api_key, base_url, fallback } = args.model;
+        let SummaryModelArgs { provider, model, api_key, base_url, fallback } = args.model;
         Self {
             json: args.json,
             model: ModelArgs { provider, model, api_key, base_url, fallback, ..ModelArgs::default() },

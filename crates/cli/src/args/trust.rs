@@ -1,20 +1,21 @@
-//! The command line of `haft trust`, and the flag of runs.
+//! The command line of `haft trust`, and the flag `--trust-project`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use haft_config::{Asked, Digest, NoDigest};
+use haft_config::{ParseDigestError, ProjectDigest, TrustRequest};
 
-/// The value of the flag without one. Never the empty text: a variable that is not set must not trust anything.
+/// The value of `--trust-project` without a digest. An empty text is invalid, so an unset shell variable trusts
+/// nothing.
 const THIS_RUN: &str = "this-run";
 
 /// `--trust-project`.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct TrustProject {
-    /// Trust the project in this run, as it is now
+pub(crate) struct TrustProjectArgs {
+    /// Trust the project for this run, as it is now
     ///
-    /// haft then runs its extensions, uses its settings and reads its context files. With a digest (`haft trust --show`
-    /// prints it), only if the project matches it. `haft trust` asks, and remembers.
+    /// haft then runs its extensions, uses its settings and reads its context files. With a digest (see `haft trust
+    /// --show`), haft trusts the project only if its content matches. `haft trust` asks, and saves the decision.
     #[arg(
         long,
         value_name = "DIGEST",
@@ -24,17 +25,17 @@ pub(crate) struct TrustProject {
         value_parser = parse,
         value_hint = ValueHint::Other,
     )]
-    trust_project: Option<Asked>,
+    trust_project: Option<TrustRequest>,
 }
 
-impl TrustProject {
-    pub(crate) fn asked(&self) -> Asked {
+impl TrustProjectArgs {
+    pub(crate) fn trust_request(&self) -> TrustRequest {
         self.trust_project.unwrap_or_default()
     }
 }
 
-fn parse(text: &str) -> Result<Asked, NoDigest> {
-    if text == THIS_RUN { Ok(Asked::ThisRun) } else { text.parse().map(Asked::Exactly) }
+fn parse(text: &str) -> Result<TrustRequest, ParseDigestError> {
+    if text == THIS_RUN { Ok(TrustRequest::ThisRun) } else { text.parse().map(TrustRequest::Exactly) }
 }
 
 /// `haft trust …`.
@@ -42,13 +43,13 @@ fn parse(text: &str) -> Result<Asked, NoDigest> {
 pub(crate) struct TrustArgs {
     /// Name the project's directory; default: the current one
     ///
-    /// Directories above and below it are not trusted with it.
+    /// The trust does not include directories above or below it.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Trust the project without a question if it has this digest
+    /// Trust the project without asking if it has this digest
     #[arg(long, value_name = "DIGEST", value_hint = ValueHint::Other)]
-    pub(crate) digest: Option<Digest>,
-    /// Show its parts, digest and trust; change nothing
+    pub(crate) digest: Option<ProjectDigest>,
+    /// Show the project's parts, digest and trust (read-only)
     #[arg(long, conflicts_with_all = ["digest", "revoke", "list"])]
     pub(crate) show: bool,
     /// Print one JSON object, with --show

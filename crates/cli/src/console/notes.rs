@@ -1,62 +1,62 @@
-//! Where notes go while standard error is a screen that they would be written over.
+//! The destination of notes while a screen covers standard error.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The receiver of notes in the place of standard error.
-type Shows = Arc<dyn Fn(&str) + Send + Sync>;
+/// The receiver of notes instead of standard error.
+type NoteSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-enum Place {
+enum NoteDestination {
     StandardError,
-    /// They wait for a screen, or for its end.
+    /// Notes are kept until a screen exists or ends.
     Held(Vec<String>),
-    Screen(Shows),
+    Screen(NoteSink),
 }
 
-static PLACE: Mutex<Place> = Mutex::new(Place::StandardError);
+static PLACE: Mutex<NoteDestination> = Mutex::new(NoteDestination::StandardError);
 
 pub(crate) fn hold() {
-    let mut place = place();
-    if !matches!(*place, Place::Held(_)) {
-        *place = Place::Held(Vec::new());
+    let mut place = lock_destination();
+    if !matches!(*place, NoteDestination::Held(_)) {
+        *place = NoteDestination::Held(Vec::new());
     }
 }
 
-/// From here on notes are shown so, those that waited first.
+/// Shows notes with `shows` from now on, beginning with the kept ones.
 pub(crate) fn show(shows: impl Fn(&str) + Send + Sync + 'static) {
-    let shows: Shows = Arc::new(shows);
-    let before = std::mem::replace(&mut *place(), Place::Screen(Arc::clone(&shows)));
-    held(before).iter().for_each(|text| shows(text));
+    let shows: NoteSink = Arc::new(shows);
+    let before = std::mem::replace(&mut *lock_destination(), NoteDestination::Screen(Arc::clone(&shows)));
+    take_held_notes(before).iter().for_each(|text| shows(text));
 }
 
-/// From here on notes go to standard error, those that waited first.
+/// Sends notes to standard error from now on, beginning with the kept ones.
 pub(crate) fn release() {
-    let before = std::mem::replace(&mut *place(), Place::StandardError);
-    held(before).iter().for_each(|text| super::note(text));
+    let before = std::mem::replace(&mut *lock_destination(), NoteDestination::StandardError);
+    take_held_notes(before).iter().for_each(|text| super::note(text));
 }
 
-pub(super) fn taken(text: &str) -> bool {
-    let shows = match &mut *place() {
-        Place::StandardError => return false,
-        Place::Held(waiting) => {
+pub(super) fn try_redirect(text: &str) -> bool {
+    let shows = match &mut *lock_destination() {
+        NoteDestination::StandardError => return false,
+        NoteDestination::Held(waiting) => {
             waiting.push(text.to_owned());
             return true;
         }
-        Place::Screen(shows) => Arc::clone(shows),
+        NoteDestination::Screen(shows) => Arc::clone(shows),
     };
-    // Not under the lock: whoever shows may have something to say, too.
+    // The lock is released first, because showing a note can add a note.
     shows(text);
     true
 }
 
-fn held(place: Place) -> Vec<String> {
+fn take_held_notes(place: NoteDestination) -> Vec<String> {
     match place {
-        Place::Held(waiting) => waiting,
-        Place::StandardError | Place::Screen(_) => Vec::new(),
+        NoteDestination::Held(waiting) => waiting,
+        NoteDestination::StandardError | NoteDestination::Screen(_) => Vec::new(),
     }
 }
 
-/// Each change is one assignment.
-fn place() -> MutexGuard<'static, Place> {
+/// Locks the destination. A panic cannot leave it half changed, because each change is one assignment.
+fn lock_destination() -> MutexGuard<'static, NoteDestination> {
     PLACE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use crate::console::note;
 
-    /// The only test of this program that changes where notes go.
+    /// The only test that changes the process-wide destination.
     #[test]
-    fn notes_wait_and_are_shown_in_order() {
+    fn shows_held_notes_in_order() {
         let shown = Arc::new(Mutex::new(Vec::new()));
         hold();
         note("one");

@@ -1,145 +1,162 @@
-//! `$HAFT_HOME`: what is there, who may change it, and whether sessions can be recorded and read.
+//! Checks `$HAFT_HOME`: its files, their permissions, and the sessions.
 
 use std::path::Path;
 
-use haft_config::{Auth, AuthError, TrustFile};
-use haft_core::session::store::Store;
-use haft_packages::install::lock::{Approved, LockError, LockFile};
-use haft_packages::install::{Lost, lost_extensions};
+use haft_config::{AuthError, AuthFile, TrustFile};
+use haft_core::session::store::SessionStore;
+use haft_packages::install::lock::{ApprovalStore, LockError, LockFile};
+use haft_packages::install::{LostExtension, lost_extensions};
 
-use super::Seen;
-use super::finding::{Area, Finding};
+use super::InstallationState;
+use super::finding::{Finding, FindingArea};
 
-/// Files that say what is run or sent where; whoever may change them decides about that.
+/// Files that decide what haft runs and where it sends data.
 const FILES: &[&str] = &["config.toml", "models.json", "SYSTEM.md", "AGENTS.md"];
 
-/// Directories with code, keys beside them, and what is told to models.
+/// Directories with code, and with texts for models.
 const DIRS: &[&str] = &["extensions", "store", "copies", "data", "state", "sessions", "skills", "prompts"];
 
-pub(super) fn look(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_home(seen: &InstallationState) -> Vec<Finding> {
     let root = seen.home.root();
-    let shown = seen.words.path(root);
+    let shown = seen.path_formatter.display_path(root);
     if !root.exists() {
-        return vec![Area::Home.note(shown, "is not there yet; the first run makes it")];
+        return vec![FindingArea::Home.note(shown, "does not exist yet; the first run creates it")];
     }
     let mut findings = vec![match changed_by_others(root) {
-        None if root.is_dir() => Area::Home.ok(shown, "is yours alone to change"),
+        None if root.is_dir() => FindingArea::Home.ok(shown, "only you can change it"),
         None => {
-            let word = seen.words.word(root);
-            Area::Home.wrong(shown, "is no directory", format!("mv {word} {word}.old"))
+            let word = seen.path_formatter.shell_word(root);
+            FindingArea::Home.wrong(shown, "is not a directory", format!("mv {word} {word}.old"))
         }
-        Some(what) => Area::Home.wrong(shown, what, format!("chmod go-w {}", seen.words.word(root))),
+        Some(what) => FindingArea::Home.wrong(
+            shown,
+            what,
+            format!("chmod go-w {}", seen.path_formatter.shell_word(root)),
+        ),
     }];
-    findings.extend(keys(seen));
-    findings.extend(trust(seen));
-    findings.extend(approvals(seen));
+    findings.extend(check_auth_file(seen));
+    findings.extend(check_trust_file(seen));
+    findings.extend(check_lock_file(seen));
     for name in FILES.iter().chain(DIRS) {
         let path = root.join(name);
         if let Some(what) = path.exists().then(|| changed_by_others(&path)).flatten() {
-            findings.push(Area::Home.wrong(*name, what, format!("chmod go-w {}", seen.words.word(&path))));
+            findings.push(FindingArea::Home.wrong(
+                *name,
+                what,
+                format!("chmod go-w {}", seen.path_formatter.shell_word(&path)),
+            ));
         }
     }
     findings
 }
 
-fn keys(seen: &Seen) -> Option<Finding> {
+fn check_auth_file(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.auth_file();
     if path.symlink_metadata().is_err() {
         return None;
     }
-    let word = seen.words.word(&path);
-    Some(match Auth::load(&path) {
-        Ok(auth) => {
-            Area::Home.ok("auth.json", format!("is read by you alone; keys: {}", auth.providers().count()))
-        }
-        Err(AuthError::Exposed { mode, .. }) => Area::Home.wrong(
+    let word = seen.path_formatter.shell_word(&path);
+    Some(match AuthFile::load(&path) {
+        Ok(auth) => FindingArea::Home
+            .ok("auth.json", format!("only you can read it; keys: {}", auth.providers().count())),
+        Err(AuthError::Exposed { mode, .. }) => FindingArea::Home.wrong(
             "auth.json",
-            format!("can be read by other users (mode {mode:03o}), so its keys are not used"),
+            format!("is readable by other users (mode {mode:03o}), so haft does not use its keys"),
             format!("chmod 600 {word}"),
         ),
-        Err(error) => Area::Home.wrong("auth.json", with_causes(&error), editor(&word)),
+        Err(error) => FindingArea::Home.wrong("auth.json", error_chain_text(&error), editor_command(&word)),
     })
 }
 
-fn trust(seen: &Seen) -> Option<Finding> {
+fn check_trust_file(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.trust_file();
     if path.symlink_metadata().is_err() {
         return None;
     }
-    let word = seen.words.word(&path);
+    let word = seen.path_formatter.shell_word(&path);
     Some(match TrustFile::load(&seen.home) {
-        Ok(file) => Area::Home.ok("trust.json", format!("projects you trust: {}", file.records().count())),
+        Ok(file) => {
+            FindingArea::Home.ok("trust.json", format!("trusted projects: {}", file.records().count()))
+        }
         Err(error) => {
-            // One that others could write may hold what they wrote.
-            Area::Home.wrong("trust.json", with_causes(&error), format!("mv {word} {word}.old"))
+            // A file that other users could write may contain their records.
+            FindingArea::Home.wrong("trust.json", error_chain_text(&error), format!("mv {word} {word}.old"))
         }
     })
 }
 
-fn approvals(seen: &Seen) -> Vec<Finding> {
-    let approved = Approved::at(seen.home.root());
-    let path = approved.file();
+fn check_lock_file(seen: &InstallationState) -> Vec<Finding> {
+    let approved = ApprovalStore::at(seen.home.root());
+    let path = approved.lock_file_path();
     let loaded = approved.load();
     let lost = lost_extensions(&approved, loaded.as_ref().unwrap_or(&LockFile::default()));
-    let word = seen.words.word(&path);
+    let word = seen.path_formatter.shell_word(&path);
     match loaded {
         Ok(file) if path.symlink_metadata().is_ok() => {
-            let text = format!("extensions you approved: {}", file.extensions.len());
-            let found = Area::Home.ok("extensions.lock.json", text);
-            std::iter::once(found).chain(lost.iter().map(|lost| without_approval(seen, lost))).collect()
+            let text = format!("approved extensions: {}", file.extensions.len());
+            let found = FindingArea::Home.ok("extensions.lock.json", text);
+            std::iter::once(found).chain(lost.iter().map(|lost| lost_extension_finding(seen, lost))).collect()
         }
-        Ok(_) => lost.iter().map(|lost| without_approval(seen, lost)).collect(),
+        Ok(_) => lost.iter().map(|lost| lost_extension_finding(seen, lost)).collect(),
         Err(error) => {
-            // Moved away, it takes with it what was approved.
+            // Moving the file away would lose the approvals.
             let next = match matches!(error, LockError::Damaged { .. }) {
-                _ if error.is_loose() => format!("chmod 600 {word}"),
-                true => editor(&word),
+                _ if error.is_writable_by_others() => format!("chmod 600 {word}"),
+                true => editor_command(&word),
                 false => format!("ls -l {word}"),
             };
-            let why = with_causes(&error).replace(" (`haft doctor` names it)", "");
-            let text = format!("{why}{}", named(&lost));
-            vec![Area::Home.wrong("extensions.lock.json", text, next)]
+            let why = without_doctor_hint(&error_chain_text(&error));
+            let text = format!("{why}{}", lost_extension_names(&lost));
+            vec![FindingArea::Home.wrong("extensions.lock.json", text, next)]
         }
     }
 }
 
-/// Returns the names that the lock file should have, as the store still has them.
-fn named(lost: &[Lost]) -> String {
+/// Removes the hint to run `haft doctor` from an error.
+fn without_doctor_hint(text: &str) -> String {
+    match text.split_once(" (`haft doctor`") {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
+        None => crate::ext::problem::without_next_step(text, "`haft doctor`").to_owned(),
+    }
+}
+
+/// Returns the names of extensions that are in the store but not in the lock file.
+fn lost_extension_names(lost: &[LostExtension]) -> String {
     if lost.is_empty() {
         return String::new();
     }
-    let title = |lost: &Lost| match lost.required {
+    let title = |lost: &LostExtension| match lost.required {
         true => format!("{} (required)", lost.title),
         false => lost.title.clone(),
     };
     let mut all: Vec<_> = lost.iter().map(title).collect();
     all.dedup();
-    format!(". The store holds the code of {}", all.join(", "))
+    format!(". The store contains the code of {}", all.join(", "))
 }
 
-/// One that does not run any more, and nobody has taken it away.
-fn without_approval(seen: &Seen, lost: &Lost) -> Finding {
-    let word = seen.words.word(&lost.dir);
-    let what = "its code is in the store, and no lock file says that you approved it, so it does not run";
-    let drop = format!("`chmod -R u+w {word} && rm -r {word}` drops it");
+/// Returns a finding about an extension in the store that the lock file no longer lists.
+fn lost_extension_finding(seen: &InstallationState, lost: &LostExtension) -> Finding {
+    let word = seen.path_formatter.shell_word(&lost.dir);
+    let what = "does not run: its code is in the store, but the lock file does not list it as approved";
+    let drop = format!("`chmod -R u+w {word} && rm -r {word}` deletes the code");
     let next = format!("haft ext install {word}");
     match lost.required {
         true => {
-            let text = format!("{what} and, though it is required, guards nothing; {drop}");
-            Area::Home.wrong(&lost.title, text, next)
+            let text = format!("{what}; it is required and guards nothing now; {drop}");
+            FindingArea::Home.wrong(&lost.title, text, next)
         }
-        false => Area::Home.note(&lost.title, format!("{what}; {drop}")).next(next),
+        false => FindingArea::Home.note(&lost.title, format!("{what}; {drop}")).with_next_step(next),
     }
 }
 
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain_text(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", with_causes(source)),
+        Some(source) => format!("{error}: {}", error_chain_text(source)),
         None => error.to_string(),
     }
 }
 
-pub(super) fn editor(word: &str) -> String {
+pub(super) fn editor_command(word: &str) -> String {
     format!("${{EDITOR:-vi}} {word}")
 }
 
@@ -151,7 +168,7 @@ fn changed_by_others(path: &Path) -> Option<String> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         Some("belongs to another user".to_owned())
     } else if mode & 0o022 != 0 {
-        Some(format!("can be changed by other users (mode {mode:03o})"))
+        Some(format!("is writable by other users (mode {mode:03o})"))
     } else {
         None
     }
@@ -162,31 +179,35 @@ fn changed_by_others(_: &Path) -> Option<String> {
     None
 }
 
-/// The most sessions that are read, the newest ones.
+/// The maximum number of sessions that are read, newest first.
 const READ: usize = 50;
 
-pub(super) fn sessions(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_sessions(seen: &InstallationState) -> Vec<Finding> {
     let dir = seen.home.sessions_dir();
-    let name = seen.words.path(&dir);
+    let name = seen.path_formatter.display_path(&dir);
     if !dir.exists() {
-        return vec![Area::Sessions.ok(name, "is not there yet; the first session makes it")];
+        return vec![FindingArea::Sessions.ok(name, "does not exist yet; the first session creates it")];
     }
     if !may_write(&dir) {
-        let next = format!("chmod u+rwx {}", seen.words.word(&dir));
-        return vec![Area::Sessions.wrong(name, "cannot be written, so no session is recorded", next)];
+        let next = format!("chmod u+rwx {}", seen.path_formatter.shell_word(&dir));
+        return vec![FindingArea::Sessions.wrong(
+            name,
+            "is not writable, so sessions are not recorded",
+            next,
+        )];
     }
-    let all = match Store::new(&dir).list_all() {
+    let all = match SessionStore::new(&dir).list_all() {
         Ok(all) => all,
         Err(error) => {
-            let next = format!("ls -la {}", seen.words.word(&dir));
-            return vec![Area::Sessions.wrong(name, with_causes(&error), next)];
+            let next = format!("ls -la {}", seen.path_formatter.shell_word(&dir));
+            return vec![FindingArea::Sessions.wrong(name, error_chain_text(&error), next)];
         }
     };
-    let mut findings = vec![Area::Sessions.ok(name, format!("can be written; sessions: {}", all.len()))];
+    let mut findings = vec![FindingArea::Sessions.ok(name, format!("is writable; sessions: {}", all.len()))];
     for found in all.iter().take(READ) {
         if let Err(error) = found.summary() {
-            let next = format!("ls -la {}", seen.words.word(&found.path));
-            findings.push(Area::Sessions.wrong(found.id.to_string(), with_causes(&error), next));
+            let next = format!("ls -la {}", seen.path_formatter.shell_word(&found.path));
+            findings.push(FindingArea::Sessions.wrong(found.id.to_string(), error_chain_text(&error), next));
         }
     }
     findings

@@ -1,4 +1,4 @@
-//! One thing that was looked at, and the words that all of them use.
+//! A finding of the report, and the spelling of paths.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The area of a finding; the report has a section for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Area {
+pub(super) enum FindingArea {
     Home,
     Settings,
     Keys,
@@ -17,26 +17,26 @@ pub(super) enum Area {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum FindingStatus {
     Ok,
     Note,
-    /// Something does not work, or is not what the user decided.
+    /// A problem: something does not work, or differs from the user's decision.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub(super) area: Area,
+    pub(super) area: FindingArea,
     pub(super) name: String,
-    pub(super) state: State,
+    pub(super) state: FindingStatus,
     pub(super) text: String,
-    /// The next step, as it is typed into a shell.
+    /// The next step, as a shell command.
     pub(super) next: Option<String>,
 }
 
-impl Area {
-    /// All of them, in the order of the report.
+impl FindingArea {
+    /// All areas, in the order of the report.
     pub(super) const ALL: &[Self] = &[
         Self::Home,
         Self::Settings,
@@ -72,26 +72,26 @@ impl Area {
     }
 
     pub(super) fn ok(self, name: impl Into<String>, text: impl Into<String>) -> Finding {
-        self.finding(State::Ok, name, text, None)
+        self.make_finding(FindingStatus::Ok, name, text, None)
     }
 
     pub(super) fn note(self, name: impl Into<String>, text: impl Into<String>) -> Finding {
-        self.finding(State::Note, name, text, None)
+        self.make_finding(FindingStatus::Note, name, text, None)
     }
 
-    /// `next` is what to do about it.
+    /// Returns a problem; `next` is the step that fixes it.
     pub(super) fn wrong(
         self,
         name: impl Into<String>,
         text: impl Into<String>,
         next: impl Into<String>,
     ) -> Finding {
-        self.finding(State::Wrong, name, text, Some(next.into()))
+        self.make_finding(FindingStatus::Wrong, name, text, Some(next.into()))
     }
 
-    fn finding(
+    fn make_finding(
         self,
-        state: State,
+        state: FindingStatus,
         name: impl Into<String>,
         text: impl Into<String>,
         next: Option<String>,
@@ -100,9 +100,9 @@ impl Area {
     }
 }
 
-impl State {
-    /// As the report shows it.
-    pub(super) fn word(self) -> &'static str {
+impl FindingStatus {
+    /// Returns the label in the report.
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Note => "note",
@@ -112,51 +112,51 @@ impl State {
 }
 
 impl Finding {
-    /// With what can be done about it.
-    pub(super) fn next(self, next: impl Into<String>) -> Self {
+    /// Adds a next step.
+    pub(super) fn with_next_step(self, next: impl Into<String>) -> Self {
         Self { next: Some(next.into()), ..self }
     }
 
-    pub(super) fn json(&self) -> Value {
-        let state = self.state.word().to_ascii_lowercase();
+    pub(super) fn to_json(&self) -> Value {
+        let state = self.state.label().to_ascii_lowercase();
         json!({"area": self.area.code(), "name": self.name, "state": state, "text": self.text, "next": self.next})
     }
 
     pub(super) fn is_wrong(&self) -> bool {
-        self.state == State::Wrong
+        self.state == FindingStatus::Wrong
     }
 }
 
-/// The spelling of paths.
+/// Formats paths.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct PathFormatter {
     user_home: Option<PathBuf>,
 }
 
-impl Words {
+impl PathFormatter {
     pub(super) fn new(user_home: Option<PathBuf>) -> Self {
         Self { user_home: user_home.filter(|home| home.components().count() > 1) }
     }
 
-    /// For people: below the home directory with `~`.
-    pub(super) fn path(&self, path: &Path) -> String {
+    /// Returns a path for people: below the home directory with `~`.
+    pub(super) fn display_path(&self, path: &Path) -> String {
         match self.user_home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) => format!("~/{}", below.display()),
             None => path.display().to_string(),
         }
     }
 
-    pub(super) fn sentence(&self, text: &str) -> String {
+    pub(super) fn shorten_paths(&self, text: &str) -> String {
         let Some(home) = &self.user_home else { return text.to_owned() };
         let below = format!("{}/", home.display());
         let text = text.replace(&format!(" {below}"), " ~/");
         text.strip_prefix(&below).map(|rest| format!("~/{rest}")).unwrap_or(text)
     }
 
-    /// For a shell: a word of a command.
-    pub(super) fn word(&self, path: &Path) -> String {
+    /// Returns a path as one word of a shell command.
+    pub(super) fn shell_word(&self, path: &Path) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-        let shown = self.path(path);
+        let shown = self.display_path(path);
         let below = shown.strip_prefix("~/").unwrap_or(&shown);
         match below.chars().all(is_plain) {
             true => shown,
@@ -171,22 +171,25 @@ mod tests {
 
     #[track_caller]
     fn check(path: &str, shown: &str, word: &str) {
-        let words = Words::new(Some("/u/me".into()));
-        assert_eq!((words.path(Path::new(path)), words.word(Path::new(path))), (shown.into(), word.into()));
+        let words = PathFormatter::new(Some("/u/me".into()));
+        assert_eq!(
+            (words.display_path(Path::new(path)), words.shell_word(Path::new(path))),
+            (shown.into(), word.into())
+        );
     }
 
     #[test]
-    fn paths_can_be_read_and_typed() {
+    fn formats_paths_for_people_and_shells() {
         check("/u/me/.local/x", "~/.local/x", "~/.local/x");
         check("/srv/x", "/srv/x", "/srv/x");
         check("/u/me/a b", "~/a b", "'/u/me/a b'");
         check("/srv/it's; rm", "/srv/it's; rm", r"'/srv/it'\''s; rm'");
         check("/srv/~", "/srv/~", "'/srv/~'");
-        let words = Words::new(Some("/u/me".into()));
+        let words = PathFormatter::new(Some("/u/me".into()));
         assert_eq!(
-            words.sentence("/u/me/a is not /u/me/b but /u/mean/c, /x/u/me/d"),
+            words.shorten_paths("/u/me/a is not /u/me/b but /u/mean/c, /x/u/me/d"),
             "~/a is not ~/b but /u/mean/c, /x/u/me/d"
         );
-        assert_eq!(Words::new(Some("/".into())).word(Path::new("/srv")), "/srv");
+        assert_eq!(PathFormatter::new(Some("/".into())).shell_word(Path::new("/srv")), "/srv");
     }
 }

@@ -1,82 +1,94 @@
-//! The files with settings, the environment, and which providers have a key. No key is ever shown.
+//! Checks settings files, the environment, and the providers' keys. Keys are never shown.
 
-use haft_config::Layer;
+use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
-use haft_providers::{PRESETS, key_home, preset};
+use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
-use super::Seen;
-use super::files::editor;
-use super::finding::{Area, Finding};
+use super::InstallationState;
+use super::files::editor_command;
+use super::finding::{Finding, FindingArea};
 use crate::sandbox;
 
-fn keybindings(seen: &Seen) -> Option<Finding> {
+fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
     let mistake = match std::fs::read_to_string(&path) {
         Ok(text) => Keymap::read(&text).err()?.to_string(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => error.to_string(),
     };
-    Some(Area::Settings.wrong("keybindings.toml", mistake, editor(&seen.words.word(&path))))
+    Some(FindingArea::Settings.wrong(
+        "keybindings.toml",
+        mistake,
+        editor_command(&seen.path_formatter.shell_word(&path)),
+    ))
 }
 
-/// Names in `tui.approve` that guard nothing. What extensions have is known only once they run, so where there are any,
-/// only a name that nearly is a built-in tool's is told of.
-fn approve(seen: &Seen) -> Option<Finding> {
+/// Returns a note about names in `tui.approve` that match no tool. The tools of extensions are unknown before they run,
+/// so with extensions only a near miss of a built-in tool is reported.
+fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     const KEY: &str = "tui.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
     let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
     let wrong = names.iter().filter(|name| !known(name));
-    let told = wrong.filter_map(|name| {
+    let mistakes = wrong.filter_map(|name| {
         let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
         match meant {
-            Some(meant) => Some(format!("{name} is no tool, {meant} is")),
-            None => seen.extensions.specs.is_empty().then(|| format!("{name} is no tool")),
+            Some(meant) => Some(format!("{name} is not a tool (did you mean {meant}?)")),
+            None => seen.extensions.specs.is_empty().then(|| format!("{name} is not a tool")),
         }
     });
-    let told = told.collect::<Vec<_>>().join("; ");
-    let text = format!("{told}: nothing is asked for it");
-    let file = seen.words.word(&seen.home.config_file());
-    (!told.is_empty()).then(|| Area::Settings.wrong(KEY, text, editor(&file)))
+    let mistakes = mistakes.collect::<Vec<_>>().join("; ");
+    let text = format!("{mistakes}; unknown names have no effect");
+    let file = seen.path_formatter.shell_word(&seen.home.config_file());
+    (!mistakes.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
 }
 
-pub(super) fn look(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     let mut findings = Vec::new();
     let file = seen.home.config_file();
     for (path, mistake) in &seen.mistakes {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        findings.push(Area::Settings.wrong(name, mistake, editor(&seen.words.word(path))));
-    }
-    for missing in seen.config.missing_places() {
-        findings.push(Area::Settings.wrong(
-            "extensions",
-            missing.to_string(),
-            editor(&seen.words.word(&file)),
+        findings.push(FindingArea::Settings.wrong(
+            name,
+            mistake,
+            editor_command(&seen.path_formatter.shell_word(path)),
         ));
     }
-    if let Err(error) = sandbox::granted(&seen.config) {
-        findings.push(Area::Settings.wrong("grants", format!("{error:#}"), editor(&seen.words.word(&file))));
+    for missing in seen.config.missing_places() {
+        findings.push(FindingArea::Settings.wrong(
+            "extensions",
+            missing.to_string(),
+            editor_command(&seen.path_formatter.shell_word(&file)),
+        ));
     }
-    if let Err(error) = Layer::from_env(|name| std::env::var(name).ok()) {
-        findings.push(Area::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
+    if let Err(error) = sandbox::sandbox_grants(&seen.config) {
+        findings.push(FindingArea::Settings.wrong(
+            "grants",
+            format!("{error:#}"),
+            editor_command(&seen.path_formatter.shell_word(&file)),
+        ));
+    }
+    if let Err(error) = ConfigLayer::from_env(|name| std::env::var(name).ok()) {
+        findings.push(FindingArea::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
     }
     if let Some(refused) = &seen.config.refused {
-        findings.push(Area::Settings.note("project", refused));
+        findings.push(FindingArea::Settings.note("project", refused));
     }
-    findings.extend(keybindings(seen));
-    findings.extend(approve(seen));
+    findings.extend(check_keybindings(seen));
+    findings.extend(check_approve_setting(seen));
     if findings.is_empty() {
-        let name = seen.words.path(&file);
+        let name = seen.path_formatter.display_path(&file);
         findings.push(match file.exists() {
-            true => Area::Settings.ok(name, "is read, without a mistake").next("haft config show --origin"),
-            false => Area::Settings.ok(name, "is not there; everything is as haft has it"),
+            true => FindingArea::Settings.ok(name, "is valid").with_next_step("haft config show --origin"),
+            false => FindingArea::Settings.ok(name, "does not exist; defaults are in effect"),
         });
     }
     findings
 }
 
-pub(super) fn keys(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let stored = seen.auth.providers().map(|name| format!("{name} (auth.json)"));
     let variables = PRESETS.iter().filter_map(|preset| Some((preset.name, preset.key_env?)));
@@ -85,28 +97,28 @@ pub(super) fn keys(seen: &Seen) -> Vec<Finding> {
     let all: Vec<String> = stored.chain(variables).collect();
     let mut findings = Vec::new();
     if all.is_empty() {
-        let text = "there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` \
-                    keeps one";
-        findings.push(Area::Keys.note("providers", text).next("haft login anthropic"));
+        let text = "no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` \
+                    saves a key";
+        findings.push(FindingArea::Keys.note("providers", text).with_next_step("haft login anthropic"));
     } else {
-        findings.push(Area::Keys.ok("providers", all.join(", ")));
+        findings.push(FindingArea::Keys.ok("providers", all.join(", ")));
     }
-    findings.extend(chosen(seen, &set));
+    findings.extend(check_chosen_provider(seen, &set));
     findings
 }
 
-/// The provider that the settings name has a key, if it wants one; a server at an address of one's own may want none.
-fn chosen(seen: &Seen, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
+/// Returns a finding if the configured provider needs a key and has none. A server at the user's own address may need
+/// no key.
+fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
     let settings = &seen.config.settings;
     let name = settings.provider.as_ref()?.value.as_str();
     let wants_none =
-        preset(name).is_some_and(|preset| preset.local_port.is_some() || preset.key_env.is_none());
-    let home = key_home(name, &seen.models)?;
+        find_preset(name).is_some_and(|preset| preset.local_port.is_some() || preset.key_env.is_none());
+    let home = key_location(name, &seen.models)?;
     let variable = home.variable.filter(|_| !wants_none)?;
     let has = settings.base_url.is_some() || set(&variable) || seen.auth.key(&home.stored_as).is_some();
     (!has).then(|| {
-        let text =
-            format!("is the provider of your settings, and has no key: neither {variable} nor auth.json");
-        Area::Keys.wrong(name, text, format!("haft login {name}"))
+        let text = format!("is the provider in your settings, but has no key in {variable} or auth.json");
+        FindingArea::Keys.wrong(name, text, format!("haft login {name}"))
     })
 }

@@ -3,71 +3,84 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
+    Config, ConfigError, ConfigFiles, ConfigLayer, Home, LayerSource, Owner, ProcessHook, Project,
+    ProjectTrust, SettingOrigin,
 };
-use haft_packages::install::{InstallError, Row, State, Store};
-use haft_packages::manifest::Exec;
-use haft_packages::{ExtensionSpec, Origin};
+use haft_packages::install::{ExtensionStore, InstallError, InstallStatus, InstalledExtension};
+use haft_packages::manifest::ExecCommand;
+use haft_packages::{ExtensionOrigin, ExtensionSpec};
 
 use crate::args::ExtCommand;
-use crate::hooks::{self, Ground, Loosened};
+use crate::hooks::{self, GateRelaxation, HookLaunchContext};
 
-/// The facts of a process hook in a list.
+/// The details of a process hook in a list.
 #[derive(Debug, Clone)]
-pub(crate) struct OfHook {
+pub(crate) struct HookListDetails {
     pub(crate) origin: SettingOrigin,
-    /// Where it is asked, and whether it is told what happens; empty for one that does not run.
-    pub(crate) asked: String,
-    /// A lower one is asked first; none for one that does not run.
+    /// The hook points and events of the hook; empty if it does not run.
+    pub(crate) hook_points: String,
+    /// The priority, lowest first; `None` if the hook does not run.
     pub(crate) priority: Option<i32>,
-    /// As a run would start it; none for one that does not run.
+    /// The specification with which a run starts the hook; `None` if it does not run.
     pub(crate) spec: Option<ExtensionSpec>,
-    /// The degree to which it is loosened; none, if it does not run.
-    pub(crate) loosened: Loosened,
+    /// The relaxations of the gate; `None` if the hook does not run.
+    pub(crate) relaxation: GateRelaxation,
 }
 
-/// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
-/// files cannot be read.
-pub(crate) fn all(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
-    let project = Project { dir: cwd.into(), trust: Trust::Trusted };
-    let (files, mistakes) = Files::read_what_can_be(home, &project);
-    let config: Config =
-        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-    let ground = Ground { home: home.clone(), cwd: cwd.into(), is_trusted };
+/// Returns all configured hooks, and the files that cannot be read. Hooks of the project are included as if it were
+/// trusted; its trust decides which of two hooks of one name wins.
+pub(crate) fn list_hooks(
+    home: &Home,
+    cwd: &Path,
+    is_trusted: bool,
+) -> (Vec<(InstalledExtension, HookListDetails)>, Vec<ConfigError>) {
+    let project = Project { dir: cwd.into(), trust: ProjectTrust::Trusted };
+    let (files, mistakes) = ConfigFiles::read_leniently(home, &project);
+    let config: Config = files.merge_unchecked(
+        ConfigLayer::empty(LayerSource::Flags),
+        ConfigLayer::empty(LayerSource::Env),
+        &|_, _| None,
+    );
+    let context = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
-        let of = OfHook {
+        let of = HookListDetails {
             origin: hook.origin.clone(),
-            asked: hooks::asked(hook),
+            hook_points: hooks::hook_points_text(hook),
             priority: Some(hook.priority),
-            spec: Some(hooks::spec(hook, &ground)),
-            loosened: Loosened::of(&config, hook),
+            spec: Some(hooks::hook_spec(hook, &context)),
+            relaxation: GateRelaxation::for_hook(&config, hook),
         };
-        let row = row(&hook.name, hook.owner, cwd, Some(hook));
-        match ground.forbids(hook) {
+        let row = hook_row(&hook.name, hook.owner, cwd, Some(hook));
+        match context.start_refusal(hook) {
             None => (row, of),
-            Some(why) => (Row { state: State::Broken(why), ..row }, of),
+            Some(why) => (InstalledExtension { state: InstallStatus::Broken(why), ..row }, of),
         }
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
-        let of = OfHook {
+        let of = HookListDetails {
             origin: hook.origin.clone(),
-            asked: String::new(),
+            hook_points: String::new(),
             priority: None,
             spec: None,
-            loosened: Loosened::default(),
+            relaxation: GateRelaxation::default(),
         };
-        (row(&hook.name, hook.owner, cwd, None), of)
+        (hook_row(&hook.name, hook.owner, cwd, None), of)
     });
     let mut all: Vec<_> = enabled.chain(disabled).collect();
     all.sort_by(|(one, _), (other, _)| (one.origin, &one.name).cmp(&(other.origin, &other.name)));
     (all, mistakes)
 }
 
-/// Makes sure that what a command is about is no hook: what is written of one in `config.toml` is the user's to change.
+/// Rejects commands about a process hook: only the user edits hooks, in `config.toml`.
 ///
 /// # Errors
-/// Where the hook is named, and what to change there.
-pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+/// The place where the hook is configured, and the change to make there.
+pub(super) fn reject_hook_names(
+    store: &ExtensionStore,
+    home: &Home,
+    cwd: &Path,
+    command: &ExtCommand,
+) -> anyhow::Result<()> {
     let (name, is_switched) = match command {
         ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
             (&which.name, true)
@@ -87,28 +100,28 @@ pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtComman
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
+    match list_hooks(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
-        Some((_, OfHook { origin, .. })) if !is_switched => anyhow::bail!(
-            "{name} is a process hook, which nobody installs or approves: what it runs stands in its \
-             [hooks.processes.{name}], {origin}; `haft doctor` looks at that"
+        Some((_, HookListDetails { origin, .. })) if !is_switched => anyhow::bail!(
+            "{name} is a process hook, which is configured instead of installed or approved; see \
+             [hooks.processes.{name}], {origin}, and run `haft doctor` to check it"
         ),
-        Some((_, OfHook { origin, .. })) => anyhow::bail!(
-            "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"
+        Some((_, HookListDetails { origin, .. })) => anyhow::bail!(
+            "{name} is a process hook; edit or remove [hooks.processes.{name}], {origin} (`enabled` turns it on and off)"
         ),
     }
 }
 
-fn row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> Row {
+fn hook_row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> InstalledExtension {
     let dir = runs.and_then(|hook| hook.dir.as_ref()).map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
     let exec = runs.and_then(|hook| {
         let (program, args) = hook.command.split_first()?;
-        Some(Exec { program: program.clone(), args: args.to_vec() })
+        Some(ExecCommand { program: program.clone(), args: args.to_vec() })
     });
-    Row {
+    InstalledExtension {
         origin: match owner {
-            Owner::User => Origin::Hook,
-            Owner::Project => Origin::Project,
+            Owner::User => ExtensionOrigin::Hook,
+            Owner::Project => ExtensionOrigin::Project,
         },
         name: name.to_owned(),
         version: None,
@@ -119,6 +132,6 @@ fn row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> Row 
         dir,
         level: None,
         entry: None,
-        state: if runs.is_some() { State::Enabled } else { State::Disabled },
+        state: if runs.is_some() { InstallStatus::Enabled } else { InstallStatus::Disabled },
     }
 }

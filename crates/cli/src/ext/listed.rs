@@ -1,118 +1,135 @@
-//! An extension or a process hook, with all that the forms of `haft ext list` show of it.
+//! An extension or a process hook with the details that `haft ext list` shows.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::{LastFailure, Origin};
-use haft_packages::install::lock::{Approval, Came, Entry, How};
-use haft_packages::install::{Row, State, quoted};
-use haft_rpc::escaped;
+use haft_host::{ExtensionOrigin, LastFailure};
+use haft_packages::install::lock::{Approval, ApprovalMethod, InstallOrigin, LockEntry};
+use haft_packages::install::{InstallStatus, InstalledExtension, shell_quote};
+use haft_rpc::escape_control_chars;
 use serde_json::{Value, json};
 
-use super::hook::OfHook;
-use super::problem::{Problem, again, failed, slow};
+use super::hook::HookListDetails;
+use super::problem::{ExtensionProblem, failure_problem, reapproval_step, slow_start_problem};
 use super::tools;
-use crate::hooks::Loosened;
+use crate::hooks::GateRelaxation;
 
-/// An extension, how it failed when it last ran, and what confines it.
-pub(crate) struct Listed {
-    pub(crate) row: Row,
+/// An extension with its last failure and its sandbox.
+pub(crate) struct ListedExtension {
+    pub(crate) row: InstalledExtension,
     pub(crate) failure: Option<LastFailure>,
-    /// True if a start does not wait for it, because it did not say hello in time.
+    /// True if a run does not wait for the extension, because it was slow to send `hello`.
     pub(crate) is_slow: bool,
-    /// Where the user's own lies that has its name, and comes first.
-    pub(crate) behind: Option<PathBuf>,
+    /// The directory of the user's extension that has the same name and precedence.
+    pub(crate) shadowed_by: Option<PathBuf>,
     pub(crate) trusted: bool,
-    /// The level that it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
+    /// The sandbox level that the extension runs at; `None` if the user's settings cannot be read.
     pub(crate) sandbox: Option<SandboxLevel>,
-    /// The settings that let pass what it would stop.
-    pub(crate) loosened: Loosened,
-    /// The facts of a process hook; none for an extension.
-    pub(crate) hook: Option<OfHook>,
+    /// The settings that weaken the gate.
+    pub(crate) relaxation: GateRelaxation,
+    /// The details of a process hook; `None` for an extension.
+    pub(crate) hook: Option<HookListDetails>,
 }
 
-impl Listed {
-    pub(super) fn word(&self) -> &'static str {
+impl ListedExtension {
+    pub(super) fn status_word(&self) -> &'static str {
         match (&self.row.state, self.row.origin, &self.failure) {
-            (State::Broken(_), _, _) => "broken",
-            (State::Disabled, _, _) => "disabled",
-            (State::NotApproved, _, _) => "unapproved",
-            (State::Changed(_), _, _) => "changed",
-            (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
-            (State::Enabled, _, _) if self.behind.is_some() => "shadowed",
-            (State::Enabled, _, Some(_)) => "failed",
-            (State::Enabled, _, None) => "enabled",
+            (InstallStatus::Broken(_), _, _) => "broken",
+            (InstallStatus::Disabled, _, _) => "disabled",
+            (InstallStatus::NotApproved, _, _) => "unapproved",
+            (InstallStatus::Changed(_), _, _) => "changed",
+            (InstallStatus::Enabled, _, _) if self.is_untrusted() => "untrusted",
+            (InstallStatus::Enabled, _, _) if self.shadowed_by.is_some() => "shadowed",
+            (InstallStatus::Enabled, _, Some(_)) => "failed",
+            (InstallStatus::Enabled, _, None) => "enabled",
         }
     }
 
-    /// True if it would run, if only its project were trusted.
+    /// True if only the missing trust in the project keeps the extension from running.
     pub(super) fn is_untrusted(&self) -> bool {
-        self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
+        self.row.state == InstallStatus::Enabled
+            && self.row.origin == ExtensionOrigin::Project
+            && !self.trusted
     }
 
-    pub(super) fn runs(&self) -> bool {
-        self.row.state == State::Enabled
+    pub(super) fn can_run(&self) -> bool {
+        self.row.state == InstallStatus::Enabled
             && !self.is_untrusted()
-            && self.behind.is_none()
+            && self.shadowed_by.is_none()
             && self.row.exec.is_some()
     }
 
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
-            Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
-            Origin::Project => "project",
+            ExtensionOrigin::Explicit
+            | ExtensionOrigin::BuiltIn
+            | ExtensionOrigin::Global
+            | ExtensionOrigin::Hook => "global",
+            ExtensionOrigin::Project => "project",
         }
     }
 
-    pub(super) fn problems(&self, now: SystemTime) -> Vec<Problem> {
+    pub(super) fn problems(&self, now: SystemTime) -> Vec<ExtensionProblem> {
         let Self { row, failure, .. } = self;
         let (name, held) = (&row.name, row.entry.as_ref());
         if self.is_untrusted() {
-            return vec![Problem::new(
-                "is not run, because the project is not trusted",
+            return vec![ExtensionProblem::new(
+                "does not run, because the project is not trusted",
                 "haft trust",
-                "shows and allows it",
+                "reviews and trusts it",
             )];
         }
-        if let Some(first) = self.behind.as_ref().filter(|_| row.state == State::Enabled) {
-            let text = format!("is not run: {} has the same name, and comes first", first.display());
-            return vec![Problem::without_step(text)];
+        if let Some(first) = self.shadowed_by.as_ref().filter(|_| row.state == InstallStatus::Enabled) {
+            let text = format!("does not run: {} has the same name and takes precedence", first.display());
+            return vec![ExtensionProblem::without_step(text)];
         }
         if held.is_some_and(|entry| entry.waiting.is_some()) {
-            let text = "is disabled, because its new version asks for more than was granted";
-            return vec![Problem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
+            let text = "is disabled, because its new version requests more permissions than you granted";
+            return vec![ExtensionProblem::new(
+                text,
+                format!("haft ext update {name}"),
+                "shows the new version and asks",
+            )];
         }
         let state = match &row.state {
-            State::Broken(why) => Some(Problem::without_step(why)),
-            // That says already what to do.
-            State::Changed(why) => Some(Problem::new(why, again(name, held).0, "")),
-            State::NotApproved => Some(Problem::new(
-                "is not run, because it was not approved",
+            InstallStatus::Broken(why) => Some(ExtensionProblem::without_step(why)),
+            // The reason already contains the next step.
+            InstallStatus::Changed(why) => {
+                Some(ExtensionProblem::new(why, reapproval_step(name, held).0, ""))
+            }
+            InstallStatus::NotApproved => Some(ExtensionProblem::new(
+                "does not run, because it is not approved",
                 format!("haft ext trust {name}"),
-                "shows it, and asks",
+                "shows it and asks",
             )),
-            State::Enabled => failure.as_ref().map(|failure| failed(name, row.origin, held, failure, now)),
-            State::Disabled => None,
+            InstallStatus::Enabled => {
+                failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now))
+            }
+            InstallStatus::Disabled => None,
         };
-        let locked = held.filter(|_| row.state == State::Enabled).into_iter();
-        let slow = self.is_slow.then(|| slow(name));
-        state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
+        let locked = held.filter(|_| row.state == InstallStatus::Enabled).into_iter();
+        let slow = self.is_slow.then(|| slow_start_problem(name));
+        state
+            .into_iter()
+            .chain(slow)
+            .chain(locked.flat_map(|entry| tools::locked_tool_problems(name, entry)))
+            .collect()
     }
 }
 
-/// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
-pub(crate) fn json_line(listed: &Listed, now: SystemTime) -> String {
-    format!("{}\n", escaped(as_json(listed, now).to_string()))
+/// Returns the JSON line of an extension. Manifests can contain control sequences; JSON escapes them.
+pub(crate) fn json_line(listed: &ListedExtension, now: SystemTime) -> String {
+    format!("{}\n", escape_control_chars(as_json(listed, now).to_string()))
 }
 
-/// Returns one extension as programs read it. Keys are added at most, and none changes its meaning.
-fn as_json(listed: &Listed, now: SystemTime) -> Value {
-    let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
+/// Returns an extension as JSON. Keys may be added; existing keys keep their meaning.
+fn as_json(listed: &ListedExtension, now: SystemTime) -> Value {
+    let ListedExtension { row, failure, sandbox, relaxation: loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
     let problems = listed.problems(now).into_iter();
-    let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
+    let on_timeout = if loosened.allows_on_timeout { OnTimeout::Allow } else { OnTimeout::Block };
     json!({
         "name": row.name,
         "kind": if listed.hook.is_some() { "hook" } else { "extension" },
@@ -120,10 +137,10 @@ fn as_json(listed: &Listed, now: SystemTime) -> Value {
         "description": row.description,
         "language": row.language,
         "scope": listed.scope(),
-        "state": listed.word(),
-        "runs": listed.runs(),
+        "state": listed.status_word(),
+        "runs": listed.can_run(),
         "sandbox": sandbox.map(SandboxLevel::name),
-        "source": listed.hook.as_ref().map_or_else(|| source_json(row), configured_json),
+        "source": listed.hook.as_ref().map_or_else(|| source_json(row), hook_source_json),
         "dir": row.dir.to_string_lossy(),
         "runs_in": row.runs_in.to_string_lossy(),
         "code": entry.map(|entry| entry.tree),
@@ -132,24 +149,26 @@ fn as_json(listed: &Listed, now: SystemTime) -> Value {
         "priority": hook.as_ref().and_then(|hook| hook.priority),
         "on_timeout": on_timeout.name(),
         "vouches": loosened.vouches,
-        "failure": failure.as_ref().map(failed_json),
+        "failure": failure.as_ref().map(failure_json),
         "problems": problems.map(|one| json!({"text": one.sentence(), "next": one.next})).collect::<Vec<_>>(),
     })
 }
 
-fn source_json(row: &Row) -> Value {
+fn source_json(row: &InstalledExtension) -> Value {
     match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
-        Some(Came::Directory { path }) => json!({"kind": "directory", "path": path.to_string_lossy()}),
-        Some(Came::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
-        None if row.origin == Origin::Project => {
+        Some(InstallOrigin::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
+        Some(InstallOrigin::Directory { path }) => {
+            json!({"kind": "directory", "path": path.to_string_lossy()})
+        }
+        Some(InstallOrigin::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
+        None if row.origin == ExtensionOrigin::Project => {
             json!({"kind": "project", "path": row.dir.to_string_lossy()})
         }
         None => json!({"kind": "placed", "path": row.dir.to_string_lossy()}),
     }
 }
 
-fn configured_json(hook: &OfHook) -> Value {
+fn hook_source_json(hook: &HookListDetails) -> Value {
     match &hook.origin {
         SettingOrigin::File { path, line } => {
             json!({"kind": "config", "path": path.to_string_lossy(), "line": line})
@@ -158,80 +177,84 @@ fn configured_json(hook: &OfHook) -> Value {
     }
 }
 
-fn failed_json(LastFailure { at, code, message }: &LastFailure) -> Value {
+fn failure_json(LastFailure { at, code, message }: &LastFailure) -> Value {
     let at = jiff::Timestamp::try_from(*at).ok().map(|at| at.strftime("%FT%TZ").to_string());
     json!({"at": at, "code": code, "message": message})
 }
 
-pub(crate) fn long_text(listed: &[Listed]) -> String {
-    let paragraph = |listed: &Listed| {
-        let lines = lines(listed);
+pub(crate) fn long_text(listed: &[ListedExtension]) -> String {
+    let paragraph = |listed: &ListedExtension| {
+        let lines = detail_lines(listed);
         lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
     };
     listed.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
-fn lines(listed: &Listed) -> Vec<String> {
+fn detail_lines(listed: &ListedExtension) -> Vec<String> {
     let row = &listed.row;
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut lines = vec![format!("{}{version}", row.name)];
-    lines.extend(row.description.iter().map(|text| format!("  says of itself: {text}")));
+    lines.extend(row.description.iter().map(|text| format!("  description: {text}")));
     lines.push(format!("  scope: {}", listed.scope()));
-    lines.push(format!("  state: {}", listed.word()));
+    lines.push(format!("  state: {}", listed.status_word()));
     lines.push(format!("  sandbox: {}", sandbox_line(listed)));
     match (&row.entry, &listed.hook) {
         (Some(entry), _) => lines.push(format!("  from: {}", entry.source)),
         (None, Some(hook)) => {
             lines.push(format!("  process hook of: {}", hook.origin));
-            lines.extend((!hook.asked.is_empty()).then(|| format!("  asked: {}", hook.asked)));
             lines.extend(
-                hook.priority.map(|priority| format!("  priority: {priority}, the lowest is asked first")),
+                (!hook.hook_points.is_empty()).then(|| format!("  hook points: {}", hook.hook_points)),
             );
+            lines.extend(hook.priority.map(|priority| format!("  priority: {priority} (lowest first)")));
         }
-        (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
+        (None, None) => lines.push(format!("  directory: {}", row.dir.display())),
     }
-    lines.extend(listed.loosened.lines().into_iter().map(|line| format!("  {line}")));
+    lines.extend(listed.relaxation.warning_lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {
-        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();
+        let words: Vec<_> =
+            [&exec.program].into_iter().chain(&exec.args).map(|word| shell_quote(word)).collect();
         format!("  runs: {}", words.join(" "))
     }));
-    lines.extend(row.entry.iter().flat_map(|entry| approved(listed, entry)));
+    lines.extend(row.entry.iter().flat_map(|entry| approval_lines(listed, entry)));
     lines
 }
 
-fn sandbox_line(listed: &Listed) -> String {
+fn sandbox_line(listed: &ListedExtension) -> String {
     let level = listed.sandbox.map_or("unknown: config.toml cannot be read", SandboxLevel::name);
-    match (&listed.row.exec, listed.runs()) {
-        (None, _) => "no program is run".to_owned(),
+    match (&listed.row.exec, listed.can_run()) {
+        (None, _) => "no program".to_owned(),
         (Some(_), true) => level.to_owned(),
-        (Some(_), false) => format!("not run; {level}, once it is"),
+        (Some(_), false) => format!("{level} (does not run now)"),
     }
 }
 
-fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
+fn approval_lines(listed: &ListedExtension, entry: &LockEntry) -> Vec<String> {
     let mut lines: Vec<_> =
         entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
     lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
     lines.push(format!("  code: {}", entry.tree));
-    lines.push(approval(entry));
+    lines.push(approval_line(entry));
     if !entry.changed.is_empty() {
         let tools: Vec<_> = entry.changed.keys().map(String::as_str).collect();
         lines.push(format!("  locked tools: {}", tools.join(", ")));
     }
-    lines.extend(older(entry));
+    lines.extend(previous_version_lines(entry));
     lines
 }
 
-pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
+pub(super) fn approval_line(LockEntry { approved: Approval { at, how, haft }, .. }: &LockEntry) -> String {
     let how = match how {
-        How::Terminal => "in a terminal",
-        How::Yes => "by --yes",
+        ApprovalMethod::Terminal => "in a terminal",
+        ApprovalMethod::Yes => "by --yes",
     };
     format!("  approved: {at} {how}, haft {haft}")
 }
 
-/// A line for each version that was approved before.
-pub(super) fn older(entry: &Entry) -> impl Iterator<Item = String> {
-    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at))
+/// Returns a line for each earlier approved version.
+pub(super) fn previous_version_lines(entry: &LockEntry) -> impl Iterator<Item = String> {
+    entry
+        .previous
+        .iter()
+        .map(|entry| format!("  before: {} of {}", entry.tree.short_hex(), entry.approved.at))
 }

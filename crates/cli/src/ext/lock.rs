@@ -1,35 +1,35 @@
-//! `haft ext lock` and `haft ext verify`: what is approved, and whether it still is what it was.
+//! `haft ext lock` and `haft ext verify`: the approvals, and whether the files still match them.
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::Entry;
-use haft_packages::install::{Store, check_approved, files_beside_code};
+use haft_packages::install::lock::LockEntry;
+use haft_packages::install::{ExtensionStore, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
-use super::listed::{approval, older};
-use super::problem::again;
+use super::listed::{approval_line, previous_version_lines};
+use super::problem::reapproval_step;
 use crate::console::{note, print as show};
 
-pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
+pub(super) fn print(store: &ExtensionStore, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     if json {
         return show(&serde_json::to_string_pretty(&file).context("cannot write JSON")?);
     }
     if file.extensions.is_empty() {
-        note("no extension is approved");
+        note("no extensions approved");
     }
     for (name, entry) in &file.extensions {
-        for line in lines(store, name, entry) {
+        for line in entry_lines(store, name, entry) {
             show(&sanitize_line(&line))?;
         }
     }
     Ok(())
 }
 
-fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
+fn entry_lines(store: &ExtensionStore, name: &ExtensionName, entry: &LockEntry) -> Vec<String> {
     let mut lines = vec![
         name.as_str().to_owned(),
         format!("  from: {}", entry.source),
@@ -37,28 +37,28 @@ fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
         format!("  manifest: {}", entry.manifest),
     ];
     lines.extend(entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())));
-    lines.push(format!("  runs in: {}", store.approved.runs_in(name, entry).display()));
+    lines.push(format!("  runs in: {}", store.approved.run_dir(name, entry).display()));
     let level = entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
     lines.push(format!("  sandbox: {level}"));
-    lines.push(approval(entry));
+    lines.push(approval_line(entry));
     if !entry.enabled {
         lines.push("  disabled".to_owned());
     }
-    lines.extend(older(entry));
+    lines.extend(previous_version_lines(entry));
     lines
 }
 
-/// Reads everything again.
+/// Verifies the files of approved extensions.
 ///
 /// # Errors
-/// When anything is not as it was approved.
-pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::Result<()> {
+/// The files of an extension differ from its approval.
+pub(super) fn verify(store: &ExtensionStore, name: Option<&str>, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     let wanted = |known: &ExtensionName| name.is_none_or(|name| known.as_str().eq_ignore_ascii_case(name));
     let entries: Vec<_> = file.extensions.iter().filter(|(known, _)| wanted(known)).collect();
     match name {
-        Some(name) if entries.is_empty() => anyhow::bail!("no extension {name:?} is approved"),
-        None if entries.is_empty() && !json => note("no extension is approved"),
+        Some(name) if entries.is_empty() => anyhow::bail!("the extension {name:?} is not approved"),
+        None if entries.is_empty() && !json => note("no extensions approved"),
         Some(_) | None => {}
     }
     let mut broken = 0_usize;
@@ -67,49 +67,54 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
         broken += usize::from(!wrong.is_empty());
         let beside = files_beside_code(&store.approved, name, entry);
         match json {
-            true => show(&verified_json(name, entry, &wrong, &beside))?,
+            true => show(&verification_json(name, entry, &wrong, &beside))?,
             false => {
-                show(&verified(name, entry, &wrong))?;
-                also_holds(store, name, &beside).map_or(Ok(()), |text| show(&sanitize_line(&text)))?;
+                show(&verification_line(name, entry, &wrong))?;
+                extra_files_line(store, name, &beside).map_or(Ok(()), |text| show(&sanitize_line(&text)))?;
             }
         }
     }
     anyhow::ensure!(
         broken == 0,
-        "{broken} of {} are not as they were approved, and are not run",
+        "{broken} of {} extensions differ from their approval and do not run",
         entries.len()
     );
     Ok(())
 }
 
-fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+fn verification_line(name: &ExtensionName, entry: &LockEntry, wrong: &[String]) -> String {
     let text = match wrong.is_empty() {
-        true => format!("{name}: as approved"),
+        true => format!("{name}: unchanged"),
         false => {
-            let (next, does) = again(name.as_str(), Some(entry));
-            format!("{name}: NOT as approved: {}; `{next}` {does}", wrong.join("; "))
+            let (next, does) = reapproval_step(name.as_str(), Some(entry));
+            format!("{name}: CHANGED since approval: {}; `{next}` {does}", wrong.join("; "))
         }
     };
     sanitize_line(&text)
 }
 
-/// Returns a line about files beside the code where it runs: nobody approved it, and nobody takes it away.
-fn also_holds(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
-    /// As many are named.
+/// Returns a line about unapproved files in the directory where the extension runs. haft keeps such files.
+fn extra_files_line(store: &ExtensionStore, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
+    /// The maximum number of names.
     const NAMED: usize = 8;
     let names: Vec<_> = beside.iter().take(NAMED).map(|path| path.display().to_string()).collect();
     let more = match beside.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let dir = store.approved.copy_of(name);
+    let dir = store.approved.copy_dir(name);
     let all = names.join(", ");
     (!names.is_empty()).then(|| format!("  {} also holds: {all}{more} (kept as its state)", dir.display()))
 }
 
-fn verified_json(name: &ExtensionName, entry: &Entry, wrong: &[String], beside: &[PathBuf]) -> String {
+fn verification_json(
+    name: &ExtensionName,
+    entry: &LockEntry,
+    wrong: &[String],
+    beside: &[PathBuf],
+) -> String {
     let beside: Vec<_> = beside.iter().map(|path| path.to_string_lossy()).collect();
-    let next = (!wrong.is_empty()).then(|| again(name.as_str(), Some(entry)).0);
+    let next = (!wrong.is_empty()).then(|| reapproval_step(name.as_str(), Some(entry)).0);
     json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "beside": beside, "next": next})
         .to_string()
 }

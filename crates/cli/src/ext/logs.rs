@@ -1,4 +1,4 @@
-//! `haft ext logs`: what an extension wrote to its standard error.
+//! `haft ext logs`: the standard error output of an extension.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -8,19 +8,19 @@ use anyhow::{Context as _, bail};
 use haft_config::Home;
 use haft_core::sanitize::Sanitizer;
 use haft_host::log_path;
-use haft_packages::install::{InstallError, Store};
+use haft_packages::install::{ExtensionStore, InstallError};
 use haft_protocol::ids::ExtensionName;
 
 use crate::console;
 use crate::timeouts::FOLLOW_POLL;
 
-/// Prints the log, and with `follow` what is added to it until the user stops.
-pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
+/// Prints the log. With `follow`, prints additions until the user interrupts.
+pub(super) fn print(store: &ExtensionStore, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
     let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
     if !path.is_file() {
-        bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
+        bail!("no log of {name:?} in {}; haft writes it when the extension runs", path.display());
     }
-    let mut tail = Tail::open(&path)?;
+    let mut tail = LogTail::open(&path)?;
     loop {
         tail.print_rest()?;
         if !follow {
@@ -31,8 +31,9 @@ pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> any
     }
 }
 
-/// Logs are named after manifests. One that was run by `--ext` is not installed, but has a log all the same.
-fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
+/// Returns the name in the manifest, which names the log. An extension of `--ext` has a log although it is not
+/// installed.
+fn manifest_name(store: &ExtensionStore, name: &str) -> anyhow::Result<ExtensionName> {
     match store.find(name, None) {
         Ok(row) => Ok(ExtensionName::new(row.name)),
         Err(InstallError::NotFound { .. } | InstallError::Ambiguous { .. }) => Ok(ExtensionName::new(name)),
@@ -40,18 +41,18 @@ fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
     }
 }
 
-pub(crate) fn shown(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
+pub(crate) fn sanitize_log_line(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
     sanitizer.push(&String::from_utf8_lossy(line))
 }
 
-/// A file that is read as it grows.
-struct Tail {
+/// A file that is read while it grows.
+struct LogTail {
     file: BufReader<File>,
     read: u64,
     sanitizer: Sanitizer,
 }
 
-impl Tail {
+impl LogTail {
     fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self { file: BufReader::new(file), read: 0, sanitizer: Sanitizer::default() })
@@ -66,7 +67,7 @@ impl Tail {
                 return Ok(());
             }
             self.read += count as u64;
-            console::write(shown(&mut self.sanitizer, &line).as_bytes())?;
+            console::write(sanitize_log_line(&mut self.sanitizer, &line).as_bytes())?;
         }
     }
 

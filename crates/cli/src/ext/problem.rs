@@ -3,82 +3,90 @@
 use std::time::SystemTime;
 
 use haft_host::LastFailure;
-use haft_packages::Origin;
-use haft_packages::install::lock::{Came, Entry};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::{InstallOrigin, LockEntry};
 
-use crate::session::age;
+use crate::session::age_text;
 
-/// One thing that is wrong. Nothing in it is safe to be shown as it is.
+/// A problem of an extension. The texts are not sanitized.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ExtensionProblem {
     /// The problem, without the extension's name.
     pub(crate) text: String,
-    /// The next step, as it is typed into a shell; none where the text says all there is to say.
+    /// The next step as a shell command; `None` if the text is complete.
     pub(crate) next: Option<String>,
-    /// The effect of the next step; empty where the text says it.
-    does: &'static str,
+    /// The effect of the next step; empty if the text states it.
+    effect: &'static str,
 }
 
-impl Problem {
+impl ExtensionProblem {
     pub(super) fn new(text: impl Into<String>, next: impl Into<String>, does: &'static str) -> Self {
-        Self { text: text.into(), next: Some(next.into()), does }
+        Self { text: text.into(), next: Some(next.into()), effect: does }
     }
 
     pub(super) fn without_step(text: impl Into<String>) -> Self {
-        Self { text: text.into(), next: None, does: "" }
+        Self { text: text.into(), next: None, effect: "" }
     }
 
     pub(crate) fn sentence(&self) -> String {
-        match (&self.next, self.does) {
+        match (&self.next, self.effect) {
             (None, _) | (Some(_), "") => self.text.clone(),
             (Some(next), does) => format!("{}; `{next}` {does}", self.text),
         }
     }
 }
 
-/// It did not say hello in time.
-pub(crate) fn slow(name: &str) -> Problem {
-    let text = "was slow to start, so a run does not wait for it: its tools come late, or not at all";
-    Problem::new(text, format!("haft ext logs {name}"), "shows all it printed")
+/// Returns a message without its last clause if that clause contains `step`.
+pub(crate) fn without_next_step<'a>(message: &'a str, step: &str) -> &'a str {
+    let clauses = message.rsplit_once("; ").filter(|(_, last)| last.contains(step));
+    clauses.map_or(message, |(problem, _)| problem)
 }
 
-pub(crate) fn failed(
+/// Returns the problem of an extension that was slow to send `hello`.
+pub(crate) fn slow_start_problem(name: &str) -> ExtensionProblem {
+    let text = "starts slowly, so haft does not wait for it: its tools are available late or not at all";
+    ExtensionProblem::new(text, format!("haft ext logs {name}"), "shows its output")
+}
+
+pub(crate) fn failure_problem(
     name: &str,
-    origin: Origin,
-    held: Option<&Entry>,
+    origin: ExtensionOrigin,
+    held: Option<&LockEntry>,
     LastFailure { at, code, message }: &LastFailure,
     now: SystemTime,
-) -> Problem {
-    let text = format!("failed {} ({code}): {message}", age(now, *at));
+) -> ExtensionProblem {
+    let text = format!("failed {} ({code}): {message}", age_text(now, *at));
     match code.as_str() {
-        "pin_mismatch" if origin == Origin::Project => {
-            Problem::new(text, "haft trust", "shows what changed, and asks")
+        "pin_mismatch" if origin == ExtensionOrigin::Project => {
+            ExtensionProblem::new(text, "haft trust", "shows the changes and asks")
         }
         "pin_mismatch" => {
-            let (next, does) = again(name, held);
-            // The next step says the same better.
-            Problem::new(text.trim_end_matches("; install or approve it again"), next, does)
+            let (next, does) = reapproval_step(name, held);
+            // The next step of the problem replaces the one in the message.
+            ExtensionProblem::new(without_next_step(&text, "approve it again"), next, does)
         }
-        "sandbox_unavailable" => Problem::new(text, "haft doctor", "tells what this machine can do"),
-        _ => Problem::new(
-            format!("{text}. The next run starts it anew"),
+        "sandbox_unavailable" => {
+            ExtensionProblem::new(text, "haft doctor", "shows which sandboxes this machine supports")
+        }
+        _ => ExtensionProblem::new(
+            format!("{text}. The next run starts it again"),
             format!("haft ext logs {name}"),
-            "shows all it printed",
+            "shows its output",
         ),
     }
 }
 
-/// The next step for what is not what was approved, and what that does.
-pub(crate) fn again(name: &str, held: Option<&Entry>) -> (String, &'static str) {
+/// Returns the next step for an extension that differs from its approval, and the effect of that step.
+pub(crate) fn reapproval_step(name: &str, held: Option<&LockEntry>) -> (String, &'static str) {
     match held.map(|entry| &entry.source) {
-        Some(Came::Placed { path, .. }) if path.symlink_metadata().is_err() => {
-            (format!("haft ext remove {name}"), "forgets that it was approved")
+        Some(InstallOrigin::Placed { path, .. }) if path.symlink_metadata().is_err() => {
+            (format!("haft ext remove {name}"), "removes the approval")
         }
-        None | Some(Came::Placed { .. }) => {
-            (format!("haft ext trust {name}"), "shows what is there, and asks")
+        None | Some(InstallOrigin::Placed { .. }) => {
+            (format!("haft ext trust {name}"), "shows the changes and asks")
         }
-        Some(Came::Git { .. } | Came::Directory { .. }) => {
-            (format!("haft ext update {name}"), "fetches it again, shows it, and asks")
+        Some(InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }) => {
+            (format!("haft ext update {name}"), "fetches it again, shows the changes and asks")
         }
     }
 }

@@ -1,53 +1,53 @@
-//! The table of `haft ext list`: a line for each, as wide as the terminal at most.
+//! The table of `haft ext list`: one line for each extension, at most as wide as the terminal.
 
 use std::path::{Path, PathBuf};
 
 use haft_config::{SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::Came;
+use haft_packages::install::lock::InstallOrigin;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::hook::OfHook;
-use super::listed::Listed;
-use crate::resources::shown;
+use super::hook::HookListDetails;
+use super::listed::ListedExtension;
+use crate::resources::display_path;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
-/// The columns of a version at most: it is whatever a manifest says.
+/// The maximum width of a version in columns; a manifest can contain any text.
 const VERSION: usize = 14;
 
-/// The columns of a name beside which the rest of its line still has room; a longer one has a line of its own.
+/// The maximum width of a name in columns. A longer name has a line of its own.
 const NAME: usize = 24;
 
-/// The columns of the last column at least, however narrow the terminal.
+/// The minimum width of the last column.
 const FROM: usize = 16;
 
-/// Between two columns.
+/// The gap between two columns.
 const GAP: usize = 2;
 
-/// Below which directories paths are shortened.
-pub(crate) struct Places {
-    /// Written as `.`.
+/// The directories that shorten paths.
+pub(crate) struct PathShortener {
+    /// Shown as `.`.
     pub(crate) cwd: PathBuf,
-    /// Written as `~`.
+    /// Shown as `~`.
     pub(crate) home: Option<PathBuf>,
 }
 
-pub(crate) fn text(rows: &[Listed], places: &Places, width: usize) -> String {
+pub(crate) fn render_table(rows: &[ListedExtension], places: &PathShortener, width: usize) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| cells(row, places)));
+    lines.extend(rows.iter().map(|row| row_cells(row, places)));
     let widths: [usize; 6] = std::array::from_fn(|column| {
         let cells = lines.iter().map(|line| line[column].width());
-        // Names that have lines of their own widen nothing.
+        // Names with lines of their own do not widen the column.
         cells.filter(|width| column > 0 || *width <= NAME).max().unwrap_or(0)
     });
     let before: usize = widths.iter().take(5).map(|width| width + GAP).sum();
     let room = width.saturating_sub(before).max(FROM);
-    let text: Vec<String> = lines.into_iter().map(|line| aligned(line, &widths, room)).collect();
+    let text: Vec<String> = lines.into_iter().map(|line| align_row(line, &widths, room)).collect();
     text.join("\n")
 }
 
-fn aligned(
+fn align_row(
     [name, version, scope, state, sandbox, from]: [String; 6],
     widths: &[usize; 6],
     room: usize,
@@ -59,53 +59,55 @@ fn aligned(
         line.push_str(cell);
         line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
     }
-    format!("{first}{line}{}", end_of(&from, room)).trim_end().to_owned()
+    format!("{first}{line}{}", truncate_start(&from, room)).trim_end().to_owned()
 }
 
-fn cells(listed: &Listed, places: &Places) -> [String; 6] {
+fn row_cells(listed: &ListedExtension, places: &PathShortener) -> [String; 6] {
     let row = &listed.row;
     let version = match (&row.version, &listed.hook) {
         (Some(version), _) => sanitize_line(version),
-        // It has no version, and is not told apart by anything else.
+        // A process hook has no version.
         (None, Some(_)) => "(hook)".to_owned(),
         (None, None) => "-".to_owned(),
     };
-    let sandbox = match listed.runs() {
+    let sandbox = match listed.can_run() {
         true => listed.sandbox.map_or("?", SandboxLevel::name),
-        // Nothing runs that it could confine.
+        // Without a program, a sandbox has no effect.
         false => "-",
     };
     [
         sanitize_line(&row.name),
-        beginning_of(&version, VERSION),
+        truncate_end(&version, VERSION),
         listed.scope().to_owned(),
-        listed.word().to_owned(),
+        listed.status_word().to_owned(),
         sandbox.to_owned(),
-        sanitize_line(&from(listed, places)),
+        sanitize_line(&origin_text(listed, places)),
     ]
 }
 
-fn from(Listed { row, hook, .. }: &Listed, places: &Places) -> String {
-    if let Some(OfHook { origin: SettingOrigin::File { path, line }, .. }) = hook {
-        return format!("{}:{line}", places.short(path));
+fn origin_text(ListedExtension { row, hook, .. }: &ListedExtension, places: &PathShortener) -> String {
+    if let Some(HookListDetails { origin: SettingOrigin::File { path, line }, .. }) = hook {
+        return format!("{}:{line}", places.shorten_path(path));
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        Some(Came::Git { url, .. }) => url.clone(),
-        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),
-        None => places.short(&row.dir),
+        Some(InstallOrigin::Git { url, .. }) => url.clone(),
+        Some(InstallOrigin::Directory { path } | InstallOrigin::Placed { path, .. }) => {
+            places.shorten_path(path)
+        }
+        None => places.shorten_path(&row.dir),
     }
 }
 
-impl Places {
-    fn short(&self, path: &Path) -> String {
+impl PathShortener {
+    fn shorten_path(&self, path: &Path) -> String {
         if let Ok(below) = path.strip_prefix(&self.cwd) {
             return format!("./{}", below.display()).trim_end_matches('/').to_owned();
         }
-        shown(path, self.home.as_deref())
+        display_path(path, self.home.as_deref())
     }
 }
 
-fn beginning_of(text: &str, room: usize) -> String {
+fn truncate_end(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }
@@ -114,14 +116,13 @@ fn beginning_of(text: &str, room: usize) -> String {
     format!("{}…", text.chars().take_while(fits).collect::<String>())
 }
 
-/// The last of a text that has room: of a path and of an address that tells most. Where a part of it begins there, it is cut
-/// before that.
-fn end_of(text: &str, room: usize) -> String {
+/// Shortens a path or an address to its end, which identifies it best. The cut is before a path component if possible.
+fn truncate_start(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }
     let backwards: String = text.chars().rev().collect();
-    let end: String = beginning_of(&backwards, room).chars().rev().collect();
+    let end: String = truncate_end(&backwards, room).chars().rev().collect();
     end.find('/')
         .and_then(|at| end.get(at..))
         .filter(|part| part.len() > 1)

@@ -1,6 +1,7 @@
-//! `Desk`: what the interface asks the program, answered.
+//! `UiBackend`: the services of the program for the interface.
 //!
-//! Nothing here happens on the thread that asks, nor on the agent's: what reads files does that where it holds up nobody.
+//! The services run neither on the thread of the interface nor on that of the agent. File access runs on blocking
+//! threads.
 
 mod files;
 mod history;
@@ -13,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Decision, Home};
-use haft_protocol::rpc::Failure;
-use haft_tui::app::{Answer, Ask};
-use haft_tui::terminal::Program;
+use haft_config::{Home, TrustDecision};
+use haft_protocol::rpc::CommandFailure;
+use haft_tui::app::{BackendReply as Reply, BackendRequest as Request};
+use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
@@ -24,140 +25,152 @@ use tokio::task::JoinError;
 use crate::args::RunArgs;
 use crate::trust;
 
-pub(super) use sessions::Open;
-pub(super) use shell::Shells;
+pub(super) use sessions::OpenSessions;
+pub(super) use shell::RunningShells;
 
-/// The answers to the questions of the interface.
-pub(super) struct Desk {
-    /// The runtime for what takes time.
+/// Answers the requests of the interface.
+pub(super) struct UiBackend {
+    /// The runtime for background work.
     pub(super) runtime: Handle,
-    pub(super) ground: Arc<Ground>,
-    pub(super) shells: Arc<Shells>,
+    pub(super) context: Arc<UiContext>,
+    pub(super) shells: Arc<RunningShells>,
 }
 
-/// The part that does not change while haft runs.
-pub(super) struct Ground {
+/// The parts that do not change while haft runs.
+pub(super) struct UiContext {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
     pub(super) args: Arc<RunArgs>,
-    pub(super) open: Arc<Open>,
+    pub(super) open: Arc<OpenSessions>,
 }
 
-impl Ground {
-    /// Decides about the project's trust now. What changes of that counts for branches and themes at once, and for what
-    /// runs from the next session on.
-    fn decision(&self) -> anyhow::Result<Decision> {
-        Ok(Decision::make(&self.home, self.cwd.clone(), self.args.ext.trust.asked())?)
+impl UiContext {
+    /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions
+    /// from the next session.
+    fn trust_decision(&self) -> anyhow::Result<TrustDecision> {
+        Ok(TrustDecision::decide(&self.home, self.cwd.clone(), self.args.ext.trust.trust_request())?)
     }
 }
 
 #[async_trait]
-impl Program for Desk {
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
-        // An interface that is gone needs nothing more.
-        if let Some(answer) = self.answered(ask, &answers).await {
+impl ProgramServices for UiBackend {
+    async fn answer(&self, ask: Request, answers: mpsc::Sender<Reply>) {
+        // A closed interface needs no answer.
+        if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
         }
     }
 
     async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
-        let edited = self.runtime.spawn_blocking(move || shell::edit(&command)).await;
+        let edited = self.runtime.spawn_blocking(move || shell::run_editor(&command)).await;
         edited.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 
-impl Desk {
-    /// Returns the last answer to a question; none to what is not answered.
-    async fn answered(&self, ask: Ask, answers: &mpsc::Sender<Answer>) -> Option<Answer> {
-        let ground = || Arc::clone(&self.ground);
+impl UiBackend {
+    /// Returns the last answer to a request; `None` if the request has no answer.
+    async fn respond(&self, ask: Request, answers: &mpsc::Sender<Reply>) -> Option<Reply> {
         Some(match ask {
-            Ask::Conversation { session } => {
+            Request::Conversation { session } => {
                 let id = session.clone();
-                let messages = self.off_thread(move |ground| ground.open.conversation(&id)).await;
-                Answer::Conversation(session, messages.flatten())
+                let messages = self.off_thread(move |context| context.open.switch_to(&id)).await;
+                Reply::Conversation(session, messages.flatten())
             }
-            Ask::Files => Answer::Files(self.read(|ground| files::below(&ground.cwd)).await),
-            Ask::Branch => Answer::Branch(self.read(files::branch).await),
-            Ask::History => Answer::History(self.attempt(|ground| history::read(&ground.home)).await),
-            Ask::Remember(prompt) => {
-                self.read(move |ground| history::remember(&ground.home, &prompt)).await;
+            Request::Files => {
+                Reply::Files(self.read_off_thread(|context| files::list_files(&context.cwd)).await)
+            }
+            Request::Branch => Reply::Branch(self.read_off_thread(files::current_branch).await),
+            Request::History => {
+                Reply::History(self.try_off_thread(|context| history::read(&context.home)).await)
+            }
+            Request::Remember(prompt) => {
+                self.read_off_thread(move |context| history::append_prompt(&context.home, &prompt)).await;
                 return None;
             }
-            Ask::Image { number, path } => {
-                Answer::Image(number, self.attempt(move |ground| files::image(&ground.cwd, &path)).await)
+            Request::Image { number, path } => {
+                let read = self.try_off_thread(move |context| files::read_image(&context.cwd, &path)).await;
+                Reply::Image(number, read)
             }
-            Ask::Providers => Answer::Providers(self.read(|ground| settings::providers(&ground.home)).await),
-            Ask::Login { provider, key } => {
-                Answer::Login(self.spawned(settings::login(ground(), provider, key)).await)
-            }
-            Ask::Logout { provider } => {
-                Answer::Logout(self.attempt(|ground| settings::logout(&ground.home, provider)).await)
-            }
-            Ask::Export { session, to } => {
-                Answer::Export(self.spawned(sessions::export(ground(), session, to)).await)
-            }
-            Ask::Delete { session } => {
-                Answer::Delete(self.attempt(move |ground| sessions::delete(ground, &session)).await)
-            }
-            Ask::Rename { session, name } => {
-                Answer::Rename(self.attempt(move |ground| sessions::rename(ground, &session, &name)).await)
-            }
-            Ask::Trust => Answer::Trust(self.attempt(|ground| trust::shown(&ground.home, &ground.cwd)).await),
-            Ask::Grant { digest } => Answer::Grant(
-                self.attempt(move |ground| trust::trust(&ground.home, &ground.cwd, &digest)).await,
+            Request::Providers => Reply::Providers(
+                self.read_off_thread(|context| settings::list_providers(&context.home)).await,
             ),
-            Ask::Shell { number, command } => self.shell(number, command, answers).await,
-            Ask::StopShell { number } => {
+            Request::Login { provider, key } => {
+                Reply::Login(self.spawn_task(settings::login(Arc::clone(&self.context), provider, key)).await)
+            }
+            Request::Logout { provider } => {
+                Reply::Logout(self.try_off_thread(|context| settings::logout(&context.home, provider)).await)
+            }
+            Request::Export { session, to } => {
+                Reply::Export(self.spawn_task(sessions::export(Arc::clone(&self.context), session, to)).await)
+            }
+            Request::Delete { session } => {
+                Reply::Delete(self.try_off_thread(move |context| sessions::delete(context, &session)).await)
+            }
+            Request::Rename { session, name } => Reply::Rename(
+                self.try_off_thread(move |context| sessions::rename(context, &session, &name)).await,
+            ),
+            Request::Trust => Reply::Trust(
+                self.try_off_thread(|context| trust::describe_project(&context.home, &context.cwd)).await,
+            ),
+            Request::Grant { digest } => {
+                let trust =
+                    move |context: &UiContext| trust::trust_project(&context.home, &context.cwd, &digest);
+                Reply::Grant(self.try_off_thread(trust).await)
+            }
+            Request::Shell { number, command } => self.run_shell(number, command, answers).await,
+            Request::StopShell { number } => {
                 self.shells.stop(number);
                 return None;
             }
-            Ask::Settings => Answer::Settings(self.read(settings::rows).await),
-            Ask::Set { name, value } => {
-                Answer::Set(self.attempt(move |ground| settings::set(ground, &name, &value)).await)
+            Request::Settings => Reply::Settings(self.read_off_thread(settings::setting_rows).await),
+            Request::Set { name, value } => {
+                Reply::Set(self.try_off_thread(move |context| settings::set(context, &name, &value)).await)
             }
-            Ask::Themes => Answer::Themes(self.read(settings::themes).await),
+            Request::Themes => Reply::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 
-    /// Reads what may block; nothing where that is lost.
-    async fn read<T: Default + Send + 'static>(&self, work: impl FnOnce(&Ground) -> T + Send + 'static) -> T {
+    /// Runs blocking work; returns the default value if it is lost.
+    async fn read_off_thread<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&UiContext) -> T + Send + 'static,
+    ) -> T {
         self.off_thread(work).await.unwrap_or_default()
     }
 
-    async fn attempt<T: Send + 'static>(
+    async fn try_off_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Ground) -> anyhow::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
-        self.off_thread(|ground| plain(work(ground))).await.flatten()
+        work: impl FnOnce(&UiContext) -> anyhow::Result<T> + Send + 'static,
+    ) -> Result<T, CommandFailure> {
+        self.off_thread(|context| into_failure(work(context))).await.flatten()
     }
 
-    /// Does what may block. The interface waits for an answer, so that this is lost (it panics, or haft ends meanwhile) is
-    /// one, too.
+    /// Runs blocking work. A panic and a shutdown of the runtime are errors, because the interface waits for an answer.
     async fn off_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Ground) -> T + Send + 'static,
-    ) -> Result<T, Failure> {
-        let ground = Arc::clone(&self.ground);
-        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost)
+        work: impl FnOnce(&UiContext) -> T + Send + 'static,
+    ) -> Result<T, CommandFailure> {
+        let context = Arc::clone(&self.context);
+        self.runtime.spawn_blocking(move || work(&context)).await.map_err(lost_task_failure)
     }
 
-    async fn spawned<T: Send + 'static>(
+    async fn spawn_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
-    ) -> Result<T, Failure> {
-        self.runtime.spawn(work).await.map_err(lost).and_then(plain)
+    ) -> Result<T, CommandFailure> {
+        self.runtime.spawn(work).await.map_err(lost_task_failure).and_then(into_failure)
     }
 }
 
-/// An error, as the interface shows it.
-fn plain<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
-    outcome.map_err(|error| Failure::other(format!("{error:#}")))
+/// Converts an error for the interface.
+fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, CommandFailure> {
+    outcome.map_err(|error| CommandFailure::other(format!("{error:#}")))
 }
 
-/// Returns the answer when the work on a question is lost.
-fn lost(error: JoinError) -> Failure {
-    tracing::error!(%error, "a question of the interface was lost");
-    Failure::other("haft failed here; the log says where. All else goes on")
+/// Returns the failure for work that panicked or was cancelled.
+fn lost_task_failure(error: JoinError) -> CommandFailure {
+    tracing::error!(%error, "a task of the interface failed");
+    CommandFailure::other("internal error; the log has the details. You can continue")
 }
 
 #[cfg(test)]

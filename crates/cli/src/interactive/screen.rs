@@ -1,4 +1,4 @@
-//! The screen, on a thread of its own.
+//! The screen and its thread.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -9,31 +9,31 @@ use haft_config::{Config, Home, value_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
-use haft_protocol::rpc::{EventLine, Line, Request};
+use haft_protocol::rpc::{EventLine, RpcRequest, ServerLine};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
-use haft_tui::app::{Options, State};
+use haft_tui::app::{AppOptions, AppState};
 use haft_tui::keys::Keymap;
-use haft_tui::terminal::{Connection, End, Environment, Setup, run, run_lines};
+use haft_tui::terminal::{Connection, Environment, ExitReason, TerminalSetup, run, run_linear};
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::Desk;
+use super::desk::UiBackend;
 use crate::console::note;
-use crate::login::Terminal;
+use crate::login::SavedTerminal;
 use crate::timeouts::SCREEN_END;
 
-/// The number of rows of the conversation that stay on the normal screen.
+/// The number of rows of the conversation that remain on the normal screen.
 const TAIL: usize = 40;
 
-pub(super) struct Start {
+pub(super) struct ScreenOptions {
     /// The first prompt.
     pub(super) prompt: Option<String>,
-    pub(super) picks: bool,
+    pub(super) opens_session_picker: bool,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
 }
 
-pub(super) fn keymap(home: &Home) -> Keymap {
+pub(super) fn load_keymap(home: &Home) -> Keymap {
     let path = home.keybindings_file();
     let text = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Keymap::default(),
@@ -44,13 +44,13 @@ pub(super) fn keymap(home: &Home) -> Keymap {
         Ok(text) => text,
     };
     Keymap::read(&text).unwrap_or_else(|error| {
-        note(&format!("haft: {} has a mistake, so all keys are as usual:\n{error}", path.display()));
+        note(&format!("haft: {} is not valid, so the default keys are used:\n{error}", path.display()));
         Keymap::default()
     })
 }
 
-/// The settings of the interface, with this part of the terminal in use, whatever they say.
-pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
+/// Returns the settings of the interface. `screen` overrides the configured screen mode.
+pub(super) fn load_settings(config: &Config, screen: Option<&str>) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
         let Some(value) = row.value.as_ref().map(value_text) else { continue };
@@ -64,44 +64,44 @@ pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
     settings
 }
 
-/// The screen's thread.
-pub(super) struct Screen {
+/// The thread of the screen.
+pub(super) struct ScreenThread {
     over: oneshot::Receiver<()>,
-    before: Terminal,
-    thread: Option<JoinHandle<anyhow::Result<End>>>,
+    before: SavedTerminal,
+    thread: Option<JoinHandle<anyhow::Result<ExitReason>>>,
 }
 
-impl Screen {
+impl ScreenThread {
     pub(super) fn begin(
-        start: Start,
-        desk: Desk,
-        requests: mpsc::UnboundedSender<Request>,
-        lines: mpsc::Receiver<Line>,
+        start: ScreenOptions,
+        backend: UiBackend,
+        requests: mpsc::UnboundedSender<RpcRequest>,
+        lines: mpsc::Receiver<ServerLine>,
     ) -> anyhow::Result<Self> {
         let (ends, over) = oneshot::channel();
         let shown = move || {
-            // Dropped when this thread ends, however it does.
+            // Dropped when the thread ends for any reason, including a panic.
             let _ends: oneshot::Sender<()> = ends;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.context("cannot start the runtime of the screen")?;
-            let outcome = runtime.block_on(shown(start, desk, requests, lines));
+            let outcome = runtime.block_on(run_screen(start, backend, requests, lines));
             runtime.shutdown_background();
             outcome
         };
-        let before = Terminal::stdin();
+        let before = SavedTerminal::save_stdin();
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(shown);
         Ok(Self { over, before, thread: Some(thread.context("cannot start the thread of the screen")?) })
     }
 
-    /// When the person has left, or the screen failed.
-    pub(super) async fn over(&mut self) {
+    /// Waits until the user quits or the screen fails.
+    pub(super) async fn wait_until_over(&mut self) {
         let _ = (&mut self.over).await;
     }
 
-    /// Waits for its end and says which it was, unless the terminal takes nothing any more.
-    pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
+    /// Waits until the thread ends and returns the reason, unless the terminal blocks.
+    pub(super) async fn end(mut self) -> anyhow::Result<Option<ExitReason>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
-            tracing::warn!("the terminal takes nothing any more; it keeps what it shows");
+            tracing::warn!("the terminal accepts no output; its screen is not restored");
             self.before.restore();
             return Ok(None);
         }
@@ -109,86 +109,89 @@ impl Screen {
         match thread.join() {
             Ok(outcome) => outcome.map(Some),
             Err(_) => {
-                anyhow::bail!("the screen failed; what was said is kept, and `haft -c` goes on with it")
+                anyhow::bail!("the interface failed; the conversation is saved, run `haft -c` to continue it")
             }
         }
     }
 }
 
-/// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
-/// with the first prompt.
-pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
+/// Returns a receiver that sends notes to the screen as lines in haft's name. The notes are part of the conversation,
+/// so that the first prompt does not remove them.
+pub(super) fn notes_as_lines(lines: mpsc::Sender<ServerLine>) -> impl Fn(&str) + Send + Sync {
     move |text| {
         let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
         let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
-        let line = Line::Event(EventLine { event: event.into(), session: None });
-        if told.try_send(line).is_err() {
-            tracing::warn!("a note is not shown");
+        let line = ServerLine::Event(EventLine { event: event.into(), session: None });
+        if lines.try_send(line).is_err() {
+            tracing::warn!("cannot show a note on the screen");
         }
     }
 }
 
-async fn shown(
-    start: Start,
-    desk: Desk,
-    requests: mpsc::UnboundedSender<Request>,
-    lines: mpsc::Receiver<Line>,
-) -> anyhow::Result<End> {
-    let Start { prompt, picks, keymap, settings } = start;
-    let environment = Environment::of_process();
+async fn run_screen(
+    start: ScreenOptions,
+    backend: UiBackend,
+    requests: mpsc::UnboundedSender<RpcRequest>,
+    lines: mpsc::Receiver<ServerLine>,
+) -> anyhow::Result<ExitReason> {
+    let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings } = start;
+    let environment = Environment::from_process();
     let appearance = match settings.get(THEME) {
         "dark" => Some(Appearance::Dark),
         "light" => Some(Appearance::Light),
         _ => None,
     };
-    let (mouse, screen) = (settings.mouse(), settings.screen());
-    let options = Options {
+    let (mouse, screen) = (settings.is_mouse_enabled(), settings.screen());
+    let options = AppOptions {
         keymap,
         settings,
         prompt,
         resume: picks,
         appearance: appearance.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..Options::default()
+        ..AppOptions::default()
     };
-    let state = State::new(options, Instant::now());
+    let state = AppState::new(options, Instant::now());
     if screen == Where::Linear {
-        return Ok(run_lines(state, Arc::new(desk), Connection { requests, lines }).await?);
+        return Ok(run_linear(state, Arc::new(backend), Connection { requests, lines }).await?);
     }
     let inline = screen == Where::Inline;
-    let setup = Setup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
-    Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
+    let setup = TerminalSetup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
+    Ok(run(state, Arc::new(backend), Connection { requests, lines }, setup).await?)
 }
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{Files, Layer, Place, Project, Trust};
+    use haft_config::{ConfigFiles, ConfigLayer, LayerSource, Project, ProjectTrust};
     use haft_tui::keys::{Context, Edit};
 
     use super::*;
 
     #[test]
-    fn a_keybindings_file_with_a_mistake_changes_no_key() {
+    fn keeps_default_keys_if_file_is_invalid() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
-        let usual = keymap(&home);
+        let usual = load_keymap(&home);
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"alt+u\"]\n").unwrap();
-        let changed = keymap(&home);
+        let changed = load_keymap(&home);
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"what\"]\n").unwrap();
         let undo = |keymap: &Keymap| keymap.press("alt+u".parse().unwrap()).action(Context::Editor);
-        assert_eq!([&usual, &changed, &keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
+        assert_eq!([&usual, &changed, &load_keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
     }
 
     #[test]
-    fn what_nobody_sets_is_as_the_interface_has_it() {
+    fn uses_defaults_for_unset_settings() {
         let dir = tempfile::tempdir().unwrap();
-        let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
-        let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let settings = settings(&config, None);
+        let project = Project { dir: dir.path().into(), trust: ProjectTrust::Untrusted };
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
+        let settings = load_settings(&config, None);
         assert_eq!(settings, Settings::default());
-        assert_eq!(super::settings(&config, Some("linear")).screen(), Where::Linear);
-        assert_eq!(super::settings(&config, Some("inline")).screen(), Where::Inline);
+        assert_eq!(load_settings(&config, Some("linear")).screen(), Where::Linear);
+        assert_eq!(load_settings(&config, Some("inline")).screen(), Where::Inline);
     }
 }

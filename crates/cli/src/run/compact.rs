@@ -1,33 +1,33 @@
-//! Summing up a session without a prompt: what `haft session compact` does.
+//! Compacts a session without a prompt: `haft session compact`.
 
-use haft_core::compact::{CompactError, Compacted};
+use haft_core::compact::{CompactError, CompactionOutcome};
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
-use super::join::Joined;
-use super::screen::{Flow, Screen, exit_of_model, interrupted};
+use super::join::RunningAgent;
+use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use crate::args::CompactArgs;
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
-use crate::session::{short, spent};
+use crate::session::{short_id, usage_text};
 
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct CompactOptions {
     pub(crate) instructions: Option<String>,
-    /// True if programs read of it, who get the agent's events.
+    /// True if the events are printed as JSON.
     pub(crate) json: bool,
 }
 
-impl From<&CompactArgs> for Wish {
+impl From<&CompactArgs> for CompactOptions {
     fn from(args: &CompactArgs) -> Self {
         let instructions = args.instructions.join(" ");
         Self { instructions: (!instructions.trim().is_empty()).then_some(instructions), json: args.json }
     }
 }
 
-impl Wish {
-    /// Which of the agent's events are shown. People are told the end, good or bad, by what [`compact`] returns.
-    pub(super) fn observed(&self) -> fn(&AgentEvent) -> bool {
+impl CompactOptions {
+    /// Returns the filter of the agent's events. In text mode, [`compact`] reports the end itself.
+    pub(super) fn event_filter(&self) -> fn(&AgentEvent) -> bool {
         match self.json {
             true => |_| true,
             false => |event| !matches!(event, AgentEvent::CompactionEnd { .. }),
@@ -35,24 +35,28 @@ impl Wish {
     }
 }
 
-pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen) -> anyhow::Result<Exit> {
+pub(super) async fn compact(
+    joined: &mut RunningAgent,
+    options: CompactOptions,
+    screen: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
     let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
-    let asked = agent.compact(cancel.clone(), wish.instructions);
+    let asked = agent.compact(cancel.clone(), options.instructions);
     tokio::pin!(asked);
     let outcome = loop {
         let flow = tokio::select! {
             biased;
-            () = screen.interrupts.next() => interrupted(&screen.interrupts, &cancel),
+            () = screen.interrupts.next() => handle_interrupt(&screen.interrupts, &cancel),
             Some(event) = screen.events.recv() => screen.show(&event).await?,
             outcome = &mut asked => break outcome,
         };
-        if flow == Flow::StopAtOnce {
+        if flow == RunFlow::StopNow {
             return Ok(Exit::Aborted);
         }
     };
     match outcome {
-        Ok(_) if wish.json => {}
-        Ok(done) => print(&told(&short(agent.session().id()), &done))?,
+        Ok(_) if options.json => {}
+        Ok(done) => print(&outcome_text(&short_id(agent.session().id()), &done))?,
         Err(CompactError::Aborted) => return Ok(Exit::Aborted),
         Err(error) => {
             let exit = exit_of(&error);
@@ -62,23 +66,23 @@ pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen
     Ok(Exit::Ok)
 }
 
-/// Returns the outcome, in two lines.
-fn told(session: &str, done: &Compacted) -> String {
-    let Compacted { tokens_before, tokens_after, by, answer, .. } = done;
+/// Returns the outcome in two lines.
+fn outcome_text(session: &str, done: &CompactionOutcome) -> String {
+    let CompactionOutcome { tokens_before, tokens_after, by, answer, .. } = done;
     let wrote = match (by, answer) {
         (Some(extension), _) => format!("written by extension {}", sanitize_line(extension)),
         (None, Some(answer)) => {
             let model = sanitize_line(&format!("{}/{}", answer.provider, answer.model));
-            format!("written by {model}; {}", spent(&answer.usage))
+            format!("written by {model}; {}", usage_text(&answer.usage))
         }
         (None, None) => String::new(),
     };
-    format!("session {session} is summed up: {tokens_before} tokens before, {tokens_after} now\n-- {wrote}")
+    format!("compacted session {session}: {tokens_before} tokens before, {tokens_after} now\n-- {wrote}")
 }
 
 fn exit_of(error: &CompactError) -> Exit {
     match error {
-        // As with a session that has nothing to answer.
+        // The same code as for a session without a message to answer.
         CompactError::Nothing => Exit::Usage,
         CompactError::Refused { .. } => Exit::Blocked,
         CompactError::Model(error) => exit_of_model(error.kind),

@@ -1,9 +1,9 @@
-//! Driving a run: events out, interrupts in, extensions stopped at the end.
+//! Drives a run: prints events, handles interrupts, stops the extensions at the end.
 
 use std::time::SystemTime;
 
 use futures::StreamExt as _;
-use haft_config::{Expanded, Templates};
+use haft_config::{TemplateExpansion, TemplateSet};
 use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::sanitize::sanitize_line;
@@ -12,52 +12,54 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
 
-use super::compact::{self, Wish};
-use super::ends::Ends;
-use super::join::{Joined, Parts, join};
-use super::output::Output;
-use super::screen::{Flow, Screen, exit_of_model, interrupted};
+use super::compact::{self, CompactOptions};
+use super::ends::SessionOutputs;
+use super::join::{RunParts, RunningAgent, build_agent};
+use super::output::RunOutput;
+use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use crate::console::note;
 use crate::exit::Exit;
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 
-pub(super) enum Task {
-    /// To work on a prompt; without one, to go on where the session stopped.
+pub(super) enum RunTask {
+    /// Works on a prompt; without one, continues where the session stopped.
     Prompt(Option<String>),
-    Compact(Wish),
+    Compact(CompactOptions),
 }
 
-impl Task {
-    /// Which of the agent's own events are shown although no run tells them.
-    fn observed(&self) -> Option<fn(&AgentEvent) -> bool> {
+impl RunTask {
+    /// Returns the filter of agent events that are shown although no run reports them.
+    fn event_filter(&self) -> Option<fn(&AgentEvent) -> bool> {
         match self {
             Self::Prompt(_) => None,
-            Self::Compact(wish) => Some(wish.observed()),
+            Self::Compact(options) => Some(options.event_filter()),
         }
     }
 }
 
-pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::Result<Exit> {
-    let mut interrupts = Interrupts::listen()?;
+pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> anyhow::Result<Exit> {
+    let mut interrupts = InterruptListener::listen()?;
     let results = parts.home.results_dir();
-    let (ends, events) = Ends::printed(task.observed());
-    let Some(joined) = interrupts.unless_first(join(parts, ends)).await else { return Ok(Exit::Aborted) };
+    let (ends, events) = SessionOutputs::for_printing(task.event_filter());
+    let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else {
+        return Ok(Exit::Aborted);
+    };
     let mut joined = joined?;
-    let mut screen = Screen { output, interrupts, events, cancel: CancellationToken::new() };
-    let worked = work(&mut joined, task, &mut screen).await;
-    // A run has all of it on the disk when it ends; one that was not waited for has not.
+    let mut screen = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
+    let worked = run_task(&mut joined, task, &mut screen).await;
+    // A finished run has written all entries; an interrupted one may not have.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
-    screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
-    let shown = rest(&mut screen).await;
+    screen.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
+    let shown = drain_events(&mut screen).await;
     haft_tools::clear_results(&results, SystemTime::now());
-    // Why the run failed matters more than that nobody read about it.
+    // The failure of the run matters more than a failure of the output.
     let exit = worked?;
     shown?;
     Ok(exit)
 }
 
-async fn rest(screen: &mut Screen) -> anyhow::Result<()> {
-    while !screen.interrupts.at_once()
+async fn drain_events(screen: &mut RunDisplay) -> anyhow::Result<()> {
+    while !screen.interrupts.is_immediate()
         && let Some(event) = screen.events.try_recv()
     {
         screen.show(&event).await?;
@@ -65,26 +67,26 @@ async fn rest(screen: &mut Screen) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::Result<Exit> {
-    if screen.show(&joined.agent.session().event()).await? == Flow::StopAtOnce {
+async fn run_task(joined: &mut RunningAgent, task: RunTask, screen: &mut RunDisplay) -> anyhow::Result<Exit> {
+    if screen.show(&joined.agent.session().event()).await? == RunFlow::StopNow {
         return Ok(Exit::Aborted);
     }
-    match screen.interrupts.unless_first(joined.check()).await {
+    match screen.interrupts.run_until_first(joined.check()).await {
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
     joined.host.session_start(Some(joined.agent.session()));
     let exit = match task {
-        Task::Compact(wish) => compact::compact(joined, wish, screen).await?,
-        Task::Prompt(prompt) => {
+        RunTask::Compact(options) => compact::compact(joined, options, screen).await?,
+        RunTask::Prompt(prompt) => {
             let run = match prompt {
-                None => joined.agent.go_on(),
-                Some(prompt) => match command(joined, &prompt, screen).await? {
-                    Next::Prompt(prompt) => joined.agent.prompt(prompt),
-                    Next::Done(exit) => return Ok(exit),
+                None => joined.agent.resume(),
+                Some(prompt) => match resolve_command(joined, &prompt, screen).await? {
+                    PromptResolution::Prompt(prompt) => joined.agent.prompt(prompt),
+                    PromptResolution::Done(exit) => return Ok(exit),
                 },
             };
-            follow(joined, run, screen).await?.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
+            follow_run(joined, run, screen).await?.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
         }
     };
     screen.output.finish().await?;
@@ -92,20 +94,26 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
 }
 
 /// The use of a prompt before the model is asked.
-enum Next {
+enum PromptResolution {
     Prompt(String),
     Done(Exit),
 }
 
-/// Runs an extension's command when the prompt begins with one, and puts a template or a skill in the place of its name.
-/// What extensions say meanwhile is shown.
-async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Next> {
-    let Some(typed) = prompt.strip_prefix('/') else { return Ok(Next::Prompt(prompt.to_owned())) };
+/// Runs an extension's command if the prompt begins with its name, and expands templates and skills. Notes of
+/// extensions are shown meanwhile.
+async fn resolve_command(
+    joined: &mut RunningAgent,
+    prompt: &str,
+    screen: &mut RunDisplay,
+) -> anyhow::Result<PromptResolution> {
+    let Some(typed) = prompt.strip_prefix('/') else {
+        return Ok(PromptResolution::Prompt(prompt.to_owned()));
+    };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let templates = joined.resources.templates();
+    let templates = joined.resources.find_templates();
     if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
         note(&format!(
-            "haft: /{name} is a command of extension {owner}; the template of that name is not used"
+            "haft: /{name} runs the command of extension {owner}; the template of the same name is ignored"
         ));
     }
     let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
@@ -115,46 +123,46 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
         tokio::select! {
             biased;
             () = screen.interrupts.next() => {
-                interrupted(&screen.interrupts, &cancel);
-                return Ok(Next::Done(Exit::Aborted));
+                handle_interrupt(&screen.interrupts, &cancel);
+                return Ok(PromptResolution::Done(Exit::Aborted));
             }
-            Some(event) = screen.events.recv() => if screen.show(&event).await? == Flow::StopAtOnce {
-                return Ok(Next::Done(Exit::Aborted));
+            Some(event) = screen.events.recv() => if screen.show(&event).await? == RunFlow::StopNow {
+                return Ok(PromptResolution::Done(Exit::Aborted));
             },
             outcome = &mut asked => break outcome,
         }
     };
-    // An interrupt while something was shown. The answer that came nevertheless starts nothing.
+    // The user interrupted the command, so its result starts nothing.
     if cancel.is_cancelled() {
-        return Ok(Next::Done(Exit::Aborted));
+        return Ok(PromptResolution::Done(Exit::Aborted));
     }
     match outcome {
         Ok(outcome) => match outcome.action {
-            CommandAction::Prompt(text) => Ok(Next::Prompt(text)),
+            CommandAction::Prompt(text) => Ok(PromptResolution::Prompt(text)),
             CommandAction::Failed(error) => {
                 Err(anyhow::anyhow!("extension {}: /{name}: {error}", outcome.extension))
             }
             CommandAction::Insert(_)
             | CommandAction::Display(_)
             | CommandAction::OpenPanel(_)
-            | CommandAction::Noop => Ok(Next::Done(Exit::Ok)),
+            | CommandAction::Noop => Ok(PromptResolution::Done(Exit::Ok)),
         },
-        // A prompt may begin with a path; only a command that exists is one.
+        // A prompt may begin with a path; only known commands are commands.
         Err(CommandError::Unknown { .. }) => {
             match joined.resources.expand(&templates, name, args) {
-                Expanded::Prompt(text) => return Ok(Next::Prompt(text)),
-                Expanded::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
-                Expanded::Unknown => {}
+                TemplateExpansion::Prompt(text) => return Ok(PromptResolution::Prompt(text)),
+                TemplateExpansion::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
+                TemplateExpansion::Unknown => {}
             }
             templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
             if templates.is_unused(name) {
                 note(&sanitize_line(&format!(
-                    "haft: /{name} is a template of the project, which is not trusted; sent to the model as a prompt"
+                    "haft: /{name} is a template of the project, which is not trusted; the prompt was sent unchanged"
                 )));
-            } else if let Some(warning) = mistyped(name, &known(&host.commands(), &templates)) {
+            } else if let Some(warning) = mistyped_note(name, &known_commands(&host.commands(), &templates)) {
                 note(&warning);
             }
-            Ok(Next::Prompt(prompt.to_owned()))
+            Ok(PromptResolution::Prompt(prompt.to_owned()))
         }
         Err(error) => Err(error.into()),
     }
@@ -164,14 +172,14 @@ fn owner_of(name: &str, commands: &[CommandInfo]) -> Option<String> {
     commands.iter().find(|command| command.name == name).map(|command| command.extension.to_string())
 }
 
-fn known(commands: &[CommandInfo], templates: &Templates) -> Vec<String> {
+fn known_commands(commands: &[CommandInfo], templates: &TemplateSet) -> Vec<String> {
     let templates = templates.templates.iter().map(|template| template.name.clone());
     commands.iter().map(|command| command.name.clone()).chain(templates).collect()
 }
 
-/// Returns a note about a prompt whose first word looks like a command and is not one; none when it looks like a path.
-fn mistyped(name: &str, known: &[String]) -> Option<String> {
-    /// Below this likeness, of at most 1, another command is not what was meant.
+/// Returns a note about a prompt whose first word looks like an unknown command; `None` if it looks like a path.
+fn mistyped_note(name: &str, known: &[String]) -> Option<String> {
+    /// The minimum similarity of a suggestion, from 0 to 1.
     const ALIKE: f64 = 0.8;
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
         return None;
@@ -182,32 +190,32 @@ fn mistyped(name: &str, known: &[String]) -> Option<String> {
         .filter(|command| likeness(command) >= ALIKE)
         .map(|command| format!("; did you mean /{command}?"))
         .unwrap_or_default();
-    Some(format!("haft: no command /{name}; sent to the model as a prompt{hint}"))
+    Some(format!("haft: unknown command /{name}; the prompt was sent unchanged{hint}"))
 }
 
-/// Shows every event of the run and of the extensions until the run is over.
-async fn follow(
-    joined: &mut Joined,
+/// Shows all events of the run and of the extensions until the run ends.
+async fn follow_run(
+    joined: &mut RunningAgent,
     mut run: Run,
-    screen: &mut Screen,
+    screen: &mut RunDisplay,
 ) -> anyhow::Result<Result<(), TurnError>> {
-    // The first interrupt cancels the run, whatever is waited for when it comes.
-    screen.cancel = run.cancellation();
+    // The first interrupt cancels the run, whatever it waits for.
+    screen.cancel = run.cancellation_token();
     loop {
         let flow = tokio::select! {
             biased;
-            () = screen.interrupts.next() => interrupted(&screen.interrupts, &screen.cancel),
+            () = screen.interrupts.next() => handle_interrupt(&screen.interrupts, &screen.cancel),
             Some(event) = screen.events.recv() => screen.show(&event).await?,
             Ok(()) = joined.changes.changed() => {
                 joined.offer_tools()?;
-                Flow::GoOn
+                RunFlow::Continue
             }
             event = run.next() => match event {
                 Some(event) => screen.show(&event).await?,
                 None => return Ok(run.finish().await),
             },
         };
-        if flow == Flow::StopAtOnce {
+        if flow == RunFlow::StopNow {
             return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
         }
     }
@@ -220,7 +228,7 @@ fn exit_of(error: &TurnError) -> Exit {
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
-        // Without a prompt there was an answer to wait for, or none.
+        // Without a prompt, the session has no message to answer.
         TurnErrorKind::NothingToDo => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
     }

@@ -1,4 +1,4 @@
-//! `Ends`: where what a session's extensions say and show goes, and what else its agent needs for that.
+//! `SessionOutputs`: the outputs of a session's extensions, and its front end.
 
 use std::sync::Arc;
 
@@ -8,52 +8,52 @@ use haft_host::{EventSink, Frontend};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::ExtensionName;
-use haft_rpc::Screen;
+use haft_rpc::SessionScreen;
 
-use super::queue::{self, Receiver, Sender};
+use super::queue::{self, EventQueueReceiver, EventQueueSender};
 
-/// The differences between a run that is printed and a session that a program drives.
-pub(crate) struct Ends {
+/// The outputs of a session: those of a printed run, or those of a session that a client drives.
+pub(crate) struct SessionOutputs {
     pub(crate) events: EventSink,
-    /// The front end for panels and questions of extensions.
+    /// The front end for panels and dialogs of extensions.
     pub(crate) frontend: Arc<dyn Frontend>,
-    pub(crate) joined: Box<dyn FnOnce(AgentBuilder) -> AgentBuilder + Send>,
+    pub(crate) attach: Box<dyn FnOnce(AgentBuilder) -> AgentBuilder + Send>,
 }
 
-impl Ends {
-    /// Of a run that is printed: what extensions say waits in a queue. With `observed`, which of the agent's own events come
-    /// among that; none where a run tells them.
-    pub(crate) fn printed(observed: Option<fn(&AgentEvent) -> bool>) -> (Self, Receiver) {
-        let (sender, events) = queue::queue();
+impl SessionOutputs {
+    /// Returns the outputs of a printed run, whose notes wait in a queue. `observed` selects agent events that are
+    /// queued too; `None` if a run reports them.
+    pub(crate) fn for_printing(observed: Option<fn(&AgentEvent) -> bool>) -> (Self, EventQueueReceiver) {
+        let (sender, events) = queue::event_queue();
         let (told, heard) = (sender.clone(), sender.clone());
         let ends = Self {
             events: Arc::new(move |event| told.send(event)),
-            frontend: Arc::new(Printed::new(sender)),
-            joined: Box::new(move |builder| match observed {
-                Some(wanted) => builder.observer(Heard { events: heard, wanted }),
+            frontend: Arc::new(PrintingFrontend::new(sender)),
+            attach: Box::new(move |builder| match observed {
+                Some(wanted) => builder.observer(EventForwarder { events: heard, wanted }),
                 None => builder,
             }),
         };
         (ends, events)
     }
 
-    pub(crate) fn screen(screen: &Arc<Screen>) -> Self {
+    pub(crate) fn for_screen(screen: &Arc<SessionScreen>) -> Self {
         let joined = Arc::clone(screen);
         Self {
             events: screen.events(),
             frontend: Arc::clone(screen) as Arc<dyn Frontend>,
-            joined: Box::new(move |builder| joined.joined(builder)),
+            attach: Box::new(move |builder| joined.attach_to(builder)),
         }
     }
 }
 
-/// Passes on what the agent tells.
-struct Heard {
-    events: Sender,
+/// Forwards the agent's events.
+struct EventForwarder {
+    events: EventQueueSender,
     wanted: fn(&AgentEvent) -> bool,
 }
 
-impl Observer for Heard {
+impl Observer for EventForwarder {
     fn observe(&self, event: &AgentEvent) {
         if (self.wanted)(event) {
             self.events.send(event.clone());
@@ -61,14 +61,14 @@ impl Observer for Heard {
     }
 }
 
-/// Turns panels and insertions into text that the extension shows.
-pub(crate) struct Printed {
-    events: Sender,
+/// Converts panels and insertions into displayed text.
+pub(crate) struct PrintingFrontend {
+    events: EventQueueSender,
 }
 
-impl Printed {
-    /// Sends to `events`, as the extensions' notes do.
-    pub(crate) fn new(events: Sender) -> Self {
+impl PrintingFrontend {
+    /// Creates an output that sends to `events`, like the extensions' notes.
+    pub(crate) fn new(events: EventQueueSender) -> Self {
         Self { events }
     }
 
@@ -77,7 +77,7 @@ impl Printed {
     }
 }
 
-impl Frontend for Printed {
+impl Frontend for PrintingFrontend {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         let title = if panel.title.is_empty() { extension.as_str() } else { &panel.title };
         let rows = std::iter::once(title).chain(panel.lines.iter().map(String::as_str));
@@ -94,11 +94,11 @@ mod tests {
     use haft_protocol::ids::PanelId;
 
     use super::*;
-    use crate::run::queue::queue;
+    use crate::run::queue::event_queue;
 
     #[test]
-    fn a_panel_is_its_title_and_its_rows() {
-        let (sender, mut events) = queue();
+    fn shows_panel_as_title_and_rows() {
+        let (sender, mut events) = event_queue();
         let todo = ExtensionName::new("todo");
         let panel = Panel {
             id: PanelId::new("p"),
@@ -106,7 +106,7 @@ mod tests {
             lines: vec!["one".into(), "two".into()],
             footer: "esc close".into(),
         };
-        Printed::new(sender).open_panel(&todo, &panel);
+        PrintingFrontend::new(sender).open_panel(&todo, &panel);
         let text = "todo\none\ntwo".to_owned();
         assert_eq!(events.try_recv(), Some(AgentEvent::ExtDisplay { extension: todo, text }));
     }

@@ -1,115 +1,121 @@
-//! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
+//! `haft --list-models`: the models of local servers, those of `models.json`, and the known ones.
 
 use haft_config::Settings;
-use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use haft_protocol::rpc;
-use haft_providers::{catalogue, local_servers};
+use haft_providers::{local_servers, model_catalog};
 use serde_json::{Value, json};
 
 use crate::console::print;
 use crate::exit::Exit;
-use crate::setup::Setup;
+use crate::setup::RunSetup;
 
-use super::model::Keyed;
+use super::model::MachineWithKeys;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// For people: in columns of a terminal this wide, or a line for each model where there is no terminal.
+pub(super) enum ModelListFormat {
+    /// Columns for people: as wide as the terminal, or one line per model without a terminal.
     Table(Option<usize>),
-    /// For programs: an object a line.
+    /// One JSON object per line.
     Json,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Listed {
+struct ListedModel {
     provider: String,
     model: String,
     facts: ModelFacts,
-    /// Where it comes from: `port N`, `models.json`, `built-in`.
+    /// The source: `port N`, `models.json`, `built-in`.
     source: String,
     deprecated: bool,
 }
 
-/// Prints the models whose name holds `pattern`, in any case of its letters.
-pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> anyhow::Result<Exit> {
+/// Prints the models whose name contains `pattern`, ignoring case.
+pub(super) async fn print_model_list(
+    setup: &RunSetup,
+    pattern: Option<&str>,
+    form: ModelListFormat,
+) -> anyhow::Result<Exit> {
     let Settings { provider, model, .. } = setup.settings();
-    // One that a model's name carries is no wish to see that provider's alone.
+    // A provider prefix in a model name does not restrict the list.
     let carried = |origin| model.as_ref().is_some_and(|model| model.origin == origin);
     let only = provider.as_ref().filter(|set| !carried(set.origin.clone())).map(|set| set.value.as_str());
     let pattern = pattern.unwrap_or_default().to_lowercase();
-    let mut models = gathered(setup).await;
+    let mut models = gather_models(setup).await;
     models.retain(|listed| {
-        only.is_none_or(|only| only == listed.provider) && listed.holds(&pattern) && !listed.deprecated
+        only.is_none_or(|only| only == listed.provider)
+            && listed.matches_pattern(&pattern)
+            && !listed.deprecated
     });
     let rows = match form {
-        Form::Json => models.iter().map(|listed| listed.json().to_string()).collect(),
-        Form::Table(width) => table(&models, width),
+        ModelListFormat::Json => models.iter().map(|listed| listed.to_json().to_string()).collect(),
+        ModelListFormat::Table(width) => render_table(&models, width),
     };
     for row in rows {
         print(&row)?;
     }
     if models.is_empty() {
-        return Exit::Failure.fail(
-            "no such model is known; a provider may have it nevertheless: pass --provider and --model",
-        );
+        return Exit::Failure
+            .fail("no known model matches; if a provider offers it, use --provider and --model");
     }
     Ok(Exit::Ok)
 }
 
-/// All of them, but those that their providers will not answer with for much longer, as clients are told of them.
-pub(crate) async fn for_clients(setup: &Setup) -> Vec<rpc::ModelInfo> {
-    let listed = gathered(setup).await.into_iter().filter(|listed| !listed.deprecated);
-    listed.map(Listed::for_clients).collect()
+/// Returns all models for clients, except deprecated ones.
+pub(crate) async fn for_clients(setup: &RunSetup) -> Vec<rpc::ModelInfo> {
+    let listed = gather_models(setup).await.into_iter().filter(|listed| !listed.deprecated);
+    listed.map(ListedModel::into_model_info).collect()
 }
 
-/// All of them. A model that `models.json` names is that one, wherever else it is known.
-async fn gathered(setup: &Setup) -> Vec<Listed> {
-    let own = setup.models.models().map(|own| Listed {
+/// Returns all models. An entry of `models.json` replaces other entries of the same model.
+async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
+    let own = setup.models.models().map(|own| ListedModel {
         provider: own.provider,
         model: own.model,
         facts: own.facts,
         source: "models.json".to_owned(),
         deprecated: false,
     });
-    let own: Vec<Listed> = own.collect();
-    let served =
-        local_servers(&setup.models, &Keyed::new(&setup.auth)).await.into_iter().flat_map(|server| {
-            let source = server.place();
-            server.models.into_iter().map(move |model| Listed {
+    let own: Vec<ListedModel> = own.collect();
+    let served = local_servers(&setup.models, &MachineWithKeys::new(&setup.auth)).await.into_iter().flat_map(
+        |server| {
+            let source = server.location();
+            server.models.into_iter().map(move |model| ListedModel {
                 provider: server.preset.name.to_owned(),
                 model,
                 facts: ModelFacts::default(),
                 source: source.clone(),
                 deprecated: false,
             })
-        });
-    let known = catalogue().into_iter().map(|known| Listed {
+        },
+    );
+    let known = model_catalog().into_iter().map(|known| ListedModel {
         provider: known.provider.to_owned(),
         model: known.model,
         facts: known.facts,
         source: "built-in".to_owned(),
         deprecated: known.deprecated,
     });
-    let others: Vec<Listed> =
-        served.chain(known).filter(|listed| !own.iter().any(|own| own.same(listed))).collect();
+    let others: Vec<ListedModel> =
+        served.chain(known).filter(|listed| !own.iter().any(|own| own.is_same_model(listed))).collect();
     own.into_iter().chain(others).collect()
 }
 
-impl Listed {
+impl ListedModel {
     fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    fn same(&self, other: &Self) -> bool {
+    fn is_same_model(&self, other: &Self) -> bool {
         self.provider == other.provider && self.model == other.model
     }
 
-    fn holds(&self, pattern: &str) -> bool {
+    fn matches_pattern(&self, pattern: &str) -> bool {
         let names = [Some(self.name()), self.facts.name.clone()];
         names.into_iter().flatten().any(|name| name.to_lowercase().contains(pattern))
     }
 
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let facts = &self.facts;
         json!({
             "provider": self.provider,
@@ -129,46 +135,46 @@ impl Listed {
         })
     }
 
-    fn for_clients(self) -> rpc::ModelInfo {
+    fn into_model_info(self) -> rpc::ModelInfo {
         let ModelFacts { name, window, max_output, thinking, images, .. } = self.facts;
         rpc::ModelInfo {
             id: self.model,
             provider: self.provider,
             context_window: window.unwrap_or_default(),
             max_output: max_output.unwrap_or_default(),
-            reasoning: thinking.iter().flatten().any(|level| *level > Thinking::Off),
+            reasoning: thinking.iter().flatten().any(|level| *level > ThinkingLevel::Off),
             name,
             thinking,
             images,
         }
     }
 
-    /// Returns the columns behind the name: window, output, thinking, prices, source.
+    /// Returns the columns after the name: window, output, thinking, prices, source.
     fn columns(&self) -> [String; 5] {
         let facts = &self.facts;
-        let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
-        let prices = facts.prices.map_or_else(|| "?".to_owned(), priced);
+        let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short_token_count);
+        let prices = facts.prices.map_or_else(|| "?".to_owned(), price_text);
         [
             size(facts.window),
             size(facts.max_output),
-            thinks(facts.thinking.as_deref()),
+            thinking_range(facts.thinking.as_deref()),
             prices,
             self.source.clone(),
         ]
     }
 }
 
-/// Above the columns behind the name.
+/// The headings of the columns after the name.
 const HEADS: [&str; 5] = ["WINDOW", "OUTPUT", "THINKING", "$/M IN/OUT", "FROM"];
 
-/// Rows for people. On a terminal, a name that leaves no room for the rest of its row stands on a row of its own.
-fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
-    /// The greatest width of a list where the terminal is wider.
+/// Renders rows for people. On a terminal, a name that is too long has a row of its own.
+fn render_table(models: &[ListedModel], width: Option<usize>) -> Vec<String> {
+    /// The maximum width on a wide terminal, in columns.
     const WIDEST: usize = 120;
     if models.is_empty() {
         return Vec::new();
     }
-    let cells: Vec<[String; 5]> = models.iter().map(Listed::columns).collect();
+    let cells: Vec<[String; 5]> = models.iter().map(ListedModel::columns).collect();
     let mut widths = [0; 5];
     let heads = HEADS.map(str::to_owned);
     for row in cells.iter().chain([&heads]) {
@@ -182,7 +188,7 @@ fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
     let line = |name: &str, row: &[String; 5]| {
         let mut line = format!("{name:<room$}");
         for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
-            // Numbers stand to the right.
+            // Numbers are aligned to the right.
             line += &if index < 2 { format!("  {cell:>width$}") } else { format!("  {cell:<width$}") };
         }
         line.trim_end().to_owned()
@@ -195,8 +201,8 @@ fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
     [heads].into_iter().chain(rows).collect()
 }
 
-/// A number of tokens as people write it.
-fn short(tokens: u64) -> String {
+/// Formats a number of tokens.
+fn short_token_count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         1_000..1_000_000 => format!("{}k", tokens / 1_000),
@@ -205,25 +211,25 @@ fn short(tokens: u64) -> String {
     }
 }
 
-/// The least and the most that a model can be told to think.
-fn thinks(levels: Option<&[Thinking]>) -> String {
+/// Formats the lowest and the highest thinking level.
+fn thinking_range(levels: Option<&[ThinkingLevel]>) -> String {
     match levels {
         None => "?".to_owned(),
         Some([least, .., most]) => format!("{least}–{most}"),
-        Some([only]) if *only > Thinking::Off => only.to_string(),
+        Some([only]) if *only > ThinkingLevel::Off => only.to_string(),
         Some(_) => "–".to_owned(),
     }
 }
 
-fn priced(prices: Prices) -> String {
+fn price_text(prices: TokenPrices) -> String {
     if prices.input == 0.0 && prices.output == 0.0 {
         return "free".to_owned();
     }
-    format!("{}/{}", dollars(prices.input), dollars(prices.output))
+    format!("{}/{}", dollar_text(prices.input), dollar_text(prices.output))
 }
 
-/// Dollars without digits that say nothing.
-fn dollars(price: f64) -> String {
+/// Formats dollars without trailing zeros.
+fn dollar_text(price: f64) -> String {
     let text = format!("{price:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -232,8 +238,8 @@ fn dollars(price: f64) -> String {
 mod tests {
     use super::*;
 
-    fn listed(model: &str, facts: ModelFacts) -> Listed {
-        Listed {
+    fn listed(model: &str, facts: ModelFacts) -> ListedModel {
+        ListedModel {
             provider: "p".into(),
             model: model.into(),
             facts,
@@ -246,33 +252,33 @@ mod tests {
         ModelFacts {
             window: Some(1_050_000),
             max_output: Some(64_000),
-            thinking: Some(vec![Thinking::Off, Thinking::High]),
-            prices: Some(Prices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
+            thinking: Some(vec![ThinkingLevel::Off, ThinkingLevel::High]),
+            prices: Some(TokenPrices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
             ..ModelFacts::default()
         }
     }
 
     #[test]
-    fn clients_are_told_of_a_model() {
-        let known = listed("m", facts()).for_clients();
+    fn lists_models_for_clients() {
+        let known = listed("m", facts()).into_model_info();
         assert_eq!((known.provider.as_str(), known.id.as_str()), ("p", "m"));
         assert_eq!((known.context_window, known.max_output, known.reasoning), (1_050_000, 64_000, true));
-        let unknown = listed("m", ModelFacts::default()).for_clients();
+        let unknown = listed("m", ModelFacts::default()).into_model_info();
         assert_eq!((unknown.context_window, unknown.max_output, unknown.reasoning), (0, 0, false));
         assert_eq!((unknown.name, unknown.thinking, unknown.images), (None, None, None));
-        let off = ModelFacts { thinking: Some(vec![Thinking::Off]), ..ModelFacts::default() };
-        assert!(!listed("m", off).for_clients().reasoning);
+        let off = ModelFacts { thinking: Some(vec![ThinkingLevel::Off]), ..ModelFacts::default() };
+        assert!(!listed("m", off).into_model_info().reasoning);
     }
 
     #[test]
-    fn what_is_not_known_keeps_the_columns() {
+    fn keeps_columns_of_unknown_values() {
         let models = [listed("short", facts()), listed("a-longer-one", ModelFacts::default())];
-        insta::assert_snapshot!(table(&models, None).join("\n"), @r"
+        insta::assert_snapshot!(render_table(&models, None).join("\n"), @r"
         MODEL           WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
         p/short             1M     64k  off–high  0.075/15    built-in
         p/a-longer-one       ?       ?  ?         ?           built-in
         ");
-        insta::assert_snapshot!(table(&models, Some(58)).join("\n"), @r"
+        insta::assert_snapshot!(render_table(&models, Some(58)).join("\n"), @r"
         MODEL      WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
         p/short        1M     64k  off–high  0.075/15    built-in
         p/a-longer-one
@@ -281,26 +287,29 @@ mod tests {
     }
 
     #[test]
-    fn rows_fit_the_terminal() {
+    fn fits_rows_into_terminal() {
         let long = "x".repeat(60);
-        let rows = table(&[listed(&long, facts()), listed("m", facts())], Some(80));
+        let rows = render_table(&[listed(&long, facts()), listed("m", facts())], Some(80));
         assert_eq!(rows.len(), 4);
         assert!(rows.iter().all(|row| row.chars().count() <= 80), "{rows:#?}");
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn shortens_numbers() {
         for (tokens, expect) in
             [(999, "999"), (8_192, "8k"), (200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1M")]
         {
-            assert_eq!(short(tokens), expect);
+            assert_eq!(short_token_count(tokens), expect);
         }
         assert_eq!(
-            (short(1_500_000).as_str(), dollars(3.0).as_str(), dollars(0.3).as_str()),
+            (short_token_count(1_500_000).as_str(), dollar_text(3.0).as_str(), dollar_text(0.3).as_str()),
             ("1.5M", "3", "0.3")
         );
-        let free = Prices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
-        assert_eq!(priced(free), "free");
-        assert_eq!((thinks(Some(&[Thinking::Off])), thinks(Some(&[]))), ("–".to_owned(), "–".to_owned()));
+        let free = TokenPrices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        assert_eq!(price_text(free), "free");
+        assert_eq!(
+            (thinking_range(Some(&[ThinkingLevel::Off])), thinking_range(Some(&[]))),
+            ("–".to_owned(), "–".to_owned())
+        );
     }
 }

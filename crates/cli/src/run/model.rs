@@ -1,166 +1,182 @@
-//! Which model answers.
+//! Selects the model of a run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, SecretString, SettingOrigin, Settings};
-use haft_core::model::{Model, ModelInfo, ModelSource, Thinking};
+use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
+use haft_core::model::{Model, ModelInfo, ModelSource, ThinkingLevel};
 use haft_providers::{
-    Choice, Fallback, Machine, ModelConfig, Models, Surroundings, Wish, choose as choose_model, place,
+    EnvironmentProbe, FallbackModel, ModelChoice, ModelConfig, ModelPreference, ModelsFile, SystemProbe,
+    choose_model, resolve_model,
 };
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
-use crate::setup::Setup;
+use crate::setup::RunSetup;
 
-pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    open(wish(args, setup), setup).await
+pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+    open(model_preferences(args, setup), setup).await
 }
 
-/// This model, with what flags, environment and files say beside its name.
+/// Opens the named model, with the other settings of flags, environment and files.
 pub(super) async fn choose_named(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let mut wish = wish(args, setup);
-    let other = wish.provider.as_ref().is_some_and(|wished| wished != provider);
+    let mut preference = model_preferences(args, setup);
+    let other = preference.provider.as_ref().is_some_and(|wished| wished != provider);
     if other && args.model.base_url.is_none() {
-        // It belongs to the provider that the settings name.
-        wish.base_url = None;
+        // A model without a provider belongs to the configured provider.
+        preference.base_url = None;
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
-    open(Wish { provider, model, ..wish }, setup).await
+    open(ModelPreference { provider, model, ..preference }, setup).await
 }
 
-/// The model that a client names while one of the provider `asked` answers. What is set for the provider of the `first`
-/// model holds for no other one.
+/// Opens the model that a client names while a model of the provider `asked` answers. Settings for the provider of the
+/// `first` model apply to that provider only.
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     first: &ModelInfo,
     name: &str,
     asked: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let (_, fixed) = provider_of(&wish(args, setup), setup.settings(), first);
-    let (provider, model) = place(name, &asked.provider, fixed, &setup.models, &Keyed::new(&setup.auth));
-    choose_beside(args, setup, first, &provider, &model).await
+    let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
+    let (provider, model) =
+        resolve_model(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
+    choose_for_client(args, setup, first, &provider, &model).await
 }
 
-/// The model that a client has chosen, with what is set for the provider of the `first` model where it is that one's.
-pub(super) async fn choose_beside(
+/// Opens the model that a client selected. Settings for the provider of the `first` model apply to that provider only.
+pub(super) async fn choose_for_client(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     first: &ModelInfo,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let wish = wish(args, setup);
-    let (owner, _) = provider_of(&wish, setup.settings(), first);
-    open(beside(&wish, &owner, provider, model), setup).await
+    let preference = model_preferences(args, setup);
+    let (owner, _) = provider_of(&preference, setup.settings(), first);
+    open(preferences_for_model(&preference, &owner, provider, model), setup).await
 }
 
-/// The provider that a wish is about, and whether the user has set it, and not only a key for one.
-fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+/// Returns the provider of a preference; true if the user configured it beyond a key.
+fn provider_of(preference: &ModelPreference, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
     let named = settings.provider.as_ref().map(|set| set.value.clone());
-    let compatible = || wish.base_url.as_ref().map(|_| "compatible".to_owned());
+    let compatible = || preference.base_url.as_ref().map(|_| "compatible".to_owned());
     let fixed = named.or_else(compatible);
     (fixed.clone().unwrap_or_else(|| asked.provider.clone()), fixed.is_some())
 }
 
-/// Returns the wishes of flags, environment and files for the model.
-pub(super) fn wish(args: &RunArgs, setup: &Setup) -> Wish {
+/// Returns the preferences of flags, environment and files for the model.
+pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> ModelPreference {
     let settings = setup.settings();
-    Wish {
+    ModelPreference {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
         api_key: args.model.api_key.clone(),
         base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
-        ..Wish::default()
+        ..ModelPreference::default()
     }
 }
 
-async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let machine = Keyed::new(&setup.auth);
+async fn open(preference: ModelPreference, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+    let machine = MachineWithKeys::new(&setup.auth);
     let settings = setup.settings();
-    let first = wish.clone();
-    let model = opened(wish, setup, &machine).await?;
+    let first = preference.clone();
+    let model = open_one(preference, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
-        let other = fallback_wish(named, &first, &model.info().provider)
-            .or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
-        let other = opened(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
+        let other = fallback_preferences(named, &first, &model.info().provider)
+            .or_exit(exit_for_origin(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
+        let other = open_one(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
         if other.info() != model.info() {
             others.push(other);
         }
     }
-    Ok(if others.is_empty() { model } else { Arc::new(Fallback::new(model, others)) })
+    Ok(if others.is_empty() { model } else { Arc::new(FallbackModel::new(model, others)) })
 }
 
-async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Result<Arc<dyn Model>> {
-    let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
+async fn open_one(
+    preference: ModelPreference,
+    setup: &RunSetup,
+    machine: &MachineWithKeys<'_>,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let chosen = choose_model(preference, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
-        Choice::Scripted(_) => &setup.settings().model,
-        Choice::Http(_) => &setup.settings().base_url,
+        ModelChoice::Scripted(_) => &setup.settings().model,
+        ModelChoice::Http(_) => &setup.settings().base_url,
     };
-    let model = chosen.choice.open().or_exit(at_fault(named.as_ref().map(|set| set.origin.clone())))?;
+    let model =
+        chosen.choice.open().or_exit(exit_for_origin(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
 }
 
-fn fallback_wish(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
+fn fallback_preferences(
+    named: &str,
+    first: &ModelPreference,
+    first_provider: &str,
+) -> anyhow::Result<ModelPreference> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
-    Ok(beside(first, first_provider, provider, model))
+    Ok(preferences_for_model(first, first_provider, provider, model))
 }
 
-/// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
-/// one of another provider is not.
-fn beside(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wish {
-    let same = if provider == first_provider { first.clone() } else { Wish::default() };
-    Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
+/// Returns the preferences for another model. A configured address and key belong to the provider of the first model,
+/// so they apply only to models of that provider.
+fn preferences_for_model(
+    first: &ModelPreference,
+    first_provider: &str,
+    provider: &str,
+    model: &str,
+) -> ModelPreference {
+    let same = if provider == first_provider { first.clone() } else { ModelPreference::default() };
+    ModelPreference { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
-/// Returns a note when the model does not have the level that was asked for. Nothing is looked up where none was.
-pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
-    if wanted == Thinking::Default {
+/// Returns a note if the model does not support the requested thinking level. Without a request, there is no lookup.
+pub(crate) fn thinking_level_note(model: &dyn Model, wanted: ThinkingLevel) -> Option<String> {
+    if wanted == ThinkingLevel::Default {
         return None;
     }
-    let level = model.facts().clamp(wanted);
+    let level = model.facts().clamp_thinking(wanted);
     let info = model.info();
     (level != wanted).then(|| {
-        if level == Thinking::Off {
-            return format!("haft: {info} does not think; --thinking {wanted} changes nothing");
+        if level == ThinkingLevel::Off {
+            return format!("haft: {info} does not support thinking; --thinking {wanted} has no effect");
         }
-        format!("haft: {info} has no thinking level {wanted}; {level} is used")
+        format!("haft: {info} does not support thinking level {wanted}; using {level}")
     })
 }
 
-/// Returns the exit code when something that was named cannot be used: who named it by a flag mistyped a flag.
-fn at_fault(named: Option<SettingOrigin>) -> Exit {
+/// Returns the exit code for an invalid name: `Usage` if a flag set it, `Configuration` otherwise.
+fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
     if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
-/// This machine, with the keys of `auth.json` behind those of the environment.
-pub(super) struct Keyed<'a> {
-    machine: Machine,
-    auth: &'a Auth,
+/// The machine, with the keys of `auth.json` as a fallback for environment variables.
+pub(super) struct MachineWithKeys<'a> {
+    machine: SystemProbe,
+    auth: &'a AuthFile,
 }
 
-impl<'a> Keyed<'a> {
-    pub(super) fn new(auth: &'a Auth) -> Self {
-        Self { machine: Machine::default(), auth }
+impl<'a> MachineWithKeys<'a> {
+    pub(super) fn new(auth: &'a AuthFile) -> Self {
+        Self { machine: SystemProbe::default(), auth }
     }
 }
 
 #[async_trait]
-impl Surroundings for Keyed<'_> {
+impl EnvironmentProbe for MachineWithKeys<'_> {
     fn var(&self, name: &str) -> Option<String> {
         self.machine.var(name)
     }
@@ -169,39 +185,38 @@ impl Surroundings for Keyed<'_> {
         self.auth.key(provider).cloned()
     }
 
-    async fn listens(&self, port: u16) -> bool {
-        self.machine.listens(port).await
+    async fn is_listening(&self, port: u16) -> bool {
+        self.machine.is_listening(port).await
     }
 
-    async fn models(&self, server: &ModelConfig) -> Vec<String> {
-        self.machine.models(server).await
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
+        self.machine.list_models(server).await
     }
 }
 
-/// The most models that are kept: each has connections of its own.
+/// The maximum number of cached models; each has its own connections.
 const MOST: usize = 16;
 
-/// Finds a model as `--model` does. One of the provider that the user has set an address or a key for is asked there and with
-/// that; one of another provider is not.
-pub(crate) struct OtherModels {
-    first: Wish,
-    /// The provider that `first` is about.
+/// Opens models by name like `--model`. A configured address and key apply only to models of the configured provider.
+pub(crate) struct ModelResolver {
+    first: ModelPreference,
+    /// The provider of the preference `first`.
     provider: String,
-    /// True if the user has set the provider, and not only a key for one.
+    /// True if the user configured the provider beyond a key.
     fixed: bool,
-    models: Models,
-    auth: Auth,
-    /// Those that were named, by provider and id.
+    models: ModelsFile,
+    auth: AuthFile,
+    /// The opened models, by provider and id.
     opened: Mutex<HashMap<(String, String), Arc<dyn Model>>>,
 }
 
-impl OtherModels {
-    /// `first`: what flags, environment and files say of the model that is asked when the run begins.
+impl ModelResolver {
+    /// Creates an opener. `first` is the preference for the model that the run begins with.
     pub(super) fn new(
-        first: Wish,
+        first: ModelPreference,
         settings: &Settings,
-        models: Models,
-        auth: Auth,
+        models: ModelsFile,
+        auth: AuthFile,
         asked: &ModelInfo,
     ) -> Self {
         let (provider, fixed) = provider_of(&first, settings, asked);
@@ -209,15 +224,16 @@ impl OtherModels {
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let wish = beside(&self.first, &self.provider, provider, model);
-        Ok(choose_model(wish, &self.models, &Keyed::new(&self.auth)).await?.choice.open()?)
+        let preference = preferences_for_model(&self.first, &self.provider, provider, model);
+        Ok(choose_model(preference, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
     }
 }
 
 #[async_trait]
-impl ModelSource for OtherModels {
+impl ModelSource for ModelResolver {
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
-        let at = place(name, &asked.provider, self.fixed, &self.models, &Keyed::new(&self.auth));
+        let at =
+            resolve_model(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = opened().get(&at) {
             return Ok(Arc::clone(model));

@@ -1,4 +1,4 @@
-//! The output of a run: the answer alone, every event as JSON, or a story for people.
+//! The output of a run: the answer only, events as JSON, or progress for people.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
@@ -7,76 +7,76 @@ use std::time::Duration;
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_core::session::Session;
 use haft_protocol::content::joined_text;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{Usage, text_of};
+use haft_protocol::message::{TokenUsage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
-use crate::console::{note, print, rows, width, write};
+use crate::console::{note, prefixed_rows, print, terminal_width, write};
 use crate::exit::{Exit, OrExit as _};
-use crate::session::{cost, spent};
+use crate::session::{cost_text, usage_text};
 
-/// Where events go.
-pub(crate) enum Output {
-    /// `-p`: the answer on standard output; on a terminal, what happens meanwhile on standard error.
+/// The destination of events.
+pub(crate) enum RunOutput {
+    /// `-p` and `-v`: the answer on standard output; with progress, events on standard error.
     Answer {
-        /// The latest message of the model, as the user may see it.
+        /// The latest message of the model that is visible to the user.
         answer: Option<String>,
         progress: bool,
-        calls: Calls,
-        used: [Usage; 2],
+        calls: PendingToolCalls,
+        used: [TokenUsage; 2],
     },
-    /// `--json`: an event a line.
+    /// `--json`: one event per line.
     Json(EventWriter<tokio::io::Stdout>),
 }
 
-impl Output {
+impl RunOutput {
     pub(crate) fn answer() -> Self {
         Self::answer_with(io::stderr().is_terminal())
     }
 
-    pub(crate) fn story() -> Self {
+    pub(crate) fn with_progress() -> Self {
         Self::answer_with(true)
     }
 
     fn answer_with(progress: bool) -> Self {
-        Self::Answer { answer: None, progress, calls: Calls::default(), used: Default::default() }
+        Self::Answer { answer: None, progress, calls: PendingToolCalls::default(), used: Default::default() }
     }
 
     pub(crate) fn json() -> Self {
         Self::Json(EventWriter::new(tokio::io::stdout()))
     }
 
-    /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
-    pub(crate) fn failed(json: bool, error: &anyhow::Error) {
+    /// Reports a failed start or end of a run to readers of events; [`report`](crate::report) prints it for people.
+    pub(crate) fn report_failure(json: bool, error: &anyhow::Error) {
         let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
         if json && let Ok(line) = line(&event) {
-            // Where nobody reads events any more, the exit code is left.
+            // If the reader is gone, the exit code remains.
             let _ = write(format!("{line}\n").as_bytes());
         }
     }
 
-    /// Tells what was wrong with a session's file, has been mended, and no run has told: there was none, or it has ended.
-    pub(crate) fn repaired(json: bool, session: &Session) {
+    /// Reports repairs of a session file that no run reported.
+    pub(crate) fn report_repairs(json: bool, session: &Session) {
         for event in session.take_repair_events() {
             if json && let Ok(line) = line(&event) {
                 let _ = write(format!("{line}\n").as_bytes());
             }
-            if let Told::Always(line) = told(&event, width) {
+            if let EventText::Notice(line) = event_text(&event, terminal_width) {
                 note(&line);
             }
         }
     }
 
-    pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
+    pub(crate) async fn write_event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
             Self::Json(writer) => {
-                written(writer.write(event).await)?;
-                // These are for whoever started haft, too.
+                check_written(writer.write(event).await)?;
+                // Standard error shows these events too.
                 if let AgentEvent::Error { .. }
                 | AgentEvent::SessionRepaired { .. }
                 | AgentEvent::TurnDiscarded { .. } = event
-                    && let Told::Always(line) = told(event, width)
+                    && let EventText::Notice(line) = event_text(event, terminal_width)
                 {
                     note(&line);
                 }
@@ -85,18 +85,19 @@ impl Output {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
                 } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
-                    // What an earlier step said is no answer when the last one was suppressed, failed or discarded.
+                    // A message of an earlier step is not the answer if the last step was suppressed, failed or
+                    // discarded.
                     *answer = None;
                 } else if let AgentEvent::Usage { usage, cumulative } = event {
                     let [run, session] = used;
                     *run += *usage;
                     *session = *cumulative;
                 }
-                match told(event, width) {
-                    Told::Shown(text) => print(&text)?,
-                    Told::Always(line) => note(&line),
-                    Told::Meanwhile(line) if *progress => note(&calls.named(event, line)),
-                    Told::Meanwhile(_) | Told::Nothing => {}
+                match event_text(event, terminal_width) {
+                    EventText::Output(text) => print(&text)?,
+                    EventText::Notice(line) => note(&line),
+                    EventText::Progress(line) if *progress => note(&calls.annotate(event, line)),
+                    EventText::Progress(_) | EventText::Nothing => {}
                 }
             }
         }
@@ -108,24 +109,23 @@ impl Output {
         if let Some(text) = answer.take().filter(|text| !text.is_empty()) {
             print(&text)?;
         }
-        if let Some(bill) = bill(used).filter(|_| *progress) {
+        if let Some(bill) = usage_summary(used).filter(|_| *progress) {
             note(&bill);
         }
         Ok(())
     }
 }
 
-/// Returns the usage of a run; that of its session, too, where that is more and has a price. Nothing where no model was
-/// asked.
-fn bill([run, session]: &[Usage; 2]) -> Option<String> {
-    let asked = *run != Usage::default();
+/// Returns the usage of a run, and the cost of its session if it is higher. `None` if no model was asked.
+fn usage_summary([run, session]: &[TokenUsage; 2]) -> Option<String> {
+    let asked = *run != TokenUsage::default();
     let more =
-        (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost(session.cost_usd)));
-    asked.then(|| format!("-- {}{}", spent(run), more.unwrap_or_default()))
+        (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost_text(session.cost_usd)));
+    asked.then(|| format!("-- {}{}", usage_text(run), more.unwrap_or_default()))
 }
 
-/// Ends haft without a message when the reader is gone, as without `--json`.
-fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
+/// Fails without a message if the reader is gone, as without `--json`.
+fn check_written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     match &outcome {
         Err(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             outcome.or_exit(Exit::Ok)
@@ -135,106 +135,110 @@ fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
 }
 
 #[cfg(test)]
-pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
-    match told(event, || width) {
-        Told::Shown(text) | Told::Always(text) | Told::Meanwhile(text) => crate::console::line(&text),
-        Told::Nothing => String::new(),
+pub(crate) fn rendered_event(event: &AgentEvent, width: Option<usize>) -> String {
+    match event_text(event, || width) {
+        EventText::Output(text) | EventText::Notice(text) | EventText::Progress(text) => {
+            crate::console::terminal_line(&text)
+        }
+        EventText::Nothing => String::new(),
     }
 }
 
-/// The text for people about an event.
+/// The text of an event for people.
 #[derive(Debug)]
-enum Told {
-    /// The output of an extension's command: a result, on standard output.
-    Shown(String),
-    Always(String),
-    /// A text for people who wait.
-    Meanwhile(String),
+enum EventText {
+    /// The output of an extension's command, on standard output.
+    Output(String),
+    Notice(String),
+    /// Progress, shown on request.
+    Progress(String),
     Nothing,
 }
 
-/// Returns a note that the conversation is shorter from here on, or why it is not.
-fn summed_up(
+/// Returns a note about a compaction: its result, or why it failed.
+fn compaction_text(
     before: u64,
     after: Option<u64>,
     error: Option<&str>,
     width: impl FnOnce() -> Option<usize>,
-) -> Told {
+) -> EventText {
     match (error, after) {
         (Some(error), _) => {
-            Told::Always(headed(&format!("the conversation was not summed up: {error}"), width()))
+            EventText::Notice(haft_message(&format!("the conversation was not compacted: {error}"), width()))
         }
-        (None, Some(after)) => Told::Meanwhile(format!("… summed up: {before} tokens before, {after} now")),
-        (None, None) => Told::Nothing,
+        (None, Some(after)) => {
+            EventText::Progress(format!("… compacted: {before} tokens before, {after} now"))
+        }
+        (None, None) => EventText::Nothing,
     }
 }
 
-fn repaired(id: &str, message: &str) -> String {
-    // The beginning of an id is what sessions are called by.
+fn repair_text(id: &str, message: &str) -> String {
+    // People refer to sessions by the beginning of the id.
     let id: String = id.chars().take(8).collect();
     format!("session {id}: {message}")
 }
 
-fn conflict(path: &str, first: &str, then: &str) -> String {
-    // The keys in a path are the extension's.
+fn conflict_text(path: &str, first: &str, then: &str) -> String {
+    // The path contains keys of the extension.
     let path = sanitize_line(path);
     let what = if path.is_empty() { "the arguments" } else { path.as_str() };
-    format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
+    format!("{first} and {then} both changed {what}; the tool receives the version of {then}")
 }
 
-fn failed(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
+fn fault_text(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
     format!("extension {extension}: {message} ({code})")
 }
 
-fn retrying(attempt: u32, delay_ms: u64, message: &str) -> String {
+fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {
     let seconds = Duration::from_millis(delay_ms).as_secs_f64();
     format!("{message}; attempt {attempt} in {seconds:.1} s")
 }
 
-fn left_out(lost: u64) -> String {
-    format!("{lost} events of extensions were left out here, because they came faster than they were read")
+fn gap_text(lost: u64) -> String {
+    format!("{lost} extension events were dropped here, because they arrived faster than they were read")
 }
 
-fn without_gate(extension: &ExtensionName, reason: &str) -> String {
-    format!("going on without extension {extension}, which is not asked any more: {reason}")
+fn gate_off_text(extension: &ExtensionName, reason: &str) -> String {
+    format!("continuing without extension {extension}, which no longer decides: {reason}")
 }
 
-/// A call or its result, behind the extension that asked for it unless the model did.
-fn called(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
+/// Returns a call or its result, prefixed with the extension that requested it, if any.
+fn call_text(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
     let by = by.map(|extension| format!("[{}] ", sanitize_line(extension.as_str()))).unwrap_or_default();
-    format!("{by}{} {}", short(tool), short(text))
+    format!("{by}{} {}", short_line(tool), short_line(text))
 }
 
-fn mark(is_error: bool) -> &'static str {
+fn result_mark(is_error: bool) -> &'static str {
     if is_error { "✗" } else { "←" }
 }
 
-/// Most events say nothing, so the terminal is asked for its width only for those that do.
-fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
+/// Returns the text of an event. `width` queries the terminal only if the event has a text.
+fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
     match event {
-        AgentEvent::ExtDisplay { extension, text } => Told::Shown(attributed(extension, "", text, width())),
+        AgentEvent::ExtDisplay { extension, text } => {
+            EventText::Output(attribute_rows(extension, "", text, width()))
+        }
         AgentEvent::ExtNotify { extension, level, message } => {
-            Told::Always(attributed(extension, loudness(*level), message, width()))
+            EventText::Notice(attribute_rows(extension, level_prefix(*level), message, width()))
         }
-        AgentEvent::GateOff { extension, reason } => {
-            Told::Always(headed(&without_gate(extension, reason), width()))
-        }
-        AgentEvent::EventGap { lost } => Told::Always(headed(&left_out(*lost), width())),
-        AgentEvent::ExtensionError(fault) => Told::Always(headed(&failed(fault), width())),
-        AgentEvent::Error { message, .. } => Told::Always(headed(message, width())),
+        AgentEvent::GateOff { extension, reason } => notice(&gate_off_text(extension, reason), width),
+        AgentEvent::EventGap { lost } => notice(&gap_text(*lost), width),
+        AgentEvent::ExtensionError(fault) => notice(&fault_text(fault), width),
+        AgentEvent::Error { message, .. } => notice(message, width),
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
-            Told::Always(headed(&retrying(*attempt, *delay_ms, message), width()))
+            notice(&retry_text(*attempt, *delay_ms, message), width)
         }
-        AgentEvent::SessionRepaired { id, message } => Told::Always(headed(&repaired(id, message), width())),
+        AgentEvent::SessionRepaired { id, message } => notice(&repair_text(id, message), width),
         AgentEvent::ModelFallback { from, to, message } => {
-            Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
+            notice(&format!("{message}; switching from {from} to {to}"), width)
         }
-        AgentEvent::CompactionStart { .. } => Told::Meanwhile("… summing up the conversation".to_owned()),
+        AgentEvent::CompactionStart { .. } => EventText::Progress("… compacting the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
-            summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
+            compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
-        AgentEvent::Interrupted { .. } => Told::Meanwhile("… coming to an end".to_owned()),
-        AgentEvent::TurnDiscarded { by, reason } => Told::Always(headed(&discarded(by, reason), width())),
+        AgentEvent::Interrupted { .. } => EventText::Progress("… stopping".to_owned()),
+        AgentEvent::TurnDiscarded { by, reason } => notice(&discarded_text(by, reason), width),
         AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
@@ -242,8 +246,8 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolSkipped { .. }
         | AgentEvent::ToolResult { .. }
         | AgentEvent::HostCallStart { .. }
-        | AgentEvent::HostCallEnd { .. } => told_of_a_call(event, width),
-        // Standard error has had a line for each before the run began.
+        | AgentEvent::HostCallEnd { .. } => call_event_text(event, width),
+        // Standard error shows these before the run begins.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
@@ -265,68 +269,73 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
-        | AgentEvent::ExtClearNotes { .. } => Told::Nothing,
+        | AgentEvent::ExtClearNotes { .. } => EventText::Nothing,
     }
 }
 
-fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+/// A message of haft itself.
+fn notice(text: &str, width: impl FnOnce() -> Option<usize>) -> EventText {
+    EventText::Notice(haft_message(text, width()))
+}
+
+fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has no other events")]
     match event {
         AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
+            EventText::Progress(format!("→ {}", call_text(None, name, args.as_str())))
         }
         AgentEvent::ToolRewritten { by, tool, args, .. } => {
             let what = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
-            Told::Meanwhile(format!("  {by} changed it to {what}{}", short(args.as_str())))
+            EventText::Progress(format!("  {by} changed it to {what}{}", short_line(args.as_str())))
         }
         AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            Told::Always(headed(&conflict(path, first, then), width()))
+            EventText::Notice(haft_message(&conflict_text(path, first, then), width()))
         }
-        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
-        AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
+        AgentEvent::ToolBlocked { by, .. } => EventText::Progress(format!("  refused by {by}")),
+        AgentEvent::ToolSkipped { name, .. } => EventText::Progress(format!("  {name} was skipped")),
         AgentEvent::ToolResult { name, is_error, content, synthetic_by, .. } => {
-            let what = result_text(name, synthetic_by.as_deref(), &short(&joined_text(content)));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+            let what = result_text(name, synthetic_by.as_deref(), &short_line(&joined_text(content)));
+            EventText::Progress(format!("{} {what}", result_mark(*is_error)))
         }
         AgentEvent::HostCallStart { extension, name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
+            EventText::Progress(format!("→ {}", call_text(Some(extension), name, args.as_str())))
         }
         AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
-            let what = called(Some(extension), name, &joined_text(content));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+            let what = call_text(Some(extension), name, &joined_text(content));
+            EventText::Progress(format!("{} {what}", result_mark(*is_error)))
         }
-        _ => Told::Nothing,
+        _ => EventText::Nothing,
     }
 }
 
-/// An extension's text with its owner before every row, so that none can pose as haft's own.
-fn attributed(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
+/// Returns an extension's text with its name before every row, so that it cannot imitate messages of haft.
+fn attribute_rows(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
     let prefix = format!("[{}] {lead}", sanitize_line(extension.as_str()));
-    rows(&prefix, &prefix, text, width)
+    prefixed_rows(&prefix, &prefix, text, width)
 }
 
-fn loudness(level: Level) -> &'static str {
+fn level_prefix(level: NoteLevel) -> &'static str {
     match level {
-        Level::Info => "",
-        Level::Success => "done: ",
-        Level::Warn => "warning: ",
-        Level::Error => "error: ",
+        NoteLevel::Info => "",
+        NoteLevel::Success => "done: ",
+        NoteLevel::Warn => "warning: ",
+        NoteLevel::Error => "error: ",
     }
 }
 
-/// Returns a note that a turn was discarded, and by whom.
-fn discarded(by: &str, reason: &str) -> String {
+/// Returns a note about a discarded turn.
+fn discarded_text(by: &str, reason: &str) -> String {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    format!("{by} discarded this turn, and the conversation is as it was before{why}")
+    format!("{by} discarded this turn; the conversation is unchanged{why}")
 }
 
-/// A message of haft's own. It may quote others, so only its first row says that it is haft's.
-fn headed(message: &str, width: Option<usize>) -> String {
-    rows("haft: ", "  | ", message, width)
+/// Returns a message of haft. The message can quote other programs, so only its first row has haft's prefix.
+fn haft_message(message: &str, width: Option<usize>) -> String {
+    prefixed_rows("haft: ", "  | ", message, width)
 }
 
-/// The first line, cut to what fits beside the rest on 80 columns.
-fn short(text: &str) -> String {
+/// Returns the first line, shortened to fit into 80 columns.
+fn short_line(text: &str) -> String {
     const ROOM: usize = 60;
     let text = sanitize(text);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
@@ -334,15 +343,15 @@ fn short(text: &str) -> String {
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
 }
 
-/// The calls without a result, each as it is told.
+/// The running calls, with the text of each.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(BTreeMap<ToolCallId, String>);
+pub(crate) struct PendingToolCalls(BTreeMap<ToolCallId, String>);
 
-impl Calls {
-    /// A line about an event, with the call that it is about where others were told in between.
-    fn named(&mut self, event: &AgentEvent, line: String) -> String {
+impl PendingToolCalls {
+    /// Appends the call to a line about a refusal, because other calls may have been shown in between.
+    fn annotate(&mut self, event: &AgentEvent, line: String) -> String {
         if let AgentEvent::ToolCall { id, name, args } = event {
-            self.0.insert(id.clone(), called(None, name, args.as_str()));
+            self.0.insert(id.clone(), call_text(None, name, args.as_str()));
         } else if let AgentEvent::ToolResult { id, .. } = event {
             self.0.remove(id);
         } else if let AgentEvent::ToolBlocked { id, .. } = event
@@ -356,68 +365,68 @@ impl Calls {
 
 fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
     match synthetic_by {
-        None => format!("{} {text}", short(name)),
-        Some(by) => format!("{} (not run: {} answered) {text}", short(name), short(by)),
+        None => format!("{} {text}", short_line(name)),
+        Some(by) => format!("{} (not run; result by {}) {text}", short_line(name), short_line(by)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use haft_protocol::RawJson;
-    use haft_protocol::message::{AssistantBlock, Time};
+    use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
     use super::*;
 
     fn said(text: &str) -> AgentEvent {
         let content = vec![AssistantBlock::Text { text: text.into() }];
-        AgentEvent::AssistantMessage { content, time: Time("T".into()) }
+        AgentEvent::AssistantMessage { content, time: Rfc3339Time("T".into()) }
     }
 
-    /// The answer that is left to print after these events.
+    /// Returns the answer that remains to be printed after these events.
     async fn answer(events: &[AgentEvent]) -> Option<String> {
-        let mut output = Output::answer_with(false);
+        let mut output = RunOutput::answer_with(false);
         for event in events {
-            output.event(event).await.unwrap();
+            output.write_event(event).await.unwrap();
         }
         match output {
-            Output::Answer { answer, .. } => answer,
-            Output::Json(_) => None,
+            RunOutput::Answer { answer, .. } => answer,
+            RunOutput::Json(_) => None,
         }
     }
 
     #[tokio::test]
-    async fn the_answer_is_what_the_last_step_said() {
+    async fn answer_is_message_of_last_step() {
         let step = |step| AgentEvent::TurnStart { step };
         assert_eq!(
             answer(&[step(1), said("let me see"), step(2), said("16 degrees")]).await.unwrap(),
             "16 degrees"
         );
-        // The second step was suppressed.
+        // The second step is suppressed.
         assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
         let discarded = AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() };
         assert_eq!(answer(&[step(1), said("the key is 1"), discarded]).await, None);
     }
 
     #[test]
-    fn the_bill_names_the_session_where_it_cost_more() {
-        let used = |input, cost_usd| Usage { input, cost_usd, ..Usage::default() };
-        assert_eq!(bill(&[Usage::default(), used(9, 0.5)]), None);
+    fn usage_includes_session_if_it_cost_more() {
+        let used = |input, cost_usd| TokenUsage { input, cost_usd, ..TokenUsage::default() };
+        assert_eq!(usage_summary(&[TokenUsage::default(), used(9, 0.5)]), None);
         let tokens = "-- tokens: 7 in, 0 out";
-        assert_eq!(bill(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
-        assert_eq!(bill(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
+        assert_eq!(usage_summary(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
+        assert_eq!(usage_summary(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
         assert_eq!(
-            bill(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
+            usage_summary(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
             format!("{tokens}, $0.25; the session: $0.75")
         );
     }
 
     #[test]
-    fn of_several_calls_the_refused_one_is_named() {
-        let mut calls = Calls::default();
+    fn names_refused_call_among_several() {
+        let mut calls = PendingToolCalls::default();
         for (id, command) in [("1", "ls"), ("2", "rm")] {
             let args = RawJson::from(serde_json::json!({ "command": command }));
             let call = AgentEvent::ToolCall { id: ToolCallId::new(id), name: "bash".into(), args };
-            assert_eq!(calls.named(&call, "→".to_owned()), "→");
+            assert_eq!(calls.annotate(&call, "→".to_owned()), "→");
         }
         let refused = |id: &str| AgentEvent::ToolBlocked {
             id: ToolCallId::new(id),
@@ -425,13 +434,13 @@ mod tests {
             reason: "no".into(),
         };
         let line = || "  refused by policy".to_owned();
-        assert_eq!(calls.named(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
-        assert_eq!(calls.named(&refused("3"), line()), line());
+        assert_eq!(calls.annotate(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
+        assert_eq!(calls.annotate(&refused("3"), line()), line());
     }
 
     #[test]
-    fn an_answer_in_a_tools_place_is_told_as_that() {
+    fn marks_result_of_extension() {
         assert_eq!(result_text("bash", None, "FAKE"), "bash FAKE");
-        assert_eq!(result_text("bash", Some("aa"), "FAKE"), "bash (not run: aa answered) FAKE");
+        assert_eq!(result_text("bash", Some("aa"), "FAKE"), "bash (not run; result by aa) FAKE");
     }
 }

@@ -1,71 +1,73 @@
-//! Events of extensions, on their way to the output.
+//! The queue of extension events for the output.
 //!
-//! Extensions go on while a reader of events takes its time, so what they tell is bounded here: beyond a size, their notes and
-//! the events of what they have haft do are left out, and how many is told in their place ([`AgentEvent::EventGap`]).
-//! Everything else comes, for other limits bound it: of faults, each extension has a few for each code and process, and few
-//! processes in a time; texts of commands, dropped gates and summaries come one for each that a person or the run has caused,
-//! and those wait for the output.
+//! Extensions continue while a reader of events is slow, so the queue is bounded. Beyond its limit, notes and host call
+//! events are dropped; [`AgentEvent::EventGap`] reports their number. All other events are kept, because other limits
+//! bound them: each extension reports few failures per code and process, and few restarts in a period. Command texts,
+//! dropped gates and summaries follow actions of a person or the run, which wait for the output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use tokio::sync::mpsc;
 
-/// The size of waiting events that can be left out, in bytes.
+/// The maximum size of waiting droppable events, in bytes.
 const MOST: usize = 8 * 1024 * 1024;
 
-/// The size of an event beside its texts, in bytes.
+/// The size of an event without its texts, in bytes.
 const EACH: usize = 256;
 
-/// Cheap to clone.
+/// The sending half; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Sender {
+pub(crate) struct EventQueueSender {
     events: mpsc::UnboundedSender<AgentEvent>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<BacklogCounters>>,
 }
 
-/// The other end.
-pub(crate) struct Receiver {
+/// The receiving half.
+pub(crate) struct EventQueueReceiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<BacklogCounters>>,
 }
 
-/// Of what can be left out.
+/// The size of the waiting droppable events.
 #[derive(Debug, Default)]
-struct Waiting {
+struct BacklogCounters {
     bytes: usize,
     lost: u64,
 }
 
-pub(crate) fn queue() -> (Sender, Receiver) {
+pub(crate) fn event_queue() -> (EventQueueSender, EventQueueReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let waiting = Arc::<Mutex<Waiting>>::default();
-    (Sender { events: sender, waiting: Arc::clone(&waiting) }, Receiver { events: receiver, waiting })
+    let waiting = Arc::<Mutex<BacklogCounters>>::default();
+    (
+        EventQueueSender { events: sender, waiting: Arc::clone(&waiting) },
+        EventQueueReceiver { events: receiver, waiting },
+    )
 }
 
-impl Sender {
-    /// Passes an event on. Never waits.
+impl EventQueueSender {
+    /// Sends an event. Never waits.
     pub(crate) fn send(&self, event: AgentEvent) {
         let mut waiting = lock(&self.waiting);
-        let bytes = size(&event).unwrap_or_default();
+        let bytes = droppable_size(&event).unwrap_or_default();
         if bytes > 0 && waiting.bytes + bytes > MOST {
             waiting.lost += 1;
             return;
         }
         waiting.bytes += bytes;
-        // Nobody to read it any more is no reason to fail.
-        if let Some(gap) = waiting.gap() {
+        // A closed receiver is not an error.
+        if let Some(gap) = waiting.take_gap() {
             drop(self.events.send(gap));
         }
         drop(self.events.send(event));
     }
 }
 
-impl Receiver {
+impl EventQueueReceiver {
     pub(crate) async fn recv(&mut self) -> Option<AgentEvent> {
         match self.try_recv() {
-            None => self.events.recv().await.inspect(|event| self.taken(event)),
+            None => self.events.recv().await.inspect(|event| self.release(event)),
             event => event,
         }
     }
@@ -73,42 +75,42 @@ impl Receiver {
     pub(crate) fn try_recv(&mut self) -> Option<AgentEvent> {
         match self.events.try_recv() {
             Ok(event) => {
-                self.taken(&event);
+                self.release(&event);
                 Some(event)
             }
-            Err(_) => lock(&self.waiting).gap(),
+            Err(_) => lock(&self.waiting).take_gap(),
         }
     }
 
-    fn taken(&self, event: &AgentEvent) {
-        lock(&self.waiting).bytes -= size(event).unwrap_or_default();
+    fn release(&self, event: &AgentEvent) {
+        lock(&self.waiting).bytes -= droppable_size(event).unwrap_or_default();
     }
 }
 
-impl Waiting {
-    /// Returns an event with the number of those that were left out and not reported.
-    fn gap(&mut self) -> Option<AgentEvent> {
+impl BacklogCounters {
+    /// Returns an event with the number of dropped events that were not reported yet.
+    fn take_gap(&mut self) -> Option<AgentEvent> {
         let lost = std::mem::take(&mut self.lost);
         (lost > 0).then_some(AgentEvent::EventGap { lost })
     }
 }
 
-/// Counters, which a panic cannot leave half changed.
-fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+/// Locks the counters. A panic cannot leave them half changed.
+fn lock(waiting: &Mutex<BacklogCounters>) -> MutexGuard<'_, BacklogCounters> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the size of an event, if it can be left out.
-fn size(event: &AgentEvent) -> Option<usize> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
+/// Returns the size of a droppable event; `None` for others.
+fn droppable_size(event: &AgentEvent) -> Option<usize> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only the listed events are droppable")]
     let texts = match event {
         AgentEvent::ExtNotify { message, .. } => message.len(),
         AgentEvent::ExtClearNotes { .. } => 0,
         AgentEvent::HostCallStart { args, .. } => args.as_str().len(),
         AgentEvent::HostCallEnd { content, details, .. } => {
             let texts = content.iter().map(|block| match block {
-                Content::Text { text } => text.len(),
-                Content::Image(image) => image.data.len(),
+                ContentBlock::Text { text } => text.len(),
+                ContentBlock::Image(image) => image.data.len(),
             });
             texts.sum::<usize>() + details.as_ref().map_or(0, |details| details.as_str().len())
         }
@@ -125,14 +127,14 @@ fn size(event: &AgentEvent) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::event::{ExtensionFault, Level};
+    use haft_protocol::event::{ExtensionFault, NoteLevel};
     use haft_protocol::ids::ExtensionName;
 
     use super::*;
 
     fn note(bytes: usize) -> AgentEvent {
         let (extension, message) = (ExtensionName::new("x"), "x".repeat(bytes - EACH));
-        AgentEvent::ExtNotify { extension, level: Level::Info, message }
+        AgentEvent::ExtNotify { extension, level: NoteLevel::Info, message }
     }
 
     fn fault() -> AgentEvent {
@@ -141,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_size_notes_are_left_out_and_counted_and_no_fault_is() {
-        let (sender, mut events) = queue();
+    fn drops_and_counts_notes_beyond_limit_but_no_errors() {
+        let (sender, mut events) = event_queue();
         let half = || note(MOST / 2);
         sender.send(half());
         sender.send(half());
@@ -162,8 +164,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_ends_when_nobody_sends_any_more() {
-        let (sender, mut events) = queue();
+    async fn ends_after_last_sender() {
+        let (sender, mut events) = event_queue();
         sender.send(fault());
         drop(sender);
         assert_eq!((events.recv().await, events.recv().await), (Some(fault()), None));

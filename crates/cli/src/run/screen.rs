@@ -1,59 +1,59 @@
-//! The output of a run beside its interrupts.
+//! The output of a run together with its interrupts.
 
 use haft_core::model::ModelErrorKind;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
 
-use super::output::Output;
-use super::queue::Receiver;
+use super::output::RunOutput;
+use super::queue::EventQueueReceiver;
 use crate::console::note;
 use crate::exit::Exit;
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 
-/// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
-/// hold up an interrupt.
-pub(super) struct Screen {
-    pub(super) output: Output,
-    pub(super) interrupts: Interrupts,
-    /// Notes and faults of the extensions, and the agent's own events that no run tells.
-    pub(super) events: Receiver,
+/// The output and the interrupts. Both are polled together, so that a slow reader of events does not delay an
+/// interrupt.
+pub(super) struct RunDisplay {
+    pub(super) output: RunOutput,
+    pub(super) interrupts: InterruptListener,
+    /// Notes and failures of the extensions, and agent events that no run reports.
+    pub(super) events: EventQueueReceiver,
     pub(super) cancel: CancellationToken,
 }
 
-/// The continuation of a run's output.
+/// The next action of a run.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    GoOn,
-    StopAtOnce,
+pub(crate) enum RunFlow {
+    Continue,
+    StopNow,
 }
 
-impl Screen {
-    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
-        let shown = self.output.event(event);
+impl RunDisplay {
+    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<RunFlow> {
+        let shown = self.output.write_event(event);
         tokio::pin!(shown);
         loop {
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => if interrupted(&self.interrupts, &self.cancel) == Flow::StopAtOnce {
-                    return Ok(Flow::StopAtOnce);
+                () = self.interrupts.next() => if handle_interrupt(&self.interrupts, &self.cancel) == RunFlow::StopNow {
+                    return Ok(RunFlow::StopNow);
                 },
-                outcome = &mut shown => return outcome.map(|()| Flow::GoOn),
+                outcome = &mut shown => return outcome.map(|()| RunFlow::Continue),
             }
         }
     }
 }
 
-/// The first interrupt asks to stop, the second does not wait for it.
-pub(crate) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
-    if interrupts.at_once() {
-        return Flow::StopAtOnce;
+/// Handles an interrupt: the first requests a stop, the second stops immediately.
+pub(crate) fn handle_interrupt(interrupts: &InterruptListener, cancel: &CancellationToken) -> RunFlow {
+    if interrupts.is_immediate() {
+        return RunFlow::StopNow;
     }
-    note("haft: stopping; once more to stop at once");
+    note("haft: stopping; interrupt again to stop immediately");
     cancel.cancel();
-    Flow::GoOn
+    RunFlow::Continue
 }
 
-/// Returns the exit code when a model did not answer.
+/// Returns the exit code for a failed model request.
 pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
     match kind {
         ModelErrorKind::Auth => Exit::NoProvider,

@@ -1,162 +1,172 @@
-//! Which session a run is part of: a new one, or one that is gone on with.
+//! The session of a run: a new one, or one that it resumes.
 
 mod pick;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use haft_core::model::{Model, ModelInfo, Thinking};
+use haft_core::model::{Model, ModelInfo, ThinkingLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::session::entry::{EntryBody, ModelChange};
-use haft_core::session::store::Found;
-use haft_protocol::message::{Message, Stop};
+use haft_core::session::store::SessionFile;
+use haft_protocol::message::{Message, StopCause};
 
 use super::model;
 use crate::args::{RunArgs, SessionArgs};
 use crate::console::{note, print};
 use crate::exit::{Exit, OrExit as _};
-use crate::session::{Sessions, explained, rows, short, table};
-use crate::setup::Setup;
+use crate::session::{SessionFinder, explain_error, render_table, session_rows, short_id};
+use crate::setup::RunSetup;
 
-/// The provider whose models are files.
+/// The provider whose models are script files.
 const SCRIPTED: &str = "scripted";
 
-/// The session that the arguments mean.
-pub(crate) enum Opened {
-    Session(Chosen),
-    /// The user was shown which there are, or chose none: there is nothing left to do.
+/// The session that the arguments select.
+pub(crate) enum SessionOpenOutcome {
+    Session(SelectedSession),
+    /// The sessions were listed, or the user chose none; the run ends.
     Nothing(Exit),
 }
 
-pub(crate) struct Chosen {
+pub(crate) struct SelectedSession {
     pub(crate) session: Session,
-    /// True if it was there before.
+    /// True if the session existed before.
     pub(crate) resumed: bool,
 }
 
-/// Opens the session that the arguments name. `prompt`: there is something to say in it.
-pub(crate) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::Result<Opened> {
-    let sessions = Sessions::new(&setup.home, &setup.cwd);
+/// Opens the session that the arguments select. `prompt` is true if the run has a prompt.
+pub(crate) fn open(args: &SessionArgs, setup: &RunSetup, prompt: bool) -> anyhow::Result<SessionOpenOutcome> {
+    let sessions = SessionFinder::new(&setup.home, &setup.cwd);
     let found = match (args, args.resume.as_deref()) {
         (SessionArgs { no_session: true, .. }, _) => {
-            return Ok(Opened::Session(Chosen { session: Session::in_memory(&setup.cwd), resumed: false }));
+            return Ok(SessionOpenOutcome::Session(SelectedSession {
+                session: Session::in_memory(&setup.cwd),
+                resumed: false,
+            }));
         }
         (SessionArgs { go_on: true, .. }, _) => sessions.latest()?,
         (SessionArgs { session: Some(name), .. }, _) => sessions.find(name)?,
-        (_, Some("")) => match choose(&sessions, prompt)? {
+        (_, Some("")) => match choose_session(&sessions, prompt)? {
             Ok(found) => found,
-            Err(exit) => return Ok(Opened::Nothing(exit)),
+            Err(exit) => return Ok(SessionOpenOutcome::Nothing(exit)),
         },
-        (_, Some(name)) if !Sessions::may_be_called(name) => {
+        (_, Some(name)) if !SessionFinder::is_session_name(name) => {
             return Exit::Usage.fail(format!(
-                "--resume takes the beginning of an id, and {name:?} is none; for a prompt: haft -r -p …"
+                "--resume expects the beginning of an id, not {name:?}; to give a prompt, use haft -r -p …"
             ));
         }
         (_, Some(name)) => sessions.find(name)?,
         (_, None) => {
-            return Ok(Opened::Session(Chosen { session: sessions.create(), resumed: false }));
+            return Ok(SessionOpenOutcome::Session(SelectedSession {
+                session: sessions.create(),
+                resumed: false,
+            }));
         }
     };
     let session = resume(&found, setup)?;
-    match if prompt { None } else { nothing_due(&session) } {
+    match if prompt { None } else { nothing_to_answer(&session) } {
         Some(why) => {
             let named = args.session.as_ref().map(|name| format!("--session {name}"));
-            let way = named.unwrap_or_else(|| format!("-r {}", short(session.id())));
-            Exit::Usage.fail(format!("{why}; give a prompt to go on: haft {way} -p …"))
+            let way = named.unwrap_or_else(|| format!("-r {}", short_id(session.id())));
+            Exit::Usage.fail(format!("{why}; give a prompt to continue: haft {way} -p …"))
         }
-        None => Ok(Opened::Session(Chosen { session, resumed: true })),
+        None => Ok(SessionOpenOutcome::Session(SelectedSession { session, resumed: true })),
     }
 }
 
-/// Why there is nothing to go on with but a prompt; none where the model has yet to answer.
-fn nothing_due(session: &Session) -> Option<String> {
-    let id = short(session.id());
+/// Returns the reason why the session needs a prompt to continue; `None` if a message waits for an answer.
+fn nothing_to_answer(session: &Session) -> Option<String> {
+    let id = short_id(session.id());
     if let Some(Message::User { .. } | Message::Tool(_)) = session.context().messages.last() {
         return None;
     }
     let branch = session.branch();
     let answer = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
     match answer.map(|entry| entry.body.answer().map(|answer| answer.stop)) {
-        None => Some(format!("nothing was said in session {id}")),
-        // Another one takes its place.
-        Some(Some(Stop::Error)) => None,
-        Some(Some(Stop::Aborted)) => Some(format!("the last answer in session {id} was stopped by you")),
-        Some(_) => Some(format!("session {id} has its answer")),
+        None => Some(format!("session {id} has no messages")),
+        // The next answer replaces the failed one.
+        Some(Some(StopCause::Error)) => None,
+        Some(Some(StopCause::Aborted)) => Some(format!("you stopped the last answer in session {id}")),
+        Some(_) => Some(format!("the last prompt in session {id} is already answered")),
     }
 }
 
-/// Lets the person choose one, or lists them where there is nobody to choose.
-fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exit>> {
-    let found = sessions.here()?;
+/// Lets the user choose a session; without a terminal, prints the list.
+fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Result<SessionFile, Exit>> {
+    let found = sessions.in_directory()?;
     if found.is_empty() {
-        return Err(sessions.none()).or_exit(Exit::Session);
+        return Err(sessions.no_session_error()).or_exit(Exit::Session);
     }
-    let rows = rows(&found);
+    let rows = session_rows(&found);
     if io::stderr().is_terminal() && io::stdin().is_terminal() {
-        return Ok(pick::pick(&rows)?.ok_or(Exit::Aborted));
+        return Ok(pick::pick_session(&rows)?.ok_or(Exit::Aborted));
     }
     if prompt {
         return Exit::Usage.fail(
-            "there is no terminal to choose a session on; name one with --resume ID, or take the latest with -c",
+            "cannot choose a session without a terminal; use --resume ID, or -c for the most recent session",
         );
     }
-    print(&table(&rows, std::time::SystemTime::now()))?;
+    print(&render_table(&rows, std::time::SystemTime::now()))?;
     Ok(Err(Exit::Ok))
 }
 
-pub(crate) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
-    let session = Session::open(&found.path).map_err(|error| explained(error, found.id))?;
-    let id = short(session.id());
+pub(crate) fn resume(found: &SessionFile, setup: &RunSetup) -> anyhow::Result<Session> {
+    let session = Session::open(&found.path).map_err(|error| explain_error(error, found.id))?;
+    let id = short_id(session.id());
     if session.is_read_only() {
         let path = found.path.clone();
-        return Err(explained(haft_core::session::SessionError::ReadOnly { path }, found.id));
+        return Err(explain_error(haft_core::session::SessionError::ReadOnly { path }, found.id));
     }
     let (cwd, here) = (session.header().cwd, setup.cwd.canonicalize().unwrap_or_else(|_| setup.cwd.clone()));
     if std::path::Path::new(&cwd) != here {
         note(&sanitize_line(&format!(
-            "haft: session {id} is about {cwd}; it goes on in {}",
+            "haft: session {id} was recorded in {cwd}; it continues in {}",
             setup.cwd.display()
         )));
     }
     match session.context().closed.len() {
         0 => {}
-        1 => note("haft: a tool call was interrupted; it is not run again, and the model is told"),
+        1 => note("haft: a tool call was interrupted; haft does not repeat it, and the model is informed"),
         calls => {
             note(&format!(
-                "haft: {calls} tool calls were interrupted; they are not run again, and the model is told"
+                "haft: {calls} tool calls were interrupted; haft does not repeat them, and the model is informed"
             ));
         }
     }
     Ok(session)
 }
 
-/// The model: what the flags say, otherwise the session's, otherwise what the settings say.
-pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> anyhow::Result<Arc<dyn Model>> {
+/// Returns the model: from the flags, otherwise the session, otherwise the settings.
+pub(super) async fn session_model(
+    args: &RunArgs,
+    setup: &RunSetup,
+    chosen: &SelectedSession,
+) -> anyhow::Result<Arc<dyn Model>> {
     let flags = args.model.provider.is_some() || args.model.model.is_some();
     let kept = chosen.session.context().settings.model.filter(|_| !flags);
     let Some(ModelChange { provider, model }) = kept else { return model::choose(args, setup).await };
     let named = model::choose_named(args, setup, &provider, &model).await;
-    or_settings(args, setup, &ModelChange { provider, model }, named).await
+    or_configured_model(args, setup, &ModelChange { provider, model }, named).await
 }
 
-/// The model of a copy of a conversation: the one that was asked there last, whatever the flags said when the process
-/// began; otherwise what they and the settings say. `first`: the model that the process began with.
+/// Returns the model of a copy of a conversation: the last one it used, otherwise the one of flags and settings.
+/// `first` is the model that the process began with.
 pub(super) async fn model_of_copy(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     copy: &Session,
     first: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
     let Some(kept) = copy.context().settings.model else { return model::choose(args, setup).await };
-    let named = model::choose_beside(args, setup, first, &kept.provider, &kept.model).await;
-    or_settings(args, setup, &kept, named).await
+    let named = model::choose_for_client(args, setup, first, &kept.provider, &kept.model).await;
+    or_configured_model(args, setup, &kept, named).await
 }
 
-/// The session's model, or if it cannot be asked, what the settings say.
-async fn or_settings(
+/// Returns the session's model, or the configured one if it is not available.
+async fn or_configured_model(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     ModelChange { provider, model }: &ModelChange,
     named: anyhow::Result<Arc<dyn Model>>,
 ) -> anyhow::Result<Arc<dyn Model>> {
@@ -164,12 +174,11 @@ async fn or_settings(
         Ok(model) => return Ok(model),
         Err(error) => error,
     };
-    // The name that a script gives itself does not lead back to its file, and whoever played one wants no other model to
-    // be asked in its place, and paid.
+    // A script's name does not identify its file. A paid model must not silently replace a script.
     let script = setup.settings().provider.as_ref().is_some_and(|set| set.value == SCRIPTED);
     if provider.as_str() == SCRIPTED && !script {
         return Exit::NoProvider.fail(format!(
-            "the session was played by the script {model}, whose file is not known any more; name it, or another model: \
+            "the session used the script {model}, whose file is unknown; name the file, or another model: \
              --model {SCRIPTED}/FILE"
         ));
     }
@@ -177,20 +186,20 @@ async fn or_settings(
     let info = chosen.info();
     if (&info.provider, &info.model) != (provider, model) {
         let text = format!(
-            "haft: the session's model {provider}/{model} cannot be used ({error:#}); {info} is used"
+            "haft: the session's model {provider}/{model} is not available ({error:#}); using {info}"
         );
         note(&sanitize_line(&text));
     }
     Ok(chosen)
 }
 
-/// Returns the thinking level: what the flag says, otherwise the session, otherwise the settings.
-pub(super) fn thinking(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> Thinking {
+/// Returns the thinking level: from the flag, otherwise the session, otherwise the settings.
+pub(super) fn session_thinking(args: &RunArgs, setup: &RunSetup, chosen: &SelectedSession) -> ThinkingLevel {
     args.model.thinking.unwrap_or_else(|| thinking_of_copy(setup, &chosen.session))
 }
 
-/// The same for a copy of a conversation: what was said there last counts before flags.
-pub(super) fn thinking_of_copy(setup: &Setup, copy: &Session) -> Thinking {
+/// Returns the thinking level of a copy of a conversation: its last level takes precedence over flags.
+pub(super) fn thinking_of_copy(setup: &RunSetup, copy: &Session) -> ThinkingLevel {
     let kept = || copy.context().settings.thinking?.parse().ok();
     kept().unwrap_or(setup.settings().thinking.value)
 }

@@ -1,4 +1,4 @@
-//! `haft session export`: a session for others.
+//! `haft session export`: writes a session for others.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -7,33 +7,33 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::read;
-use haft_core::session::{Recovered, recover};
-use haft_export::{Places, Selection, page, portable};
+use haft_core::session::{RecoveredSession, recover};
+use haft_export::{EntrySelection, SenderDirectories, export_portable, render_page};
 
 use crate::args::ExportArgs;
 use crate::console::{self, note};
-use crate::session::find::entry;
+use crate::session::find::find_entry;
 
 pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
-    let session = readable(path)?;
+    let session = read_session(path)?;
     for repair in &session.repairs {
         note(&sanitize_line(&repair.to_string()));
     }
     let ids = session.entries.iter().map(|entry| entry.id);
-    let at = args.at.as_deref().map(|at| entry(ids, at)).transpose()?;
-    let form = if args.html { Form::Page } else { Form::Lines };
-    let (bytes, extension) = exported(&session, &Selection { at, all: args.all_branches }, form)?;
+    let at = args.at.as_deref().map(|at| find_entry(ids, at)).transpose()?;
+    let form = if args.html { ExportFormat::Page } else { ExportFormat::Lines };
+    let (bytes, extension) = export_bytes(&session, &EntrySelection { at, all: args.all_branches }, form)?;
     match &args.output {
         Some(file) if file.as_os_str() == "-" => console::write(&bytes),
         Some(file) => {
             let same = |file: &Path| fs::canonicalize(file).ok();
             anyhow::ensure!(
                 same(file).is_none() || same(file) != same(path),
-                "{} is the session itself; write to another file",
+                "{} is the file of the session; write to another file",
                 file.display()
             );
             fs::write(file, &bytes).with_context(|| format!("cannot write {}", file.display()))?;
-            written(file);
+            note_written(file);
             Ok(())
         }
         None if io::stdout().is_terminal() => new_file(&session, extension, &bytes),
@@ -42,75 +42,76 @@ pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ExportFormat {
     Lines,
     Page,
 }
 
-fn readable(path: &Path) -> anyhow::Result<Recovered> {
+fn read_session(path: &Path) -> anyhow::Result<RecoveredSession> {
     let session = read(path)?;
     anyhow::ensure!(
         session.header.is_some() || !session.entries.is_empty(),
-        "{} is no session of haft",
+        "{} is not a haft session",
         path.display()
     );
     Ok(session)
 }
 
-fn exported(
-    session: &Recovered,
-    selection: &Selection,
-    form: Form,
+fn export_bytes(
+    session: &RecoveredSession,
+    selection: &EntrySelection,
+    form: ExportFormat,
 ) -> anyhow::Result<(Vec<u8>, &'static str)> {
-    let places = Places { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
+    let places =
+        SenderDirectories { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
     Ok(match form {
-        Form::Page => {
-            // The page shows what a file for others would hold.
-            let whole = portable(session, &Selection { at: None, all: true }, &places)?;
-            (page(&recover(&whole), selection)?.into_bytes(), "html")
+        ExportFormat::Page => {
+            // The page contains the same data as an exported file.
+            let whole = export_portable(session, &EntrySelection { at: None, all: true }, &places)?;
+            (render_page(&recover(&whole), selection)?.into_bytes(), "html")
         }
-        Form::Lines => (portable(session, selection, &places)?, "jsonl"),
+        ExportFormat::Lines => (export_portable(session, selection, &places)?, "jsonl"),
     })
 }
 
-/// Exports the session in a file into another one: a page where that is called so or not named at all, lines otherwise. No
-/// file is written over. Where it is now.
-pub(crate) fn into_file(path: &Path, to: Option<&str>, dir: &Path) -> anyhow::Result<PathBuf> {
-    let session = readable(path)?;
+/// Exports a session file to another file, and returns its path. The format is HTML for `.html` names and without a
+/// name, JSON lines otherwise. Existing files are never overwritten.
+pub(crate) fn export_to_file(path: &Path, to: Option<&str>, dir: &Path) -> anyhow::Result<PathBuf> {
+    let session = read_session(path)?;
     let is_page = to.is_none_or(|to| {
         let end = Path::new(to).extension().unwrap_or_default();
         end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm")
     });
-    let form = if is_page { Form::Page } else { Form::Lines };
-    let (bytes, extension) = exported(&session, &Selection { at: None, all: false }, form)?;
+    let form = if is_page { ExportFormat::Page } else { ExportFormat::Lines };
+    let (bytes, extension) = export_bytes(&session, &EntrySelection { at: None, all: false }, form)?;
     let file = dir.join(to.map_or_else(|| default_name(&session, extension), str::to_owned));
-    made(&file, "name another file", &bytes)?;
+    create_file(&file, "choose another file", &bytes)?;
     Ok(file)
 }
 
-fn default_name(session: &Recovered, extension: &str) -> String {
+fn default_name(session: &RecoveredSession, extension: &str) -> String {
     let id = session.header.as_ref().map(|header| header.id.to_string()).unwrap_or_default();
     format!("haft-{}.{extension}", id.get(..8).unwrap_or("session"))
 }
 
-/// Writes a file that is not there yet.
-fn made(file: &Path, else_what: &str, bytes: &[u8]) -> anyhow::Result<()> {
+/// Creates a new file; fails if it exists.
+fn create_file(file: &Path, else_what: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let mut made = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(file)
-        .with_context(|| format!("cannot make {}; {else_what}", file.display()))?;
+        .with_context(|| format!("cannot create {}; {else_what}", file.display()))?;
     made.write_all(bytes).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// A file of its own in the current directory, so that a terminal is not filled with it.
-fn new_file(session: &Recovered, extension: &str, bytes: &[u8]) -> anyhow::Result<()> {
+/// Writes a new file in the current directory, so that the output does not fill the terminal.
+fn new_file(session: &RecoveredSession, extension: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let file = PathBuf::from(default_name(session, extension));
-    made(&file, "name another file with -o", bytes)?;
-    written(&file);
+    create_file(&file, "choose another file with -o", bytes)?;
+    note_written(&file);
     Ok(())
 }
 
-fn written(file: &Path) {
-    note(&sanitize_line(&format!("written to {}; read it before you give it away", file.display())));
+fn note_written(file: &Path) {
+    note(&sanitize_line(&format!("written to {}; review the file before you share it", file.display())));
 }

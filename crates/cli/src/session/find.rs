@@ -1,4 +1,4 @@
-//! Finding the session that somebody means.
+//! Finds the session that a name refers to.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -7,99 +7,100 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use haft_config::Home;
-use haft_core::session::store::{Found, Store};
+use haft_core::session::store::{SessionFile, SessionStore};
 use haft_core::session::{EntryId, Session, SessionId, recover};
 
 use crate::exit::{Exit, OrExit as _};
-use crate::session::text::Row;
+use crate::session::text::SessionRow;
 
-/// The word for the session of this directory that was written last.
+/// The name of the most recent session of this directory.
 const LAST: &str = "last";
 
-/// The greatest size of a file's first line.
+/// The maximum size of the first line of a session file, in bytes.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
-/// The number of sessions that are named when it is not clear which is meant.
+/// The maximum number of sessions in the message about an ambiguous id.
 const CANDIDATES: usize = 10;
 
-/// The sessions of a user, seen from a directory.
+/// The sessions of a user, as seen from a directory.
 #[derive(Debug)]
-pub(crate) struct Sessions {
-    store: Store,
+pub(crate) struct SessionFinder {
+    store: SessionStore,
     cwd: PathBuf,
 }
 
-impl Sessions {
+impl SessionFinder {
     pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
-        // The same directory by another way has the same sessions.
+        // Different paths to one directory have the same sessions.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        Self { store: Store::new(home.sessions_dir()), cwd }
+        Self { store: SessionStore::new(home.sessions_dir()), cwd }
     }
 
-    /// A new one; it has no file before something is said.
+    /// Creates a session. Its file is created with the first message.
     pub(crate) fn create(&self) -> Session {
         self.store.create(&self.cwd)
     }
 
-    /// Those of the directory, the latest first.
-    pub(crate) fn here(&self) -> anyhow::Result<Vec<Found>> {
+    /// Returns the sessions of the directory, latest first.
+    pub(crate) fn in_directory(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list(&self.cwd)?)
     }
 
-    /// Those of all directories, the latest first.
-    pub(crate) fn all(&self) -> anyhow::Result<Vec<Found>> {
+    /// Returns the sessions of all directories, latest first.
+    pub(crate) fn all(&self) -> anyhow::Result<Vec<SessionFile>> {
         Ok(self.store.list_all()?)
     }
 
-    pub(crate) fn latest(&self) -> anyhow::Result<Found> {
-        self.here()?.into_iter().next().ok_or_else(|| self.none()).or_exit(Exit::Session)
+    pub(crate) fn latest(&self) -> anyhow::Result<SessionFile> {
+        self.in_directory()?.into_iter().next().ok_or_else(|| self.no_session_error()).or_exit(Exit::Session)
     }
 
     /// Returns the error when the directory has no session.
-    pub(crate) fn none(&self) -> anyhow::Error {
+    pub(crate) fn no_session_error(&self) -> anyhow::Error {
         anyhow::anyhow!(
-            "{} has no session yet; haft session list --all shows those of other directories",
+            "{} has no sessions yet; `haft session list --all` lists those of other directories",
             self.cwd.display()
         )
     }
 
-    /// True if a word can be one that [`find`](Self::find) takes.
-    pub(crate) fn may_be_called(name: &str) -> bool {
+    /// True if [`find`](Self::find) accepts this name.
+    pub(crate) fn is_session_name(name: &str) -> bool {
         name == LAST || is_path(Path::new(name)) || name.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// The one whose id begins so, the one in this file, or the latest.
-    pub(crate) fn find(&self, name: &str) -> anyhow::Result<Found> {
+    /// Returns the session with this id prefix or file, or the latest session.
+    pub(crate) fn find(&self, name: &str) -> anyhow::Result<SessionFile> {
         if name == LAST {
             return self.latest();
         }
         let path = Path::new(name);
         if is_path(path) {
-            return at_path(path).or_exit(Exit::Session);
+            return session_at_path(path).or_exit(Exit::Session);
         }
         self.by_id(name)
     }
 
-    pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<Found> {
+    pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<SessionFile> {
         let mut found = self.all()?;
         found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
         match found.as_slice() {
             [one] => Ok(one.clone()),
             [] => Exit::Session.fail(format!(
-                "no session has an id that begins with {name:?}; haft session list --all shows all there are"
+                "no session has an id that begins with {name:?}; `haft session list --all` lists all sessions"
             )),
-            several => Err(ambiguous(name, several)).or_exit(Exit::Session),
+            several => Err(ambiguous_id_error(name, several)).or_exit(Exit::Session),
         }
     }
 }
 
-/// True if a name is that of a file and no beginning of an id.
+/// True if the name is a path instead of an id prefix.
 fn is_path(name: &Path) -> bool {
     name.components().count() > 1 || name.extension().is_some()
 }
 
-/// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.
-fn at_path(path: &Path) -> anyhow::Result<Found> {
+/// Returns the session in a file. The file must begin like a session, because opening it truncates an incomplete last
+/// line.
+fn session_at_path(path: &Path) -> anyhow::Result<SessionFile> {
     let file = File::open(path).with_context(|| format!("cannot open the session {}", path.display()))?;
     let metadata = file.metadata()?;
     let mut begin = Vec::new();
@@ -110,8 +111,8 @@ fn at_path(path: &Path) -> anyhow::Result<Found> {
     let id = header
         .map(|header| header.id)
         .or_else(named)
-        .with_context(|| format!("{} is no session", path.display()))?;
-    Ok(Found {
+        .with_context(|| format!("{} is not a session file", path.display()))?;
+    Ok(SessionFile {
         id,
         path: fs::canonicalize(path)?,
         modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -119,11 +120,11 @@ fn at_path(path: &Path) -> anyhow::Result<Found> {
     })
 }
 
-fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
+fn ambiguous_id_error(name: &str, several: &[SessionFile]) -> anyhow::Error {
     let mut text =
-        format!("{} sessions have an id that begins with {name:?}; give more of it:", several.len());
+        format!("{} sessions have an id that begins with {name:?}; give more digits:", several.len());
     for found in several.iter().take(CANDIDATES) {
-        let what = Row::of(found).map(|row| row.text).unwrap_or_default();
+        let what = SessionRow::from_found(found).map(|row| row.text).unwrap_or_default();
         text.push_str(&format!("\n{}  {what}", found.id));
     }
     if several.len() > CANDIDATES {
@@ -132,16 +133,16 @@ fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
     anyhow::anyhow!(text)
 }
 
-pub(super) fn entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
+pub(super) fn find_entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
     let mut found: Vec<EntryId> =
         ids.filter(|id| !prefix.is_empty() && id.to_string().starts_with(prefix)).collect();
     match (found.pop(), found.len()) {
         (Some(id), 0) => Ok(id),
         (None, _) => Err(anyhow::anyhow!(
-            "the session has no entry whose id begins with {prefix:?}; haft session tree shows them"
+            "the session has no entry whose id begins with {prefix:?}; `haft session tree` lists the entries"
         )),
         (Some(_), more) => Err(anyhow::anyhow!(
-            "{} entries have an id that begins with {prefix:?}; give more of it",
+            "{} entries have an id that begins with {prefix:?}; give more digits",
             more + 1
         )),
     }

@@ -3,47 +3,49 @@
 use std::time::SystemTime;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::store::Found;
+use haft_core::session::store::SessionFile;
 use serde_json::{Value, json};
 
-use super::find::Sessions;
-use super::text::{Row, digits, heading};
-use crate::console::{columns, note, print, write};
+use super::find::SessionFinder;
+use super::text::{SessionRow, heading, id_digits};
+use crate::console::{list_width, note, print, write};
 
-pub(super) fn run(sessions: &Sessions, all: bool, json: bool) -> anyhow::Result<()> {
-    let rows = rows(&if all { sessions.all()? } else { sessions.here()? });
+pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Result<()> {
+    let rows = session_rows(&if all { sessions.all()? } else { sessions.in_directory()? });
     if json {
-        let lines: String = rows.iter().map(|row| format!("{}\n", of_json(row))).collect();
+        let lines: String = rows.iter().map(|row| format!("{}\n", row_json(row))).collect();
         return write(lines.as_bytes());
     }
     if rows.is_empty() && all {
         note("no sessions yet");
     } else if rows.is_empty() {
-        note(&format!("{:#}", sessions.none()));
+        note(&format!("{:#}", sessions.no_session_error()));
     } else if all {
-        print(&by_directory(&rows))?;
+        print(&tables_by_directory(&rows))?;
     } else {
-        print(&table(&rows, SystemTime::now()))?;
+        print(&render_table(&rows, SystemTime::now()))?;
     }
     Ok(())
 }
 
-/// Returns the row of each. One that cannot be read is told of in a note, and left out.
-pub(crate) fn rows(found: &[Found]) -> Vec<Row> {
-    let read = |found: &Found| Row::of(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok();
+/// Returns the rows. A session that cannot be read is reported in a note and left out.
+pub(crate) fn session_rows(found: &[SessionFile]) -> Vec<SessionRow> {
+    let read = |found: &SessionFile| {
+        SessionRow::from_found(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok()
+    };
     found.iter().filter_map(read).collect()
 }
 
-/// A heading, and a line for each.
-pub(crate) fn table(rows: &[Row], now: SystemTime) -> String {
-    let digits = digits(rows.iter().map(|row| &row.found));
-    let width = columns();
+/// Renders a heading and a line for each session.
+pub(crate) fn render_table(rows: &[SessionRow], now: SystemTime) -> String {
+    let digits = id_digits(rows.iter().map(|row| &row.found));
+    let width = list_width();
     let lines = rows.iter().map(|row| row.line(now, digits, width));
     std::iter::once(heading(digits)).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// A table for each directory, that of the latest session first.
-fn by_directory(rows: &[Row]) -> String {
+/// Renders a table for each directory, the one with the latest session first.
+fn tables_by_directory(rows: &[SessionRow]) -> String {
     let now = SystemTime::now();
     let mut directories: Vec<&str> = Vec::new();
     for row in rows {
@@ -51,13 +53,16 @@ fn by_directory(rows: &[Row]) -> String {
             directories.push(&row.summary.cwd);
         }
     }
-    let of = |cwd: &str| -> Vec<Row> { rows.iter().filter(|row| row.summary.cwd == cwd).cloned().collect() };
-    let tables = directories.iter().map(|cwd| format!("{}\n{}", sanitize_line(cwd), table(&of(cwd), now)));
+    let of = |cwd: &str| -> Vec<SessionRow> {
+        rows.iter().filter(|row| row.summary.cwd == cwd).cloned().collect()
+    };
+    let tables =
+        directories.iter().map(|cwd| format!("{}\n{}", sanitize_line(cwd), render_table(&of(cwd), now)));
     tables.collect::<Vec<_>>().join("\n\n")
 }
 
-pub(super) fn of_json(row: &Row) -> Value {
-    let Row { found, summary, .. } = row;
+pub(super) fn row_json(row: &SessionRow) -> Value {
+    let SessionRow { found, summary, .. } = row;
     json!({
         "id": found.id,
         "path": found.path.to_string_lossy(),

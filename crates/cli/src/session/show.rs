@@ -1,43 +1,45 @@
-//! `haft session show`: a session to read.
+//! `haft session show`: prints a session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Answer, Entry, EntryBody, Said, Settings};
-use haft_core::session::intervention::Intervention;
-use haft_core::session::store::Found;
-use haft_core::session::{EntryId, context};
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings};
+use haft_core::session::intervention::HookIntervention;
+use haft_core::session::store::SessionFile;
+use haft_core::session::{EntryId, build_context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage, ToolMessage};
 use serde_json::json;
 
-use super::text::{Row, cut, entries, first_line, spent};
-use crate::console::{columns, print, rows, width, write};
+use super::text::{SessionRow, first_line, read_entries, truncate, usage_text};
+use crate::console::{list_width, prefixed_rows, print, terminal_width, write};
 
-pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
-    let entries = entries(found)?;
-    let row = Row::of(found)?;
-    let calls = entries.iter().map(|entry| calls_of(&entry.body)).sum();
-    let branch = branch(entries);
-    let settings = context(&branch).settings;
+pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
+    let entries = read_entries(found)?;
+    let row = SessionRow::from_found(found)?;
+    let calls = entries.iter().map(|entry| tool_call_count(&entry.body)).sum();
+    let branch = latest_branch(entries);
+    let settings = build_context(&branch).settings;
     if json {
-        return write(format!("{}\n", of_json(&row, &branch)).as_bytes());
+        return write(format!("{}\n", session_json(&row, &branch)).as_bytes());
     }
-    let transcript = transcript(&branch);
-    print(&format!("{}\n{transcript}\n{}", head(&row, &settings), foot(&row, calls)))
+    let transcript = render_transcript(&branch);
+    print(&format!("{}\n{transcript}\n{}", header_text(&row, &settings), totals_line(&row, calls)))
 }
 
-fn transcript(branch: &[Arc<Entry>]) -> String {
-    let pieces = pieces(branch);
-    // What the session began with is told above it.
-    let begin = pieces.iter().position(|piece| piece.kind != Kind::Setting).unwrap_or(pieces.len());
+fn render_transcript(branch: &[Arc<SessionEntry>]) -> String {
+    let pieces = transcript_parts(branch);
+    // The header shows the settings that the session began with.
+    let begin =
+        pieces.iter().position(|piece| piece.kind != TranscriptPartKind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
     let mut last = None;
-    for Piece { kind, text: piece } in pieces.into_iter().skip(begin) {
-        // The lines of tools stand together.
-        let together = last.is_none() || (last == Some(Kind::Tool) && kind == Kind::Tool);
+    for TranscriptPart { kind, text: piece } in pieces.into_iter().skip(begin) {
+        // Lines of tools form one block.
+        let together =
+            last.is_none() || (last == Some(TranscriptPartKind::Tool) && kind == TranscriptPartKind::Tool);
         text.push_str(if together { "" } else { "\n" });
         text.push_str(&piece);
         text.push('\n');
@@ -46,29 +48,29 @@ fn transcript(branch: &[Arc<Entry>]) -> String {
     text
 }
 
-/// Returns the text of each entry, and where there are several prompts, the usage of each.
-fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
+/// Returns the text of each entry; with several prompts, also the usage of each.
+fn transcript_parts(branch: &[Arc<SessionEntry>]) -> Vec<TranscriptPart> {
     let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
-    let bill = |used: &mut Usage| {
+    let bill = |used: &mut TokenUsage| {
         let used = std::mem::take(used);
-        let text = (several && used != Usage::default()).then(|| format!("-- {}", spent(&used)));
-        text.map(|text| Piece { kind: Kind::Bill, text })
+        let text = (several && used != TokenUsage::default()).then(|| format!("-- {}", usage_text(&used)));
+        text.map(|text| TranscriptPart { kind: TranscriptPartKind::Cost, text })
     };
-    let names = tools(branch);
-    let (mut pieces, mut used) = (Vec::new(), Usage::default());
+    let names = tool_names(branch);
+    let (mut pieces, mut used) = (Vec::new(), TokenUsage::default());
     for entry in branch {
         if is_prompt(&entry.body) {
             pieces.extend(bill(&mut used));
         }
         used += entry.body.answer().map(|answer| answer.usage).unwrap_or_default();
-        pieces.extend(shown(&entry.body, &names));
+        pieces.extend(entry_parts(&entry.body, &names));
     }
     pieces.extend(bill(&mut used));
     pieces
 }
 
-/// The number of tools the model called, whether they ran or not.
-fn calls_of(body: &EntryBody) -> usize {
+/// Returns the number of tool calls of the model, whether they ran or not.
+fn tool_call_count(body: &EntryBody) -> usize {
     let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = body else { return 0 };
     said.tool_calls().count()
 }
@@ -77,7 +79,7 @@ fn is_prompt(body: &EntryBody) -> bool {
     matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
 }
 
-fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
+fn tool_names(branch: &[Arc<SessionEntry>]) -> HashMap<&ToolCallId, &str> {
     let mut tools = HashMap::new();
     for entry in branch {
         if let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = &entry.body {
@@ -87,9 +89,10 @@ fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
     tools
 }
 
-fn branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
+fn latest_branch(entries: Vec<SessionEntry>) -> Vec<Arc<SessionEntry>> {
     let mut next = entries.last().map(|entry| entry.id);
-    let mut known: HashMap<EntryId, Entry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    let mut known: HashMap<EntryId, SessionEntry> =
+        entries.into_iter().map(|entry| (entry.id, entry)).collect();
     let mut branch = Vec::new();
     while let Some(entry) = next.and_then(|id| known.remove(&id)) {
         next = entry.parent;
@@ -99,8 +102,8 @@ fn branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
     branch
 }
 
-fn head(row: &Row, settings: &Settings) -> String {
-    let Row { found, summary, .. } = row;
+fn header_text(row: &SessionRow, settings: &SessionSettings) -> String {
+    let SessionRow { found, summary, .. } = row;
     let mut text = String::new();
     let mut line = |what: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -120,45 +123,49 @@ fn head(row: &Row, settings: &Settings) -> String {
     text
 }
 
-/// Some rows of the transcript.
-struct Piece {
-    kind: Kind,
+/// A block of the transcript.
+struct TranscriptPart {
+    kind: TranscriptPartKind,
     text: String,
 }
 
-/// The kind of a piece of the transcript.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Said,
+enum TranscriptPartKind {
+    Text,
     Tool,
     Setting,
-    Bill,
+    Cost,
 }
 
-/// An entry as people read it; nothing of what only programs read.
-fn shown(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Piece> {
+/// Returns the blocks of an entry; none for entries that only programs read.
+fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<TranscriptPart> {
     match body {
         EntryBody::Said(said) => match &said.message {
-            Message::User { content, .. } => vec![quoted("> ", &joined_text(content))],
-            Message::Assistant(message) => message.content.iter().filter_map(of_block).collect(),
-            Message::Tool(result) => vec![of_result(result)],
+            Message::User { content, .. } => vec![prefixed_part("> ", &joined_text(content))],
+            Message::Assistant(message) => message.content.iter().filter_map(block_part).collect(),
+            Message::Tool(result) => vec![result_part(result)],
         },
         EntryBody::Compaction(compaction) => {
-            vec![quoted("~ ", &format!("Summed up:\n{}", compaction.summary))]
+            vec![prefixed_part("~ ", &format!("Summary:\n{}", compaction.summary))]
         }
         EntryBody::BranchSummary(branch) => {
-            vec![quoted("~ ", &format!("Another attempt:\n{}", branch.summary))]
+            vec![prefixed_part("~ ", &format!("Another attempt:\n{}", branch.summary))]
         }
         EntryBody::CustomMessage(custom) if custom.display => {
-            vec![quoted(&format!("[{}] ", sanitize_line(&custom.owner)), &joined_text(&custom.content))]
+            vec![prefixed_part(
+                &format!("[{}] ", sanitize_line(&custom.owner)),
+                &joined_text(&custom.content),
+            )]
         }
         EntryBody::ModelChange(change) => {
-            let text = line(&format!("~ model {}/{}", change.provider, change.model));
-            vec![Piece { kind: Kind::Setting, text }]
+            let text = transcript_line(&format!("~ model {}/{}", change.provider, change.model));
+            vec![TranscriptPart { kind: TranscriptPartKind::Setting, text }]
         }
-        EntryBody::Custom(custom) => {
-            Intervention::of(custom).map(|it| of_intervention(&it, tools)).into_iter().collect()
-        }
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom)
+            .map(|it| intervention_part(&it, tools))
+            .into_iter()
+            .collect(),
         EntryBody::CustomMessage(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
@@ -170,44 +177,47 @@ fn shown(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Piece> {
     }
 }
 
-fn of_entry(entry: &Entry) -> Option<Intervention> {
-    if let EntryBody::Custom(custom) = &entry.body { Intervention::of(custom) } else { None }
+fn entry_intervention(entry: &SessionEntry) -> Option<HookIntervention> {
+    if let EntryBody::Custom(custom) = &entry.body { HookIntervention::from_custom(custom) } else { None }
 }
 
-/// A text with its owner before every row.
-fn quoted(prefix: &str, text: &str) -> Piece {
-    Piece { kind: Kind::Said, text: rows(prefix, prefix, text.trim_end(), width()) }
+/// Returns a text with its source before every row.
+fn prefixed_part(prefix: &str, text: &str) -> TranscriptPart {
+    TranscriptPart {
+        kind: TranscriptPartKind::Text,
+        text: prefixed_rows(prefix, prefix, text.trim_end(), terminal_width()),
+    }
 }
 
-/// Returns the text of the model, or a line for a call. What it thought is left out.
-fn of_block(block: &AssistantBlock) -> Option<Piece> {
+/// Returns the text of the model, or a line for a call. Thinking is left out.
+fn block_part(block: &AssistantBlock) -> Option<TranscriptPart> {
     match block {
-        AssistantBlock::Text { text } if !text.trim().is_empty() => Some(quoted("", text)),
+        AssistantBlock::Text { text } if !text.trim().is_empty() => Some(prefixed_part("", text)),
         AssistantBlock::ToolCall(call) => {
-            let text = line(&format!("→ {} {}", call.name, call.args.as_str()));
-            Some(Piece { kind: Kind::Tool, text })
+            let text = transcript_line(&format!("→ {} {}", call.name, call.args.as_str()));
+            Some(TranscriptPart { kind: TranscriptPartKind::Tool, text })
         }
         AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
     }
 }
 
-/// Returns a line about an intervention.
-fn of_intervention(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> Piece {
+/// Returns a line about a hook's intervention.
+fn intervention_part(it: &HookIntervention, tools: &HashMap<&ToolCallId, &str>) -> TranscriptPart {
     let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
     let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
-    let text = line(&format!("! {what}{} {}", it.action.verb(), it.by.join(", ")));
-    Piece { kind: Kind::Tool, text }
+    let text = transcript_line(&format!("! {what}{} {}", it.action.verb(), it.by.join(", ")));
+    TranscriptPart { kind: TranscriptPartKind::Tool, text }
 }
 
-fn of_result(result: &ToolMessage) -> Piece {
+fn result_part(result: &ToolMessage) -> TranscriptPart {
     let mark = if result.is_error { "✗" } else { "←" };
     let by = result.extension.as_ref().map(|extension| format!("[{extension}] ")).unwrap_or_default();
-    let text = line(&format!("{mark} {by}{} {}", result.name, gist(result)));
-    Piece { kind: Kind::Tool, text }
+    let text = transcript_line(&format!("{mark} {by}{} {}", result.name, result_summary(result)));
+    TranscriptPart { kind: TranscriptPartKind::Tool, text }
 }
 
-/// The first line of a result, and before that of a failure how the tool ended, which stands in brackets below the rest.
-fn gist(result: &ToolMessage) -> String {
+/// Returns the first line of a result. For a failure, the ending of the tool, which is the last line, comes first.
+fn result_summary(result: &ToolMessage) -> String {
     let text = joined_text(&result.content);
     let first = first_line(&text);
     let last = text.trim_end().lines().last().unwrap_or_default();
@@ -219,29 +229,30 @@ fn gist(result: &ToolMessage) -> String {
     }
 }
 
-fn line(text: &str) -> String {
-    cut(&sanitize_line(text), columns())
+fn transcript_line(text: &str) -> String {
+    truncate(&sanitize_line(text), list_width())
 }
 
-/// Returns the totals, on all branches.
-fn foot(row: &Row, calls: usize) -> String {
+/// Returns the totals of all branches.
+fn totals_line(row: &SessionRow, calls: usize) -> String {
     format!(
         "-- {}, {}; {}",
-        counted(row.summary.messages, "message"),
-        counted(calls, "tool call"),
-        spent(&row.summary.usage)
+        count_text(row.summary.messages, "message"),
+        count_text(calls, "tool call"),
+        usage_text(&row.summary.usage)
     )
 }
 
-fn counted(count: usize, what: &str) -> String {
+fn count_text(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
-    let context = context(branch);
-    let answers: Vec<&Answer> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
-    let interventions: Vec<Intervention> = branch.iter().filter_map(|entry| of_entry(entry)).collect();
-    let mut json = super::list::of_json(row);
+fn session_json(row: &SessionRow, branch: &[Arc<SessionEntry>]) -> serde_json::Value {
+    let context = build_context(branch);
+    let answers: Vec<&ResponseMetadata> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
+    let interventions: Vec<HookIntervention> =
+        branch.iter().filter_map(|entry| entry_intervention(entry)).collect();
+    let mut json = super::list::row_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));
         fields.insert("leaf".to_owned(), json!(branch.last().map(|entry| entry.id)));
@@ -254,8 +265,8 @@ fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
-    use haft_protocol::content::Content;
-    use haft_protocol::message::Time;
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::Rfc3339Time;
 
     use super::*;
 
@@ -264,17 +275,17 @@ mod tests {
         let result = ToolMessage {
             call_id: ToolCallId::new("t1"),
             name: "bash".to_owned(),
-            content: vec![Content::text(text)],
+            content: vec![ContentBlock::text(text)],
             is_error,
             extension: None,
             details: None,
-            time: Time("t".to_owned()),
+            time: Rfc3339Time("t".to_owned()),
         };
-        assert_eq!(of_result(&result).text, expect);
+        assert_eq!(result_part(&result).text, expect);
     }
 
     #[test]
-    fn how_a_tool_that_failed_ended_is_told() {
+    fn summarizes_failed_tool_with_its_ending() {
         check(true, "[no output]\n[cancelled and killed]", "✗ bash [cancelled and killed]");
         check(true, "one\ntwo\n[exit code 1]", "✗ bash [exit code 1] one");
         check(true, "no such file", "✗ bash no such file");

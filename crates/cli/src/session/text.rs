@@ -3,27 +3,27 @@
 use std::time::{Duration, SystemTime};
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::Entry;
-use haft_core::session::store::{self, Found, Summary};
+use haft_core::session::entry::SessionEntry;
+use haft_core::session::store::{self, SessionFile, SessionSummary};
 use haft_core::session::{SessionError, SessionId};
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::console::note;
 use crate::exit::Exit;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
-    pub(crate) found: Found,
-    pub(crate) summary: Summary,
-    /// Its name or what was said first, and its tags; safe for a terminal.
+pub(crate) struct SessionRow {
+    pub(crate) found: SessionFile,
+    pub(crate) summary: SessionSummary,
+    /// The name or the first message, and the tags; sanitized.
     pub(crate) text: String,
 }
 
-impl Row {
-    /// Reads what the list says of a session.
-    pub(crate) fn of(found: &Found) -> anyhow::Result<Self> {
-        let summary = found.summary().map_err(|error| explained(error, found.id))?;
+impl SessionRow {
+    /// Reads the row of a session.
+    pub(crate) fn from_found(found: &SessionFile) -> anyhow::Result<Self> {
+        let summary = found.summary().map_err(|error| explain_error(error, found.id))?;
         let said = || summary.first_text.as_deref().map(first_line);
         let text = summary.name.clone().or_else(said).unwrap_or_default();
         let tags = summary.tags.iter().map(|tag| format!(" #{tag}"));
@@ -31,23 +31,23 @@ impl Row {
         Ok(Self { found: found.clone(), summary, text })
     }
 
-    /// The line of the list, in at most `width` columns; `digits` of the id are shown.
+    /// Returns the line of the list, at most `width` columns wide, with `digits` digits of the id.
     pub(crate) fn line(&self, now: SystemTime, digits: usize, width: usize) -> String {
         let id: String = self.found.id.to_string().chars().take(digits).collect();
-        let when = age(now, self.found.modified);
-        let cost = cost(self.summary.usage.cost_usd);
+        let when = age_text(now, self.found.modified);
+        let cost = cost_text(self.summary.usage.cost_usd);
         let line = format!("{id}  {when:<11}  {:>8}  {cost:>7}  {}", self.summary.messages, self.text);
-        cut(&line, width)
+        truncate(&line, width)
     }
 }
 
-/// The heading of [`Row::line`].
+/// The heading of [`SessionRow::line`].
 pub(crate) fn heading(digits: usize) -> String {
     format!("{:<digits$}  {:<11}  {:>8}  {:>7}  {}", "ID", "WHEN", "MESSAGES", "COST", "SESSION")
 }
 
-/// The number of digits that tell all ids apart; eight, if that is enough.
-pub(crate) fn digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
+/// Returns the number of digits that distinguish all ids; at least eight.
+pub(crate) fn id_digits<'a>(sessions: impl Iterator<Item = &'a SessionFile>) -> usize {
     let mut ids: Vec<String> = sessions.map(|found| found.id.to_string()).collect();
     ids.sort();
     let alike = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
@@ -55,8 +55,8 @@ pub(crate) fn digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
     most.unwrap_or_default().max(8)
 }
 
-/// Returns the age, in a word or two.
-pub(crate) fn age(now: SystemTime, then: SystemTime) -> String {
+/// Returns the age as a short text.
+pub(crate) fn age_text(now: SystemTime, then: SystemTime) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
@@ -68,8 +68,8 @@ pub(crate) fn age(now: SystemTime, then: SystemTime) -> String {
     }
 }
 
-/// US dollars; nothing where no price is known.
-pub(crate) fn cost(dollars: f64) -> String {
+/// Formats US dollars; `-` without a known price.
+pub(crate) fn cost_text(dollars: f64) -> String {
     match dollars {
         0.0 => "-".to_owned(),
         ..0.01 => "<$0.01".to_owned(),
@@ -77,9 +77,9 @@ pub(crate) fn cost(dollars: f64) -> String {
     }
 }
 
-/// Returns the usage of requests to models; of the cache only what was used of it, and the price where it is known.
-pub(crate) fn spent(usage: &Usage) -> String {
-    let Usage { input, output, .. } = usage;
+/// Returns the usage of requests to models. Cache tokens and price appear only if they are known.
+pub(crate) fn usage_text(usage: &TokenUsage) -> String {
+    let TokenUsage { input, output, .. } = usage;
     let of_cache = |tokens: u64, what: &str| match tokens {
         0 => String::new(),
         tokens => format!(", {tokens} {what}"),
@@ -88,7 +88,7 @@ pub(crate) fn spent(usage: &Usage) -> String {
     let written = of_cache(usage.cache_write, "written to the cache");
     let price = match usage.cost_usd {
         0.0 => String::new(),
-        dollars => format!(", {}", cost(dollars)),
+        dollars => format!(", {}", cost_text(dollars)),
     };
     format!("tokens: {input} in{read}{written}, {output} out{price}")
 }
@@ -97,7 +97,7 @@ pub(crate) fn first_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-pub(crate) fn cut(line: &str, width: usize) -> String {
+pub(crate) fn truncate(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.trim_end().to_owned();
     }
@@ -110,34 +110,34 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     format!("{}…", shown.trim_end())
 }
 
-/// The entries of a session, whoever has it open. What had to be repaired to read them is told.
-pub(super) fn entries(found: &Found) -> anyhow::Result<Vec<Entry>> {
-    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
+/// Reads the entries of a session, even if it is open elsewhere. Prints repairs as notes.
+pub(super) fn read_entries(found: &SessionFile) -> anyhow::Result<Vec<SessionEntry>> {
+    let read = store::read(&found.path).map_err(|error| explain_error(error, found.id))?;
     for repair in read.repairs {
         note(&sanitize_line(&format!("haft: {repair}")));
     }
     Ok(read.entries)
 }
 
-/// Why a session cannot be used, with what can be done instead.
-pub(crate) fn explained(error: SessionError, id: SessionId) -> anyhow::Error {
-    let id = short(id);
+/// Adds the next step to the error of a session.
+pub(crate) fn explain_error(error: SessionError, id: SessionId) -> anyhow::Error {
+    let id = short_id(id);
     if let SessionError::Locked { .. } = error {
-        return Exit::SessionInUse.with(anyhow::anyhow!(
-            "session {id} is open elsewhere; fork it with haft session fork {id}, or look at it with haft session \
-             show {id}"
+        return Exit::SessionInUse.attach_to(anyhow::anyhow!(
+            "session {id} is open in another process; fork it with `haft session fork {id}`, or read it with `haft session \
+             show {id}`"
         ));
     }
     if let SessionError::ReadOnly { .. } | SessionError::Newer { .. } = error {
-        return Exit::Session.with(anyhow::anyhow!(
-            "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
+        return Exit::Session.attach_to(anyhow::anyhow!(
+            "session {id} was written by a newer version of haft; upgrade haft to continue it, or read it with `haft session show {id}`"
         ));
     }
     error.into()
 }
 
-/// Enough of an id for people.
-pub(crate) fn short(id: SessionId) -> String {
+/// Returns the beginning of an id, for people.
+pub(crate) fn short_id(id: SessionId) -> String {
     id.to_string().chars().take(8).collect()
 }
 
@@ -146,46 +146,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_words() {
+    fn formats_ages() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000_000);
-        let ago = |seconds| age(now, now - Duration::from_secs(seconds));
+        let ago = |seconds| age_text(now, now - Duration::from_secs(seconds));
         assert_eq!(
             [59, 60, 3599, 3600, 86_399, 86_400].map(ago),
             ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago"]
         );
-        assert_eq!(age(now, now + Duration::from_secs(5)), "just now", "a clock that was set back");
+        assert_eq!(age_text(now, now + Duration::from_secs(5)), "just now", "the clock was set back");
     }
 
     #[test]
-    fn costs_have_two_places() {
-        assert_eq!([0.0, 0.004, 0.01, 12.345].map(cost), ["-", "<$0.01", "$0.01", "$12.35"]);
+    fn formats_costs_with_two_decimals() {
+        assert_eq!([0.0, 0.004, 0.01, 12.345].map(cost_text), ["-", "<$0.01", "$0.01", "$12.35"]);
     }
 
     #[test]
-    fn of_the_cache_only_what_was_used_is_told() {
-        let usage = Usage { input: 1, output: 2, ..Usage::default() };
-        assert_eq!(spent(&usage), "tokens: 1 in, 2 out");
-        let usage = Usage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
+    fn omits_unused_cache_numbers() {
+        let usage = TokenUsage { input: 1, output: 2, ..TokenUsage::default() };
+        assert_eq!(usage_text(&usage), "tokens: 1 in, 2 out");
+        let usage = TokenUsage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
         assert_eq!(
-            spent(&usage),
+            usage_text(&usage),
             "tokens: 1 in, 3 read from the cache, 4 written to the cache, 2 out, $0.50"
         );
     }
 
     #[test]
-    fn a_line_ends_before_the_terminal_ends_it() {
-        assert_eq!(cut("12345", 5), "12345");
-        assert_eq!(cut("123456", 5), "1234…");
-        assert_eq!(cut("日日日", 5), "日日…");
-        assert_eq!(cut("ab cd", 4), "ab…");
+    fn truncates_line_to_width() {
+        assert_eq!(truncate("12345", 5), "12345");
+        assert_eq!(truncate("123456", 5), "1234…");
+        assert_eq!(truncate("日日日", 5), "日日…");
+        assert_eq!(truncate("ab cd", 4), "ab…");
     }
 
     #[test]
-    fn ids_are_shown_as_far_as_they_differ() {
-        let found =
-            |id: u128| Found { id: id.into(), path: "p".into(), modified: SystemTime::UNIX_EPOCH, size: 0 };
-        assert_eq!(digits([found(1 << 127), found(1)].iter()), 8);
-        assert_eq!(digits([found(1), found(2)].iter()), 32);
-        assert_eq!(digits([].iter()), 8);
+    fn shows_digits_that_distinguish_ids() {
+        let found = |id: u128| SessionFile {
+            id: id.into(),
+            path: "p".into(),
+            modified: SystemTime::UNIX_EPOCH,
+            size: 0,
+        };
+        assert_eq!(id_digits([found(1 << 127), found(1)].iter()), 8);
+        assert_eq!(id_digits([found(1), found(2)].iter()), 32);
+        assert_eq!(id_digits([].iter()), 8);
     }
 }

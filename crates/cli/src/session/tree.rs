@@ -3,49 +3,53 @@
 use std::collections::HashMap;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::store::Found;
+use haft_core::session::entry::{EntryBody, SessionEntry};
+use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
-use super::text::{cut, entries, first_line};
-use crate::console::{columns, print};
+use super::text::{first_line, read_entries, truncate};
+use crate::console::{list_width, print};
 
-/// The number of digits of an entry's id that are shown.
+/// The number of shown digits of an entry's id.
 const DIGITS: usize = 8;
 
-pub(super) fn run(found: &Found) -> anyhow::Result<()> {
-    print(&drawn(&entries(found)?, columns()))
+pub(super) fn run(found: &SessionFile) -> anyhow::Result<()> {
+    print(&render_tree(&read_entries(found)?, list_width()))
 }
 
-/// A line for each entry that people know; one behind the other where they follow each other, further to the right
-/// where there are several ways on.
-fn drawn(entries: &[Entry], width: usize) -> String {
+/// Renders a line for each visible entry. Entries that follow each other are in one column; branches are indented.
+fn render_tree(entries: &[SessionEntry], width: usize) -> String {
     let labels = labels(entries);
-    let (nodes, leaf) = nodes(entries, &labels);
-    let mut ways: HashMap<Option<EntryId>, Vec<&Node>> = HashMap::new();
+    let (nodes, leaf) = tree_nodes(entries, &labels);
+    let mut ways: HashMap<Option<EntryId>, Vec<&TreeNode>> = HashMap::new();
     for node in &nodes {
         ways.entry(node.parent).or_default().push(node);
     }
     let mut lines = Vec::new();
-    // What is still to be drawn, the next one last: a node, what stands before its line, and before those below it.
-    let mut open: Vec<(&Node, String, String)> = Vec::new();
-    push(&mut open, ways.get(&None), "");
+    // The nodes to draw, next one last: the node, the prefix of its line, and the prefix of the lines below it.
+    let mut open: Vec<(&TreeNode, String, String)> = Vec::new();
+    push_children(&mut open, ways.get(&None), "");
     while let Some((node, before, below)) = open.pop() {
         let id: String = node.id.to_string().chars().take(DIGITS).collect();
         let label = labels.get(&node.id).map(|label| format!("  [{label}]")).unwrap_or_default();
         let here = if leaf == Some(node.id) { "  <- here" } else { "" };
         let marks = sanitize_line(&format!("{label}{here}"));
-        let line = cut(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
+        let line =
+            truncate(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
         lines.push(format!("{line}{marks}"));
-        push(&mut open, ways.get(&Some(node.id)), &below);
+        push_children(&mut open, ways.get(&Some(node.id)), &below);
     }
-    if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() { "the session has no messages yet".to_owned() } else { lines.join("\n") }
 }
 
-/// Puts the ways on from a node where they are drawn next.
-fn push<'a>(open: &mut Vec<(&'a Node, String, String)>, ways: Option<&Vec<&'a Node>>, below: &str) {
+/// Pushes the children of a node so that they are drawn next.
+fn push_children<'a>(
+    open: &mut Vec<(&'a TreeNode, String, String)>,
+    ways: Option<&Vec<&'a TreeNode>>,
+    below: &str,
+) {
     let Some(ways) = ways else { return };
     if let [only] = ways.as_slice() {
         return open.push((only, below.to_owned(), below.to_owned()));
@@ -56,24 +60,28 @@ fn push<'a>(open: &mut Vec<(&'a Node, String, String)>, ways: Option<&Vec<&'a No
     }
 }
 
-/// An entry that is drawn.
-struct Node {
+/// A visible entry.
+struct TreeNode {
     id: EntryId,
-    /// The one that is drawn before it.
+    /// The nearest visible ancestor.
     parent: Option<EntryId>,
     text: String,
 }
 
-/// Returns the nodes to draw, and the one that the session continues from.
-fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Option<EntryId>) {
-    // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
+/// Returns the visible nodes, and the one that the session continues from.
+fn tree_nodes(
+    entries: &[SessionEntry],
+    labels: &HashMap<EntryId, String>,
+) -> (Vec<TreeNode>, Option<EntryId>) {
+    // Maps every entry to itself or its nearest visible ancestor.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
     let mut nodes = Vec::new();
     for entry in entries {
         let parent = entry.parent.and_then(|parent| stands.get(&parent).copied().flatten());
-        let text = text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
+        let text =
+            entry_text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
         let drawn = text.map(|text| {
-            nodes.push(Node { id: entry.id, parent, text: sanitize_line(&text) });
+            nodes.push(TreeNode { id: entry.id, parent, text: sanitize_line(&text) });
             entry.id
         });
         stands.insert(entry.id, drawn.or(parent));
@@ -82,8 +90,8 @@ fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Op
     (nodes, leaf)
 }
 
-/// Returns the text of an entry; none for one that is drawn only if it is marked.
-fn text(body: &EntryBody) -> Option<String> {
+/// Returns the text of an entry; `None` for entries that are visible only with a label.
+fn entry_text(body: &EntryBody) -> Option<String> {
     match body {
         EntryBody::Said(said) => match &said.message {
             Message::User { content, .. } => Some(format!("> {}", first_line(&joined_text(content)))),
@@ -95,8 +103,8 @@ fn text(body: &EntryBody) -> Option<String> {
             }
             Message::Tool(_) => None,
         },
-        EntryBody::Compaction(_) => Some("~ summed up".to_owned()),
-        EntryBody::BranchSummary(_) => Some("~ another attempt, summed up".to_owned()),
+        EntryBody::Compaction(_) => Some("~ summary".to_owned()),
+        EntryBody::BranchSummary(_) => Some("~ summary of another attempt".to_owned()),
         EntryBody::ModelChange(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
@@ -113,24 +121,29 @@ fn text(body: &EntryBody) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use haft_core::session::entry::Label;
-    use haft_protocol::content::Content;
-    use haft_protocol::message::{AssistantMessage, Time};
+    use haft_protocol::content::ContentBlock;
+    use haft_protocol::message::{AssistantMessage, Rfc3339Time};
 
     use super::*;
 
-    fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> Entry {
-        // The digits that are shown come first.
+    fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> SessionEntry {
+        // The visible digits come first.
         let name = |id: u128| EntryId::from(id << 96);
-        Entry { id: name(id), parent: parent.map(name), time: Time("t".into()), body: body.into() }
+        SessionEntry {
+            id: name(id),
+            parent: parent.map(name),
+            time: Rfc3339Time("t".into()),
+            body: body.into(),
+        }
     }
 
     fn user(text: &str) -> EntryBody {
-        Message::User { content: vec![Content::text(text)], time: Time("t".into()) }.into()
+        Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }.into()
     }
 
     fn answer(text: &str) -> EntryBody {
         let content = vec![haft_protocol::message::AssistantBlock::Text { text: text.into() }];
-        Message::Assistant(AssistantMessage { content, time: Time("t".into()), native: None }).into()
+        Message::Assistant(AssistantMessage { content, time: Rfc3339Time("t".into()), native: None }).into()
     }
 
     fn label(target: u128, label: Option<&str>) -> EntryBody {
@@ -138,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_way_is_a_list_and_several_are_a_tree() {
+    fn draws_linear_list_and_branches() {
         let entries = [
             entry(1, None, user("fix it\nplease")),
             entry(2, Some(1), answer("I will")),
@@ -152,7 +165,7 @@ mod tests {
             entry(10, Some(9), label(2, Some("gone"))),
             entry(11, Some(10), label(2, None)),
         ];
-        insta::assert_snapshot!(drawn(&entries, 60), @"
+        insta::assert_snapshot!(render_tree(&entries, 60), @"
         00000001  > fix it
         00000002  I will
         |- 00000003  > by A
@@ -165,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_session_is_drawn_without_recursion() {
-        let entries: Vec<Entry> =
+    fn draws_long_session_without_recursion() {
+        let entries: Vec<SessionEntry> =
             (1..20_000).map(|id| entry(id, (id > 1).then(|| id - 1), user("on"))).collect();
-        assert_eq!(drawn(&entries, 80).lines().count(), 19_999);
-        assert_eq!(drawn(&[], 80), "nothing was said yet");
+        assert_eq!(render_tree(&entries, 80).lines().count(), 19_999);
+        assert_eq!(render_tree(&[], 80), "the session has no messages yet");
     }
 }

@@ -1,108 +1,116 @@
-//! The parts of a project that haft would run or obey, for people. All of it is read, and nothing is run.
+//! Lists the parts of a project that haft would run or use. Files are read; nothing is run.
 
 use std::path::Path;
 
 use haft_config::{
-    Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Settings, Sourced, Trust,
-    Unused,
+    Config, ConfigFiles, ConfigLayer, Home, LayerSource, Owner, ProcessHook, Project, ProjectTrust,
+    SettingOrigin, Settings, SourcedValue, UntrustedItem,
 };
 use haft_packages::discovery::Discovery;
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, Launch, Origin, Permissions, check_grant};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, Permissions, check_grant};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
-use crate::hooks::Loosened;
-use crate::resources::Resources;
+use crate::hooks::GateRelaxation;
+use crate::resources::PromptResources;
 use crate::{hooks, sandbox, setup};
 
-/// The parts of a project, a line each.
+/// The parts of a project, one line each.
 #[derive(Debug)]
-pub(super) struct Inventory(Vec<Brought>);
+pub(super) struct ProjectInventory(Vec<InventoryItem>);
 
 #[derive(Debug)]
-struct Brought {
+struct InventoryItem {
     kind: &'static str,
     text: String,
-    /// It must not be overlooked.
+    /// True for important items.
     red: bool,
 }
 
-impl Inventory {
-    /// Of the project in a directory, whether it is trusted or not.
-    pub(super) fn of(home: &Home, dir: &Path) -> Self {
+impl ProjectInventory {
+    /// Returns the parts of the project in a directory, whether it is trusted or not.
+    pub(super) fn of_project(home: &Home, dir: &Path) -> Self {
         let of = |trust| Project { dir: dir.into(), trust };
-        let trusted = of(Trust::Trusted);
-        let (files, mistakes) = Files::read_what_can_be(home, &trusted);
-        let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let mut marked = extensions(home, &config, &trusted);
+        let trusted = of(ProjectTrust::Trusted);
+        let (files, mistakes) = ConfigFiles::read_leniently(home, &trusted);
+        let config = files.merge_unchecked(
+            ConfigLayer::empty(LayerSource::Flags),
+            ConfigLayer::empty(LayerSource::Env),
+            &|_, _| None,
+        );
+        let mut marked = extension_items(home, &config, &trusted);
         let hooks = config.hooks.iter().filter(|hook| hook.owner == Owner::Project);
-        marked.extend(hooks.flat_map(|hook| runs_as_hook(&config, hook)));
+        marked.extend(hooks.flat_map(|hook| hook_items(&config, hook)));
         let users = config.hooks.iter().filter(|hook| hook.owner == Owner::User);
-        marked.extend(users.flat_map(|hook| runs_of_project(home, hook, dir)));
+        marked.extend(users.flat_map(|hook| project_code_items(home, hook, dir)));
         let mut all: Vec<(&str, String)> = Vec::new();
-        let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
-        let unused =
-            unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unused;
-        all.extend(unused.map(|unused| ("settings", sets(&unused, dir))));
+        let unused = ConfigFiles::read_leniently(home, &of(ProjectTrust::Untrusted)).0;
+        let unused = unused
+            .merge_unchecked(
+                ConfigLayer::empty(LayerSource::Flags),
+                ConfigLayer::empty(LayerSource::Env),
+                &|_, _| None,
+            )
+            .unused;
+        all.extend(unused.map(|unused| ("settings", settings_text(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
-        let resources = Resources::find(home, &of(Trust::Untrusted), true);
-        // Skills are named one by one below.
-        let texts = resources.unused().filter(|unused| !unused.path.is_dir());
-        all.extend(texts.map(|unused| ("obeyed", shown(&unused.path, dir))));
-        let resources = Resources::find(home, &trusted, false);
+        let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
+        // The skills are listed separately.
+        let texts = resources.untrusted_items().filter(|unused| !unused.path.is_dir());
+        all.extend(texts.map(|unused| ("obeyed", relative_path(&unused.path, dir))));
+        let resources = PromptResources::find(home, &trusted, false);
         let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
         all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));
-        all.extend(prompts(dir).into_iter().map(|name| ("prompt", name)));
-        marked.extend(asked(&config, dir));
-        marked.extend(all.into_iter().map(|(kind, text)| Brought { kind, text, red: false }));
-        // What must not be overlooked stands first.
+        all.extend(template_names(dir).into_iter().map(|name| ("prompt", name)));
+        marked.extend(provider_items(&config, dir));
+        marked.extend(all.into_iter().map(|(kind, text)| InventoryItem { kind, text, red: false }));
+        // Important items come first.
         marked.sort_by_key(|brought| !brought.red);
         Self(marked)
     }
 
-    /// For people, those first that must not be overlooked, with whether it is one; what it quotes is not safe to be shown.
+    /// Returns the lines, important ones first, with true for those. The texts are not sanitized.
     pub(super) fn lines(&self) -> impl Iterator<Item = (String, bool)> {
-        self.0.iter().map(|Brought { kind, text, red }| (format!("{kind}: {text}"), *red))
+        self.0.iter().map(|InventoryItem { kind, text, red }| (format!("{kind}: {text}"), *red))
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         self.0
             .iter()
-            .map(|Brought { kind, text, red }| json!({"kind": kind, "text": text, "red": red}))
+            .map(|InventoryItem { kind, text, red }| json!({"kind": kind, "text": text, "red": red}))
             .collect()
     }
 }
 
-fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<Brought> {
-    let found = Discovery::run(&setup::search(&ExtensionArgs::default(), home, config, project.clone()));
-    let plain = |text| Brought { kind: "extension", text, red: false };
-    let specs = found.specs.iter().filter(|spec| spec.origin == Origin::Project);
+fn extension_items(home: &Home, config: &Config, project: &Project) -> Vec<InventoryItem> {
+    let found =
+        Discovery::run(&setup::extension_search(&ExtensionArgs::default(), home, config, project.clone()));
+    let plain = |text| InventoryItem { kind: "extension", text, red: false };
+    let specs = found.specs.iter().filter(|spec| spec.origin == ExtensionOrigin::Project);
     let runs = specs.flat_map(|spec| {
         let manifest = Manifest::read(&spec.dir).ok();
         let runs = manifest.and_then(|manifest| manifest.exec).map_or_else(String::new, |exec| {
             let words = [exec.program].into_iter().chain(exec.args).collect::<Vec<_>>();
             format!(" runs: {}", words.join(" "))
         });
-        let runs = format!("{} in {}{runs}", spec.name, shown(&spec.dir, &project.dir));
-        std::iter::once(plain(runs)).chain(may(config, spec))
+        let runs = format!("{} in {}{runs}", spec.name, relative_path(&spec.dir, &project.dir));
+        std::iter::once(plain(runs)).chain(permission_items(config, spec))
     });
-    let skipped = found.skipped.iter().filter(|skipped| skipped.origin == Origin::Project);
-    let broken = found.errors.iter().filter(|error| error.origin == Origin::Project);
+    let skipped = found.skipped.iter().filter(|skipped| skipped.origin == ExtensionOrigin::Project);
+    let broken = found.errors.iter().filter(|error| error.origin == ExtensionOrigin::Project);
     runs.chain(skipped.map(|skipped| plain(skipped.to_string())))
         .chain(broken.map(|error| plain(format!("{error}: {}", error.kind))))
         .collect()
 }
 
-/// Returns the servers that are asked because the project says so: whoever that is gets all that is said, and the
-/// user's key for the provider.
-fn asked(config: &Config, dir: &Path) -> Vec<Brought> {
+/// Returns the servers that the project configures: they receive the conversation and the user's key for the provider.
+fn provider_items(config: &Config, dir: &Path) -> Vec<InventoryItem> {
     let Settings { provider, base_url, .. } = &config.settings;
-    let told = |key: &str, said: &Sourced<String>, what: &str| match &said.origin {
-        SettingOrigin::File { path, line } if path.starts_with(dir) => Some(Brought {
+    let project_item = |key: &str, said: &SourcedValue<String>, what: &str| match &said.origin {
+        SettingOrigin::File { path, line } if path.starts_with(dir) => Some(InventoryItem {
             kind: "settings",
-            text: format!("{}:{line}: {key} = {:?}: {what}", shown(path, dir), said.value),
+            text: format!("{}:{line}: {key} = {:?}: {what}", relative_path(path, dir), said.value),
             red: true,
         }),
         SettingOrigin::File { .. }
@@ -111,46 +119,48 @@ fn asked(config: &Config, dir: &Path) -> Vec<Brought> {
         | SettingOrigin::Default => None,
     };
     let to = base_url.as_ref().and_then(|said| {
-        told("base_url", said, "all that is said goes there, with your key for the provider")
+        project_item("base_url", said, "receives the conversation and your key for the provider")
     });
-    let who = provider.as_ref().and_then(|said| told("provider", said, "is asked in the place of yours"));
+    let who = provider.as_ref().and_then(|said| project_item("provider", said, "replaces your provider"));
     to.into_iter().chain(who).collect()
 }
 
-/// Returns the rights of an extension once the project is trusted, and its confinement: what is shown is granted.
-fn may(config: &Config, spec: &ExtensionSpec) -> Vec<Brought> {
-    if spec.launch == Launch::ThemeOnly {
+/// Returns the permissions and the sandbox of an extension in a trusted project. Trust grants the shown permissions.
+fn permission_items(config: &Config, spec: &ExtensionSpec) -> Vec<InventoryItem> {
+    if spec.launch == LaunchPlan::ThemeOnly {
         return Vec::new();
     }
     let name = &spec.name;
     let permissions = spec.permissions.iter().flat_map(Permissions::lines);
-    let permissions = permissions.map(|line| Brought {
+    let permissions = permissions.map(|line| InventoryItem {
         kind: "may",
         text: format!("{name}: {}: {}", line.permission, line.text),
         red: line.red,
     });
     let sandbox = match sandbox::level_of(config, spec) {
         Some(level) => format!("{name}: {level}"),
-        None => format!("{name}: none, so it runs UNCONFINED, with all your rights"),
+        None => format!("{name}: none, so it runs WITHOUT A SANDBOX, with all your rights"),
     };
-    let sandbox = Brought { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
+    let sandbox =
+        InventoryItem { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
     permissions.chain([sandbox]).collect()
 }
 
-/// A process hook: what it runs, what it is asked and told, what confines it, and what lets pass what it would stop.
-fn runs_as_hook(config: &Config, hook: &ProcessHook) -> Vec<Brought> {
-    let text = format!("{} runs: {}; {}", hook.name, hooks::command(hook), hooks::asked(hook));
-    let (confined, red) = hooks::confined(config, &hook.name);
+/// Returns the items of a process hook: command, hook points, sandbox, and relaxations of its gate.
+fn hook_items(config: &Config, hook: &ProcessHook) -> Vec<InventoryItem> {
+    let text =
+        format!("{} runs: {}; {}", hook.name, hooks::command_text(hook), hooks::hook_points_text(hook));
+    let (confined, red) = hooks::sandbox_text(config, &hook.name);
     let confined = format!("{}: {confined}", hook.name);
-    let mut all = vec![Brought { kind: "hook", text, red: false }];
-    all.extend(hook.env.iter().map(|(variable, value)| Brought {
+    let mut all = vec![InventoryItem { kind: "hook", text, red: false }];
+    all.extend(hook.env.iter().map(|(variable, value)| InventoryItem {
         kind: "hook",
-        text: format!("{} sets {variable}={}", hook.name, hooks::word(value)),
-        red: has_code_run(variable),
+        text: format!("{} sets {variable}={}", hook.name, hooks::shell_word(value)),
+        red: can_run_code(variable),
     }));
-    all.push(Brought { kind: "sandbox", text: confined, red });
-    let loosened = Loosened::of(config, hook).lines().into_iter();
-    all.extend(loosened.map(|line| Brought {
+    all.push(InventoryItem { kind: "sandbox", text: confined, red });
+    let loosened = GateRelaxation::for_hook(config, hook).warning_lines().into_iter();
+    all.extend(loosened.map(|line| InventoryItem {
         kind: "gate",
         text: format!("{}: {line}", hook.name),
         red: true,
@@ -158,27 +168,27 @@ fn runs_as_hook(config: &Config, hook: &ProcessHook) -> Vec<Brought> {
     all
 }
 
-fn has_code_run(variable: &str) -> bool {
+fn can_run_code(variable: &str) -> bool {
     variable.eq_ignore_ascii_case("PATH") || check_grant(variable).is_err()
 }
 
-fn runs_of_project(home: &Home, hook: &ProcessHook, dir: &Path) -> Vec<Brought> {
+fn project_code_items(home: &Home, hook: &ProcessHook, dir: &Path) -> Vec<InventoryItem> {
     let files = hook.code_in_project(home, dir).into_iter();
     files
-        .map(|named| Brought {
+        .map(|named| InventoryItem {
             kind: "hook",
-            text: format!("your hook {} runs {}", hook.name, shown(&named.path, dir)),
+            text: format!("your hook {} runs {}", hook.name, relative_path(&named.path, dir)),
             red: false,
         })
         .collect()
 }
 
-fn sets(unused: &Unused, dir: &Path) -> String {
-    format!("{} sets {}", shown(&unused.path, dir), unused.sets.join(", "))
+fn settings_text(unused: &UntrustedItem, dir: &Path) -> String {
+    format!("{} sets {}", relative_path(&unused.path, dir), unused.sets.join(", "))
 }
 
-/// The names of the project's templates.
-fn prompts(dir: &Path) -> Vec<String> {
+/// Returns the names of the project's templates.
+fn template_names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir.join(".haft").join("prompts")).into_iter().flatten().flatten();
     let mut names: Vec<_> =
         entries.map(|entry| format!("/{}", entry.path().file_stem().unwrap_or_default().display())).collect();
@@ -186,6 +196,6 @@ fn prompts(dir: &Path) -> Vec<String> {
     names
 }
 
-fn shown(path: &Path, dir: &Path) -> String {
+fn relative_path(path: &Path, dir: &Path) -> String {
     path.strip_prefix(dir).unwrap_or(path).display().to_string()
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::world::World;
 
-/// A world whose user and project say this.
+/// Creates a world with these settings of the user and the project.
 fn world(user: &str, project: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.home()).unwrap();
@@ -14,12 +14,12 @@ fn world(user: &str, project: &str) -> World {
     world
 }
 
-/// What a project may ask for, and what only the user may.
+/// Settings of a project: allowed ones, and ones that only the user may set.
 const PROJECT: &str = "model = 'theirs'\nbase_url = 'http://evil'\n[extension.weather]\nunits = 'si'\n\
     [grant.weather]\nenv = ['OPENAI_API_KEY']\n";
 
 #[test]
-fn what_holds_is_shown_with_its_origin() {
+fn shows_effective_settings_with_origin() {
     let world = world("provider = 'openai'\nmodel = 'mine'\n[extension.weather]\ntoken = 'x'\n", PROJECT);
     let mut command = world.command(&["config", "show", "--origin"]);
     let output = command.env("HAFT_MAX_STEPS", "7").output().unwrap();
@@ -29,7 +29,7 @@ fn what_holds_is_shown_with_its_origin() {
 }
 
 #[test]
-fn programs_are_told_as_json() {
+fn shows_settings_as_json() {
     let world = world("model = 'mine'\n", PROJECT);
     let ended = world.haft(&["config", "show", "--json"]);
     let all: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -39,7 +39,7 @@ fn programs_are_told_as_json() {
 }
 
 #[test]
-fn a_mistake_in_one_file_takes_nothing_of_the_other_away() {
+fn mistake_in_one_file_keeps_settings_of_other() {
     let world = world("model = 'mine'\n", "[grant.g]\nenvv = ['A']\n");
     let ended = world.haft(&["config", "show", "--trust-project"]);
     assert_eq!(ended.code, 9);
@@ -50,29 +50,29 @@ fn a_mistake_in_one_file_takes_nothing_of_the_other_away() {
     assert!(ended.code == 9 && ended.stderr.ends_with(told), "{ended:?}");
 }
 
-/// A script that says which steps it was asked for, by the setting that the project makes.
+/// A script that reports which steps were requested, selected by the project's setting.
 #[test]
-fn a_projects_settings_hold_in_a_run_that_trusts_it() {
+fn applies_settings_of_trusted_project() {
     let world = world("", "provider = 'scripted'\nmodel = 'script.json'\n[grant.x]\nenv = ['KEY']\n");
     fs::write(world.project().join("script.json"), r#"{"steps":[{"say":[{"text":"from the project"}]}]}"#)
         .unwrap();
     let ended = world.haft(&["-p", "--trust-project", "hi"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "from the project\n"), "{ended:?}");
-    let told = "haft: ROOT/project/.haft/config.toml sets grant, which only the user's own config.toml may: ignored\n";
+    let told = "haft: ROOT/project/.haft/config.toml sets grant, which only your own config.toml may set; these settings are ignored\n";
     assert_eq!(ended.stderr, told);
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
     assert_eq!(ended.code, 6);
     let told = "haft: not used, because the project is not trusted: .haft/config.toml (sets grant, model, \
-                provider); `haft trust` shows and allows it\n";
+                provider); run `haft trust` to review and trust it\n";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
 }
 
 #[test]
-fn a_place_of_extensions_that_is_gone_is_named() {
+fn names_missing_extension_directory() {
     let world = world("extensions = ['gone']\n", "");
     let ended = world.haft(&["-p", "hi"]);
     assert_eq!(ended.code, 9);
-    let told = "haft: ROOT/home/config.toml:1: extensions: there is no directory ROOT/home/gone; correct the path or \
+    let told = "haft: ROOT/home/config.toml:1: `extensions`: the directory ROOT/home/gone does not exist; correct the path or \
                 remove it\n";
     assert_eq!(ended.stderr, told);
     let ended = world.haft(&["config", "show"]);
@@ -81,7 +81,7 @@ fn a_place_of_extensions_that_is_gone_is_named() {
 }
 
 #[test]
-fn the_variable_of_the_former_name_is_named() {
+fn names_replacement_of_former_variable() {
     let world = world("", "");
     let mut command = world.command(&["config", "show", "--origin"]);
     let output = command.env("HAFT_REASONING", "low").output().unwrap();

@@ -1,4 +1,4 @@
-//! `haft doctor`, in a home that is well and in one that is not.
+//! `haft doctor` in a healthy home and in a broken one.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// A command whose output does not hang on where the tests run: nothing in `PATH` but what is linked there.
+/// Returns a command whose output does not depend on the machine: `PATH` contains only linked programs.
 fn doctor(world: &World, args: &[&str], programs: &[&str]) -> crate::world::Ended {
     let bin = world.project().with_file_name("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -32,8 +32,8 @@ fn write(path: impl AsRef<Path>, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Without the section about the machine, which every machine has its own of, and a paragraph a line: where one breaks
-/// hangs on the length of the place.
+/// Returns the report without the section about the machine, one paragraph per line, because line breaks depend on the
+/// length of the path.
 fn of_user(stdout: &str) -> String {
     let sections = stdout.split("\n\n").filter(|section| !section.starts_with("this machine\n"));
     let text = sections.collect::<Vec<_>>().join("\n\n");
@@ -48,7 +48,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
 }
 
-/// Every file below a directory, with its content and when it was changed.
+/// Returns every file below a directory, with its content and time of change.
 fn files(dir: &Path) -> Vec<String> {
     let mut all = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -65,10 +65,10 @@ fn files(dir: &Path) -> Vec<String> {
     all
 }
 
-/// The one that clones extensions is none that a project brought.
+/// The git that clones extensions must not come from a project.
 #[test]
 #[cfg(unix)]
-fn only_a_git_that_would_be_run_is_named() {
+fn names_only_usable_git() {
     let world = World::new();
     write(world.project().join("tools/git"), "#!/bin/sh\nexit 1\n");
     executable(&world.project().join("tools/git"));
@@ -81,12 +81,12 @@ fn only_a_git_that_would_be_run_is_named() {
         let findings = report["findings"].as_array().unwrap();
         findings.iter().find(|one| one["name"] == "git").unwrap()["text"].as_str().unwrap().to_owned()
     };
-    assert!(named(&[]).contains("`haft ext install URL` needs it"));
+    assert!(named(&[]).contains("`haft ext install URL` needs git"));
     assert!(named(&["git"]).ends_with("/bin/git"));
 }
 
 #[test]
-fn a_new_home_is_well() {
+fn new_home_has_no_problems() {
     let world = World::new();
     let ended = doctor(&world, &[], &[]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
@@ -94,31 +94,31 @@ fn a_new_home_is_well() {
     haft 0.1.0 in ROOT/project
 
     haft's own files
-      note   ROOT/home: is not there yet; the first run makes it
+      note   ROOT/home: does not exist yet; the first run creates it
 
     settings
-      ok     ROOT/home/config.toml: is not there; everything is as haft has it
+      ok     ROOT/home/config.toml: does not exist; defaults are in effect
 
     keys
-      note   providers: there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` saves a key
              > haft login anthropic
 
     this project
-      ok     ROOT/project: brings nothing that haft would run or obey
+      ok     ROOT/project: contains no extensions, settings or instructions for haft
 
     extensions
-      ok     none: no extension is installed; `haft ext install DIR` installs one
+      ok     none: no extensions installed; `haft ext install DIR` installs one
 
     sessions
-      ok     ROOT/home/sessions: is not there yet; the first session makes it
+      ok     ROOT/home/sessions: does not exist yet; the first session creates it
 
-    nothing is wrong
+    no problems found
     ");
-    assert!(!world.home().exists(), "it changes nothing");
+    assert!(!world.home().exists(), "doctor changes nothing");
 }
 
-/// A home in which most things are wrong that can be.
-fn ill() -> World {
+/// Creates a home with most of the possible problems.
+fn broken_home() -> World {
     let world = World::new();
     let home = world.home();
     write(home.join("auth.json"), r#"{"anthropic":{"key":"sk-secret"}}"#);
@@ -141,8 +141,8 @@ fn ill() -> World {
 
 #[test]
 #[cfg(unix)]
-fn what_is_wrong_is_told_with_the_next_step() {
-    let world = ill();
+fn reports_problems_with_next_step() {
+    let world = broken_home();
     let before = files(&world.home());
     let ended = doctor(&world, &[], &[]);
     assert_eq!((ended.code, ended.stderr.as_str()), (13, ""), "{ended:?}");
@@ -150,53 +150,53 @@ fn what_is_wrong_is_told_with_the_next_step() {
     haft 0.1.0 in ROOT/project
 
     haft's own files
-      ok     ROOT/home: is yours alone to change
-      WRONG  auth.json: can be read by other users (mode 644), so its keys are not used
+      ok     ROOT/home: only you can change it
+      WRONG  auth.json: is readable by other users (mode 644), so haft does not use its keys
              > chmod 600 ROOT/home/auth.json
-      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so nothing it says counts; remove it, and trust again
+      WRONG  trust.json: ROOT/home/trust.json is damaged (line 1, column 1), so haft ignores the file; remove it, then run `haft trust` again
              > mv ROOT/home/trust.json ROOT/home/trust.json.old
-      WRONG  models.json: can be changed by other users (mode 666)
+      WRONG  models.json: is writable by other users (mode 666)
              > chmod go-w ROOT/home/models.json
 
     settings
-      WRONG  models.json: ROOT/home/models.json is not JSON: EOF while parsing a list at line 1 column 1
+      WRONG  models.json: ROOT/home/models.json is not valid JSON: EOF while parsing a list at line 1 column 1
              > ${EDITOR:-vi} ROOT/home/models.json
 
     keys
-      note   providers: there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+      note   providers: no API key found; without a key, haft looks for a model server on this machine; `haft login PROVIDER` saves a key
              > haft login anthropic
-      WRONG  groq: is the provider of your settings, and has no key: neither GROQ_API_KEY nor auth.json
+      WRONG  groq: is the provider in your settings, but has no key in GROQ_API_KEY or auth.json
              > haft login groq
 
     this project
-      note   ROOT/project: is not trusted, because trust.json is not read
+      note   ROOT/project: is not trusted, because trust.json cannot be read
 
     extensions
-      WRONG  broken: cannot be used: ROOT/home/extensions/broken/extension.json is not a JSON object: it ends in the middle
+      WRONG  broken: cannot be loaded: ROOT/home/extensions/broken/extension.json is not a JSON object: unexpected end of file
              > ${EDITOR:-vi} ROOT/home/extensions/broken/extension.json
-      note   theirs: cannot be used: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: mistake in line 1, column 2
+      note   theirs: cannot be loaded: ROOT/project/.haft/extensions/theirs/extension.json is not a JSON object: syntax error in line 1, column 2
       note   off: is disabled
              > haft ext enable off
-      note   [grant.crash]: confines nobody: there is no extension of exactly this name here
+      note   [grant.crash]: has no effect: no extension has exactly this name
              > haft ext list
-      note   [grant.gone]: confines nobody: there is no extension of exactly this name here
+      note   [grant.gone]: has no effect: no extension has exactly this name
              > haft ext list
 
     sessions
-      ok     ROOT/home/sessions: is not there yet; the first session makes it
+      ok     ROOT/home/sessions: does not exist yet; the first session creates it
 
-    6 things are wrong
+    6 problems found
     ");
     assert!(!ended.stdout.contains("sk-secret") && !ended.stdout.contains('\u{1b}'), "{ended:?}");
-    assert_eq!(files(&world.home()), before, "it changes nothing");
+    assert_eq!(files(&world.home()), before, "doctor changes nothing");
     let long = |line: &&str| line.chars().count() > 80 && !line.trim_start().starts_with('>');
     assert_eq!(ended.stdout.lines().filter(long).count(), 0, "{}", ended.stdout);
 }
 
 #[test]
 #[cfg(unix)]
-fn programs_read_the_same() {
-    let world = ill();
+fn json_report_has_same_findings() {
+    let world = broken_home();
     let report: Value = serde_json::from_str(&doctor(&world, &["--json"], &[]).stdout).unwrap();
     let findings = report["findings"].as_array().unwrap();
     let wrong: Vec<_> = findings.iter().filter(|finding| finding["state"] == "wrong").collect();
@@ -207,10 +207,10 @@ fn programs_read_the_same() {
     assert_eq!(findings.iter().filter(|finding| finding["area"] == "machine").count(), 3);
 }
 
-/// What ran before is remembered; nothing of it is started to tell of it.
+/// The failure of an earlier run is reported without starting the extension.
 #[test]
 #[cfg(unix)]
-fn how_an_extension_failed_and_that_trust_ended_is_told() {
+fn reports_failed_extension_and_ended_trust() {
     let world = World::new();
     write(world.project().join("AGENTS.md"), "one");
     write(world.project().join("script.json"), r#"{"steps":[{"say":[{"text":"hi"}]}]}"#);
@@ -236,8 +236,8 @@ fn how_an_extension_failed_and_that_trust_ended_is_told() {
     assert_eq!(project["next"], "haft trust");
     let told = project["text"].as_str().unwrap();
     assert!(told.contains("no longer trusted") && told.ends_with("crash/run.sh (added)"), "{told}");
-    // Where it does not matter it is not told, and nowhere twice.
-    assert_eq!(world.haft(&["ext", "verify"]).stderr, "no extension is approved\n");
+    // Irrelevant problems are not reported, and no problem is reported twice.
+    assert_eq!(world.haft(&["ext", "verify"]).stderr, "no extensions approved\n");
     let listed = world.haft(&["ext", "list"]);
     assert!(listed.stdout.contains(" untrusted "), "{listed:?}");
     assert_eq!(listed.stderr.matches("trusted").count(), 1, "{listed:?}");
@@ -249,14 +249,14 @@ fn how_an_extension_failed_and_that_trust_ended_is_told() {
     };
     let crash = find("extensions");
     assert_eq!((&crash["name"], &crash["next"]), (&"crash".into(), &"haft ext logs crash".into()));
-    assert!(crash["text"].as_str().unwrap().contains("the project's, no sandbox"), "{crash}");
-    assert_eq!(started(), before, "nothing is started");
+    assert!(crash["text"].as_str().unwrap().contains("the project's, not sandboxed"), "{crash}");
+    assert_eq!(started(), before, "doctor starts nothing");
 }
 
-/// An interpreter that is not there, and a sandbox that is wanted where the machine lacks bubblewrap.
+/// A missing interpreter, and a sandbox on a machine without bubblewrap.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_a_trusted_project_brings_and_cannot_run_is_told() {
+fn reports_extensions_of_project_that_cannot_start() {
     let world = World::new();
     world.extension(".haft/extensions/x", r#"{"name":"x","exec":"/bin/sh"}"#);
     let dir =
@@ -266,22 +266,23 @@ fn what_a_trusted_project_brings_and_cannot_run_is_told() {
     let shown: Value = serde_json::from_str(&world.haft(&["trust", "--show", "--json"]).stdout).unwrap();
     assert_eq!(world.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]).code, 0);
     let without = doctor(&world, &[], &[]);
-    assert!(without.stdout.contains("note   sandbox strict: cannot be had"), "{without:?}");
-    assert!(without.stdout.contains("ok     x: the project's, no sandbox"), "{without:?}");
-    let lost = "WRONG  lost: 1.2.0, the project's, no sandbox: it has your rights, cannot run:";
+    assert!(without.stdout.contains("note   sandbox strict: not available"), "{without:?}");
+    assert!(without.stdout.contains("ok     x: the project's, not sandboxed"), "{without:?}");
+    let lost =
+        "WRONG  lost: 1.2.0, the project's, not sandboxed: runs with your rights,\n         cannot start:";
     assert!(
-        without.stdout.contains(lost) && without.stdout.contains("/nowhere/python3 is not there"),
+        without.stdout.contains(lost) && without.stdout.contains("/nowhere/python3 does not exist"),
         "{without:?}"
     );
     write(world.home().join("config.toml"), "[grant.x]\nsandbox = 'strict'\n");
     let wanted = doctor(&world, &[], &[]);
     assert_eq!(wanted.code, 13, "{wanted:?}");
-    assert!(wanted.stdout.contains("WRONG  x: the project's, sandbox strict, cannot run:"), "{wanted:?}");
+    assert!(wanted.stdout.contains("WRONG  x: the project's, sandbox strict, cannot start:"), "{wanted:?}");
 }
 
 #[test]
 #[cfg(unix)]
-fn what_is_approved_and_what_is_not_is_told() {
+fn reports_approved_and_unapproved_extensions() {
     let world = World::new();
     let dir = world.home().join("extensions/x");
     write(dir.join("extension.json"), r#"{"name":"x","exec":"./run.sh"}"#);
@@ -297,22 +298,22 @@ fn what_is_approved_and_what_is_not_is_told() {
     };
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
-    assert!(text.contains("was not approved"), "{text}");
+    assert!(text.contains("is not approved"), "{text}");
     let approved = world.haft(&["ext", "trust", "x", "--yes"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let (code, state, text, _) = told();
     assert_eq!((code, state.as_str()), (0, "ok"), "{text}");
-    assert!(text.contains("yours, approved 2") && text.contains("no sandbox"), "{text}");
+    assert!(text.contains("yours, approved 2") && text.contains("not sandboxed"), "{text}");
     write(dir.join("run.sh"), "#!/bin/sh\necho other\n");
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
-    assert!(text.contains("not what was approved") && text.contains("run.sh"), "{text}");
+    assert!(text.contains("differs from the approved version") && text.contains("run.sh"), "{text}");
 }
 
-/// What a guard is worth that nobody remembers was approved.
+/// An extension that was a gate is reported if its approval is lost.
 #[test]
 #[cfg(unix)]
-fn a_lost_lock_file_is_told_with_what_it_named() {
+fn reports_lost_lock_file_with_its_extensions() {
     let world = World::new();
     let guard =
         world.extension("src/guard", r#"{"name":"guard","version":"2","exec":"./run","required":true}"#);
@@ -328,36 +329,40 @@ fn a_lost_lock_file_is_told_with_what_it_named() {
     let told = doctor(&world, &[], &[]);
     let text = of_user(&told.stdout);
     assert!(
-        text.contains("The store holds the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "),
+        text.contains(
+            "The store contains the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "
+        ),
         "{text}"
     );
-    let said = "nothing: is approved as long as the lock file cannot be used";
-    assert!(text.contains(said) && !text.contains("no extension is installed"), "{text}");
+    let said = "approvals: are unknown until the lock file can be read";
+    assert!(text.contains(said) && !text.contains("no extensions installed"), "{text}");
     fs::rename(&lock, &old).unwrap();
     assert_eq!(world.haft(&["ext", "install", other.to_str().unwrap(), "--yes"]).code, 0);
     let told = doctor(&world, &[], &[]);
     assert_eq!(told.code, 13);
     let text = of_user(&told.stdout);
-    assert!(text.contains("WRONG  guard 2: its code is in the store"), "{text}");
-    assert!(!text.contains("other 1: its code"), "{text}");
+    assert!(text.contains("WRONG  guard 2: does not run: its code is in the store"), "{text}");
+    assert!(!text.contains("other 1: does not run"), "{text}");
     let next = text.lines().find_map(|line| line.trim_start().strip_prefix("> haft ext install ")).unwrap();
     let next = next.replace("ROOT", world.project().parent().unwrap().to_str().unwrap());
     fs::remove_file(&lock).unwrap();
     assert_eq!(world.haft(&["ext", "install", &next, "--yes"]).code, 0);
-    assert!(world.haft(&["ext", "verify"]).stdout.contains("guard: as approved"));
-    // The old one names code that nobody has swept up.
+    assert!(world.haft(&["ext", "verify"]).stdout.contains("guard: unchanged"));
+    // The old entry refers to code that was not cleaned up.
     fs::write(&lock, whole).unwrap();
     assert_eq!(world.haft(&["ext", "verify"]).code, 0);
 }
 
 #[test]
-fn a_name_in_approve_that_guards_nothing_is_told() {
+fn reports_unknown_names_in_approve() {
     let world = World::new();
     write(world.home().join("config.toml"), "[tui]\napprove = [\"Bash\", \"edit\", \"rm\", \"*\"]\n");
     let told = doctor(&world, &[], &[]).stdout;
     let told = of_user(&told);
     assert!(
-        told.contains("tui.approve: Bash is no tool, bash is; rm is no tool: nothing is asked for it"),
+        told.contains(
+            "tui.approve: Bash is not a tool (did you mean bash?); rm is not a tool; unknown names have no effect"
+        ),
         "{told}"
     );
 }

@@ -1,4 +1,4 @@
-//! Whole journeys: `haft` as somebody runs it, extensions as real processes, a model server on loopback.
+//! End-to-end tests: the `haft` binary, extensions as real processes, and a model server on loopback.
 
 mod activation;
 mod chapter;

@@ -1,4 +1,4 @@
-//! What goes wrong before anything runs, and the number it ends with.
+//! Failures before anything runs, and their exit codes.
 
 use crate::world::World;
 
@@ -11,7 +11,7 @@ fn check(world: &World, args: &[&str], code: i32, expect: &str) {
 }
 
 #[test]
-fn a_command_line_that_cannot_be_understood() {
+fn invalid_command_line_is_usage_error() {
     let world = World::new();
     check(&world, &["--no-such-flag"], 2, "unexpected argument '--no-such-flag'");
     check(
@@ -30,12 +30,12 @@ fn a_command_line_that_cannot_be_understood() {
         &world,
         &["-p", "--cwd", "no/such/dir", "hi"],
         2,
-        "haft: --cwd: there is no directory ROOT/project/no/such/dir",
+        "haft: --cwd: the directory ROOT/project/no/such/dir does not exist",
     );
 }
 
 #[test]
-fn a_setting_that_cannot_be_used() {
+fn invalid_setting_is_configuration_error() {
     let world = World::new();
     std::fs::create_dir(world.home()).unwrap();
     std::fs::write(world.home().join("config.toml"), "modle = 'x'\n").unwrap();
@@ -49,7 +49,7 @@ fn a_setting_that_cannot_be_used() {
 }
 
 #[test]
-fn a_named_extension_that_cannot_be_used() {
+fn unusable_named_extension_ends_run() {
     let world = World::new();
     let dir = world.extension("redact", r#"{"name":"redact","exec":"./gone.js"}"#);
     std::fs::write(dir.join("redact.js"), "").unwrap();
@@ -57,13 +57,13 @@ fn a_named_extension_that_cannot_be_used() {
     let named = |path: &str, expect: &str| {
         check(&world, &["--provider", "scripted", "--model", "script.json", "-e", path, "hi"], 3, expect);
     };
-    named("./typo", "there is no directory ROOT/project/typo");
+    named("./typo", "no such directory: ROOT/project/typo");
     named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
     named("./redact", "gone.js");
 }
 
 #[test]
-fn a_script_that_a_flag_names() {
+fn invalid_script_of_flag_is_usage_error() {
     let world = World::new();
     check(&world, &["--provider", "scripted", "--model", "gone.json", "hi"], 2, "gone.json");
     let output = world.command(&["--provider", "scripted", "hi"]).env("HAFT_MODEL", "gone.json").output();
@@ -71,16 +71,16 @@ fn a_script_that_a_flag_names() {
 }
 
 #[test]
-fn an_untrusted_projects_settings_are_not_obeyed_whatever_they_are() {
+fn ignores_settings_of_untrusted_project() {
     let world = World::new();
     std::fs::create_dir(world.project().join(".haft")).unwrap();
     std::fs::write(world.project().join(".haft/config.toml"), "this is no toml").unwrap();
     assert_ne!(world.haft(&["-p", "hi"]).code, 9);
 }
 
-/// With `--json`, programs read why and people do, too: whether it came to a run or not.
+/// With `--json`, the reason is an event and a line for people, whether a run started or not.
 #[test]
-fn a_failure_is_an_error_event_and_a_line_for_people() {
+fn reports_failure_as_event_and_as_text() {
     let world = World::new();
     let script = world.project().join("script.json");
     std::fs::write(&script, r#"{"steps": [{"when": {"contains": "zzz"}, "say": [{"text": "hi"}]}]}"#)

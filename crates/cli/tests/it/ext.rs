@@ -1,4 +1,4 @@
-//! `haft ext`: everything an extension goes through, by real processes.
+//! `haft ext`: the life of an extension, with real processes.
 
 #[cfg(unix)]
 mod asking;
@@ -14,7 +14,7 @@ use crate::world::World;
 
 const HELLO: &str = r#"{ "name": "hello", "version": "1.2.0", "exec": "./run", "language": "sh" }"#;
 
-/// An extension that could run.
+/// Creates an extension that can run.
 fn hello(world: &World) {
     let dir = world.extension("src/hello", HELLO);
     std::fs::write(dir.join("run"), "#!/bin/sh\ntouch was-run\n").unwrap();
@@ -25,7 +25,7 @@ fn hello(world: &World) {
     }
 }
 
-/// The same with other words for digests, which depend on the test's directory, and times.
+/// Returns the output without digests, which depend on the directory of the test, and times.
 fn without_digests(text: &str) -> String {
     let hex = |word: &str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
@@ -38,7 +38,7 @@ fn without_digests(text: &str) -> String {
 }
 
 #[test]
-fn an_extension_comes_and_goes() {
+fn installs_lists_and_removes_extension() {
     let world = World::new();
     hello(&world);
     let steps: &[&[&str]] = &[
@@ -67,7 +67,7 @@ fn an_extension_comes_and_goes() {
 }
 
 #[test]
-fn a_dot_is_installed_under_the_manifests_name_and_not_run() {
+fn installs_current_directory_by_manifest_name_without_running_it() {
     let world = World::new();
     hello(&world);
     let dir = world.project().join("src/hello");
@@ -80,7 +80,7 @@ fn a_dot_is_installed_under_the_manifests_name_and_not_run() {
 }
 
 #[test]
-fn unsafe_sources_are_refused() {
+fn rejects_unsafe_sources() {
     let world = World::new();
     hello(&world);
     let local = format!("file://{}", world.project().join("src/hello").display());
@@ -95,7 +95,7 @@ fn unsafe_sources_are_refused() {
 }
 
 #[test]
-fn removing_is_asked_for_where_nobody_can_answer() {
+fn remove_without_terminal_needs_yes() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
@@ -106,18 +106,18 @@ fn removing_is_asked_for_where_nobody_can_answer() {
 }
 
 #[test]
-fn data_stays_and_is_mentioned() {
+fn remove_keeps_and_mentions_data() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     std::fs::create_dir_all(world.home().join("data/hello")).unwrap();
     let ended = world.haft(&["ext", "rm", "hello", "-y"]);
-    assert!(ended.stderr.contains("its data is still in ROOT/home/data/hello"), "{ended:?}");
+    assert!(ended.stderr.contains("its data stays in ROOT/home/data/hello"), "{ended:?}");
     assert!(world.home().join("data/hello").exists());
 }
 
 #[test]
-fn a_projects_extension_is_listed_and_told_apart() {
+fn lists_project_extension_with_its_scope() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
@@ -128,20 +128,20 @@ fn a_projects_extension_is_listed_and_told_apart() {
     assert_eq!(world.haft(&["ext", "disable", "hello"]).stderr, "hello is disabled\n");
     let copy =
         || std::fs::read_to_string(world.project().join(".haft/extensions/copy/extension.json")).unwrap();
-    assert_eq!(copy(), HELLO, "the user's own one was meant");
+    assert_eq!(copy(), HELLO, "the command applies to the user's extension");
 
     for command in [&["ext", "disable", "copy"][..], &["ext", "remove", "-y", "copy"]] {
         let ended = world.haft(command);
         assert_eq!(ended.code, 8, "{ended:?}");
         assert!(ended.stderr.contains("belongs to the project") && ended.stderr.contains("--scope project"));
-        assert_eq!(copy(), HELLO, "a repository's files are not changed unasked");
+        assert_eq!(copy(), HELLO, "files of a repository change only on request");
     }
     assert_eq!(world.haft(&["ext", "disable", "copy", "--scope", "project"]).code, 0);
     assert_ne!(copy(), HELLO);
 }
 
 #[test]
-fn a_log_is_printed_without_what_a_terminal_would_obey() {
+fn logs_print_no_control_sequences() {
     let world = World::new();
     std::fs::create_dir_all(world.home().join("logs")).unwrap();
     std::fs::write(world.home().join("logs/ext-dev.log"), b"one\x1b]0;title\x07\r\ntwo \xff\n").unwrap();
@@ -153,7 +153,7 @@ fn a_log_is_printed_without_what_a_terminal_would_obey() {
 }
 
 #[test]
-fn a_followed_log_goes_on() {
+fn followed_log_prints_additions() {
     let world = World::new();
     std::fs::create_dir_all(world.home().join("logs")).unwrap();
     let path = world.home().join("logs/ext-dev.log");
@@ -171,7 +171,7 @@ fn a_followed_log_goes_on() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn closed_output_is_no_failure() {
     let world = World::new();
     std::fs::create_dir_all(world.home().join("logs")).unwrap();
     std::fs::write(world.home().join("logs/ext-dev.log"), "line\n".repeat(100_000)).unwrap();
@@ -181,7 +181,7 @@ fn a_reader_that_leaves_is_no_failure() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
 }
 
-/// The line of `haft ext list` about the one extension, and what it says below.
+/// Returns the line of `haft ext list` about the only extension, and the lines below the table.
 #[cfg(unix)]
 fn listed(world: &World) -> (String, String) {
     let ended = world.haft(&["ext", "list"]);
@@ -189,7 +189,7 @@ fn listed(world: &World) -> (String, String) {
     (line, ended.stderr)
 }
 
-/// A model that says one thing, and what `haft -p` says with it.
+/// Runs `haft -p` with a model that sends one message.
 #[cfg(unix)]
 fn run(world: &World) -> crate::world::Ended {
     let ended = go(world);
@@ -216,7 +216,7 @@ const GREETS: &str = r#"echo '{"type":"hello","name":"hello"}'; echo '{"type":"r
 
 #[cfg(unix)]
 #[test]
-fn one_that_failed_is_listed_so_until_it_is_ready_again() {
+fn lists_failure_until_extension_is_ready_again() {
     let world = World::new();
     hello(&world);
     let update = |body: &str| {
@@ -231,8 +231,8 @@ fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     assert!(line.starts_with("hello 1.2.0 global failed none ./src/hello"), "{line}");
     let below = below.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(below.starts_with("hello: failed "), "{below}");
-    let rest = "(exited): ended before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \
-                hello` shows all it printed";
+    let rest = "(exited): ended before hello: exited with status 3: line 7: boom. The next run starts it again; `haft ext logs \
+                hello` shows its output";
     assert!(below.ends_with(rest), "{below}");
     let log = world.haft(&["ext", "logs", "hello"]).stdout;
     assert_eq!(log.matches("boom").count(), 1, "{log}");
@@ -247,7 +247,7 @@ fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     assert!(listed(&world).0.contains(" enabled "), "what was removed is forgotten");
 }
 
-/// What the user puts into the directory of extensions.
+/// Creates an extension in the user's extensions directory, as the user would.
 #[cfg(unix)]
 fn placed(world: &World, body: &str) -> std::path::PathBuf {
     let dir = world.home().join("extensions/hello");
@@ -258,7 +258,7 @@ fn placed(world: &World, body: &str) -> std::path::PathBuf {
 
 #[cfg(unix)]
 #[test]
-fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
+fn runs_placed_extension_only_as_approved() {
     let world = World::new();
     let mark = world.project().join("ran");
     let touches = format!("touch {}; {GREETS}", mark.display());
@@ -271,14 +271,14 @@ fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
     assert!(listed(&world).0.contains(" unapproved "));
     let ended = world.haft(&["ext", "trust", "hello"]);
     assert_eq!(ended.code, 8, "{ended:?}");
-    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("use --yes"), "{ended:?}");
+    assert!(ended.stdout.contains("WITHOUT A SANDBOX") && ended.stderr.contains("with --yes"), "{ended:?}");
     run(&world);
     assert!(!mark.exists());
 
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     let ended = run(&world);
     assert!(mark.exists() && ended.stderr.is_empty(), "{ended:?}");
-    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 
     std::fs::remove_file(&mark).unwrap();
     script(&dir.join("run"), &format!("{touches}; true"));
@@ -286,7 +286,7 @@ fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
     assert!(ended.stderr.contains("pin_mismatch") && ended.stderr.contains("run (changed)"), "{ended:?}");
     assert!(!mark.exists() && listed(&world).0.contains(" changed "));
     let ended = world.haft(&["ext", "verify"]);
-    assert!(ended.code == 8 && ended.stdout.contains("NOT as approved"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stdout.contains("CHANGED since approval"), "{ended:?}");
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     run(&world);
     assert!(mark.exists());
@@ -294,14 +294,14 @@ fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
 
 #[cfg(unix)]
 #[test]
-fn a_required_one_that_is_not_what_was_approved_ends_a_run() {
+fn changed_required_extension_ends_run() {
     let world = World::new();
     let dir = placed(&world, GREETS);
     let required = HELLO.replace("\"1.2.0\"", "\"1.2.0\", \"required\": true");
     std::fs::write(dir.join("extension.json"), &required).unwrap();
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     run(&world);
-    // Also when what it is now says that nobody needs it.
+    // This also holds if the new manifest does not require the extension.
     std::fs::write(dir.join("extension.json"), HELLO).unwrap();
     let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
     assert_eq!(ended.code, 3, "{ended:?}");
@@ -310,7 +310,7 @@ fn a_required_one_that_is_not_what_was_approved_ends_a_run() {
 
 #[cfg(unix)]
 #[test]
-fn a_copy_is_put_in_order_and_keeps_its_state() {
+fn repairs_copy_and_keeps_its_state() {
     let world = World::new();
     hello(&world);
     let evil =
@@ -321,8 +321,8 @@ fn a_copy_is_put_in_order_and_keeps_its_state() {
     for runs in 1..4 {
         let ended = run(&world);
         // What was put back is said, whoever changed it.
-        let said = "its installed copy was changed; put back as it was approved: run. Change it where it was installed \
-                    from: `haft ext update hello` takes that";
+        let said = "the installed copy was changed and restored to the approved version: run; change the files in the \
+                    install source and run `haft ext update hello`";
         assert_eq!(ended.stderr.contains(said), runs > 1, "{ended:?}");
         let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
         assert_eq!(state.lines().count(), runs);
@@ -333,15 +333,15 @@ fn a_copy_is_put_in_order_and_keeps_its_state() {
 
 #[cfg(unix)]
 #[test]
-fn a_version_can_be_gone_back_to() {
+fn rolls_back_to_previous_version() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft(&["ext", "update"]);
-    assert!(ended.stderr.contains("is approved already"), "{ended:?}");
+    assert!(ended.stderr.contains("is already approved"), "{ended:?}");
     script(&world.project().join("src/hello/run"), "exit 0");
     let ended = world.haft(&["ext", "update", "hello"]);
-    assert!(ended.code == 8 && ended.stdout.contains("files, since then: run (changed)"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stdout.contains("files changed since: run (changed)"), "{ended:?}");
     assert_eq!(world.haft(&["ext", "update", "-y"]).code, 0);
     let code = || std::fs::read_to_string(world.home().join("copies/hello/run")).unwrap();
     assert!(code().contains("exit 0"));
@@ -356,22 +356,21 @@ fn a_version_can_be_gone_back_to() {
 
 #[cfg(unix)]
 #[test]
-fn a_lock_file_that_others_may_write_approves_nothing() {
+fn lock_file_writable_by_others_approves_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let lock = world.home().join("extensions.lock.json");
     std::fs::set_permissions(lock, std::fs::Permissions::from_mode(0o666)).unwrap();
-    // One of them may have been a guard, so no tool may run.
+    // One of the extensions may have been a gate, so no tool may run.
     let ended = go(&world);
     assert_eq!(ended.code, 3, "{ended:?}");
     assert!(
         ended.stderr.contains("lock_invalid") && ended.stderr.contains("written by other users"),
         "{ended:?}"
     );
-    let why =
-        "no tool may run: extensions.lock.json cannot be used and nobody knows which extensions have to be";
+    let why = "no tool may run: extensions.lock.json cannot be used, so the required extensions are unknown";
     assert!(ended.stderr.contains(why) && !ended.stderr.contains("spawn_failed"), "{ended:?}");
     assert!(!world.home().join("copies/hello/was-run").exists());
     assert!(world.haft(&["ext", "list"]).stderr.contains("can be written by other users"));

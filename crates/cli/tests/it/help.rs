@@ -1,36 +1,36 @@
-//! Help, version, completions, manual page.
+//! Help, version, completions and manual page.
 
 use crate::world::World;
 
 #[test]
-fn the_long_help() {
+fn prints_long_help() {
     let ended = World::new().haft(&["--help"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     insta::assert_snapshot!(ended.stdout);
 }
 
 #[test]
-fn the_help_of_ext() {
+fn prints_help_of_ext() {
     let ended = World::new().haft(&["ext", "--help"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     insta::assert_snapshot!(ended.stdout);
 }
 
 #[test]
-fn the_help_of_rpc() {
+fn prints_help_of_rpc() {
     let ended = World::new().haft(&["rpc", "--help"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     insta::assert_snapshot!(ended.stdout);
 }
 
 #[test]
-fn the_version() {
+fn prints_version() {
     let expect = format!("haft {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(World::new().haft(&["--version"]).stdout, expect);
 }
 
 #[test]
-fn completions_know_the_flags() {
+fn completions_contain_flags() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ended = World::new().haft(&["completions", shell]);
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
@@ -39,7 +39,7 @@ fn completions_know_the_flags() {
 }
 
 #[test]
-fn the_manual_page_has_examples_variables_and_exit_codes() {
+fn manual_page_contains_examples_variables_and_exit_codes() {
     let ended = World::new().haft(&["man"]);
     assert_eq!(ended.code, 0);
     for part in [".TH haft 1", "HAFT_HOME", ".SH \"EXIT CODES\"\n.nf", "haft demo", "haft ext install"] {
@@ -50,7 +50,7 @@ fn the_manual_page_has_examples_variables_and_exit_codes() {
 }
 
 #[test]
-fn completions_offer_values_and_not_files() {
+fn completions_offer_values_instead_of_files() {
     let script = World::new().haft(&["completions", "bash"]).stdout;
     for values in ["anthropic openai", "default off minimal low medium high xhigh"] {
         assert!(script.contains(&format!("compgen -W \"{values}")), "{values} is missing");

@@ -1,6 +1,6 @@
-//! Behaviour of the binary seen from outside: real processes, a clean home.
+//! Behavior of the binary, observed from outside: real processes, a clean home.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a failing helper must fail its test")]
 
 mod config;
 mod doctor;

@@ -1,19 +1,19 @@
-//! A clean home, a clean environment, and `haft` in it.
+//! A clean home, a clean environment, and `haft` running in them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use haft_packages::install::Store;
-use haft_packages::install::lock::How;
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::ApprovalMethod;
 use tempfile::TempDir;
 
-/// Directories of one test.
+/// The directories of one test.
 pub(crate) struct World {
     root: TempDir,
 }
 
-/// How one run of `haft` ended.
+/// The outcome of one run of `haft`.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -28,17 +28,17 @@ impl World {
         world
     }
 
-    /// `$HAFT_HOME`.
+    /// Returns `$HAFT_HOME`.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
-    /// Where `haft` runs.
+    /// Returns the working directory of `haft`.
     pub(crate) fn project(&self) -> PathBuf {
         self.root.path().join("project")
     }
 
-    /// A directory of an extension, in the project.
+    /// Creates the directory of an extension in the project.
     pub(crate) fn extension(&self, dir: &str, manifest: &str) -> PathBuf {
         let dir = self.project().join(dir);
         std::fs::create_dir_all(&dir).unwrap();
@@ -46,13 +46,13 @@ impl World {
         dir
     }
 
-    /// Approves what lies in a directory of the home, as the user would.
+    /// Approves an extension in a directory of the home, as the user would.
     pub(crate) fn approve(&self, dir: &Path) {
-        let store = Store::of_home(&self.home(), std::env::var_os("PATH"));
-        store.propose_placed(dir).unwrap().accept(How::Yes, "test").unwrap();
+        let store = ExtensionStore::for_home(&self.home(), std::env::var_os("PATH"));
+        store.propose_in_place(dir).unwrap().accept(ApprovalMethod::Yes, "test").unwrap();
     }
 
-    /// The user trusts the project as it is now, if there is anything to trust.
+    /// Trusts the project in its current state, if it needs trust.
     #[track_caller]
     pub(crate) fn trust(&self) {
         let shown = self.haft(&["trust", "--show", "--json"]).stdout;
@@ -61,7 +61,7 @@ impl World {
         assert_eq!(trusted.code, 0, "{trusted:?}");
     }
 
-    /// `haft`, not yet started: nothing of the tester's own environment reaches it but `PATH`.
+    /// Returns `haft`, not yet started. Of the tester's environment, it receives only `PATH`.
     #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
@@ -75,10 +75,10 @@ impl World {
         self.ended(self.command(args).output().unwrap())
     }
 
-    /// As [`haft`](Self::haft), with something piped in.
+    /// Runs `haft` like [`haft`](Self::haft), with piped input.
     pub(crate) fn haft_reading(&self, args: &[&str], input: &str) -> Ended {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        // A command that does not want its input may be gone before it is written.
+        // A command that does not read its input may have ended already.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         self.ended(child.wait_with_output().unwrap())
     }
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// The directory of this test goes by the name of `ROOT`.
+    /// Replaces the directory of this test with `ROOT`.
     fn scrubbed(&self, text: String) -> String {
         let shown = |path: &Path| path.display().to_string();
         let real = self.root.path().canonicalize().unwrap();
@@ -101,7 +101,7 @@ impl World {
 }
 
 impl Ended {
-    /// Code, and both outputs with a heading where they are not empty.
+    /// Returns the exit code and both outputs, each with a heading if it is not empty.
     pub(crate) fn transcript(&self) -> String {
         let part = |name: &str, text: &str| {
             if text.is_empty() { String::new() } else { format!("\n--- {name}\n{}", text.trim_end()) }

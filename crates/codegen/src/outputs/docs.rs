@@ -1,5 +1,5 @@
-//! The generated parts of `docs/protocol.md`: tables and the reference of every frame, with examples taken from
-//! the fixtures.
+//! The generated parts of `docs/protocol.md`: tables and the reference of every frame, with examples from the
+//! fixtures.
 
 use std::fmt::Write;
 
@@ -7,20 +7,20 @@ use anyhow::{Context, Result};
 use haft_protocol::ext::{ExtensionFrame, HostFrame};
 use serde_json::Value;
 
-use super::fields::{self, Field};
-use super::{Output, schema};
+use super::fields::{self, FieldRow};
+use super::{GeneratedFile, schema};
 use xtask::repo;
 
 const PATH: &str = "docs/protocol.md";
 
-/// The document as it stands, with its generated parts replaced.
-pub(super) fn output() -> Result<Output> {
-    let extension = Direction {
-        root: schema::schema(schemars::schema_for!(ExtensionFrame)),
+/// Returns the document with new generated parts.
+pub(super) fn output() -> Result<GeneratedFile> {
+    let extension = FrameDirection {
+        root: schema::unlinked_schema(schemars::schema_for!(ExtensionFrame)),
         examples: repo::read("crates/protocol/fixtures/extension.jsonl")?,
     };
-    let host = Direction {
-        root: schema::schema(schemars::schema_for!(HostFrame)),
+    let host = FrameDirection {
+        root: schema::unlinked_schema(schemars::schema_for!(HostFrame)),
         examples: repo::read("crates/protocol/fixtures/host.jsonl")?,
     };
     let mut text = repo::read(PATH)?;
@@ -30,9 +30,14 @@ pub(super) fn output() -> Result<Output> {
         "<!-- /generated -->",
         &frames_table(&extension, &host)?,
     )?;
-    replace(&mut text, "<!-- generated: hooks -->", "<!-- /generated -->", &host.hooks()?)?;
-    replace(&mut text, "<!-- generated: extension -->", "<!-- /generated -->", &extension.reference()?)?;
-    replace(&mut text, "<!-- generated: host -->", "<!-- /generated -->", &host.reference()?)?;
+    replace(&mut text, "<!-- generated: hooks -->", "<!-- /generated -->", &host.hook_table()?)?;
+    replace(
+        &mut text,
+        "<!-- generated: extension -->",
+        "<!-- /generated -->",
+        &extension.frame_reference()?,
+    )?;
+    replace(&mut text, "<!-- generated: host -->", "<!-- /generated -->", &host.frame_reference()?)?;
     let hash = format!(" {} ", repo::protocol_hash()?);
     let start = text
         .find("<!-- protocol-source:")
@@ -40,44 +45,48 @@ pub(super) fn output() -> Result<Output> {
     let (before, from_marker) = text.split_at(start);
     let mut from_marker = from_marker.to_owned();
     replace(&mut from_marker, "<!-- protocol-source:", "-->", &hash)?;
-    Ok(Output { path: PATH, text: format!("{before}{from_marker}") })
+    Ok(GeneratedFile { path: PATH, text: format!("{before}{from_marker}") })
 }
 
-/// One direction: its schema and a line or more of every frame.
-struct Direction {
+/// One direction of the protocol: its schema, and example lines of every frame.
+struct FrameDirection {
     root: Value,
     examples: String,
 }
 
-impl Direction {
-    fn frames(&self) -> Vec<(String, &Value)> {
-        fields::branches(&self.root, &self.root, "type")
+impl FrameDirection {
+    fn frame_branches(&self) -> Vec<(String, &Value)> {
+        fields::union_branches(&self.root, &self.root, "type")
     }
 
-    fn examples(&self, kind: &str) -> String {
+    fn examples_of(&self, kind: &str) -> String {
         let prefix = format!(r#"{{"type":"{kind}""#);
         self.examples.lines().filter(|line| line.starts_with(&prefix)).collect::<Vec<_>>().join("\n")
     }
 
-    /// A section for every frame: meaning, fields, examples.
-    fn reference(&self) -> Result<String> {
+    /// Returns a section for every frame: meaning, fields, examples.
+    fn frame_reference(&self) -> Result<String> {
         let mut out = String::from("\n");
-        for (kind, branch) in self.frames() {
+        for (kind, branch) in self.frame_branches() {
             let payload = fields::resolve(&self.root, branch);
             writeln!(out, "\n#### `{kind}`\n\n{}\n", fields::description(payload))?;
-            write_fields(&mut out, &fields::fields(&self.root, branch))?;
-            writeln!(out, "```json\n{}\n```", self.examples(&kind))?;
+            write_fields(&mut out, &fields::field_rows(&self.root, branch))?;
+            writeln!(out, "```json\n{}\n```", self.examples_of(&kind))?;
         }
         Ok(out)
     }
 
-    /// The hooks: every `event` of `event_intercept`.
-    fn hooks(&self) -> Result<String> {
+    /// Returns the table of hooks: every `event` of `event_intercept`.
+    fn hook_table(&self) -> Result<String> {
         let mut out =
-            String::from("\n\n| hook | when | the question carries | example |\n|---|---|---|---|\n");
-        for (hook, branch) in fields::branches(&self.root, &self.root["$defs"]["EventIntercept"], "event") {
-            let names: Vec<String> =
-                fields::fields(&self.root, branch).iter().map(|field| format!("`{}`", field.name)).collect();
+            String::from("\n\n| hook | when | fields of the request | example |\n|---|---|---|---|\n");
+        for (hook, branch) in
+            fields::union_branches(&self.root, &self.root["$defs"]["EventIntercept"], "event")
+        {
+            let names: Vec<String> = fields::field_rows(&self.root, branch)
+                .iter()
+                .map(|field| format!("`{}`", field.name))
+                .collect();
             let event = format!(r#""event":"{hook}""#);
             let example = self
                 .examples
@@ -91,30 +100,30 @@ impl Direction {
     }
 }
 
-fn frames_table(extension: &Direction, host: &Direction) -> Result<String> {
+fn frames_table(extension: &FrameDirection, host: &FrameDirection) -> Result<String> {
     let mut out = String::from("\n\n| frame | from | meaning |\n|---|---|---|\n");
     for (from, direction) in [("extension", extension), ("host", host)] {
-        for (kind, branch) in direction.frames() {
+        for (kind, branch) in direction.frame_branches() {
             writeln!(out, "| `{kind}` | {from} | {} |", fields::description(branch))?;
         }
     }
     Ok(out)
 }
 
-pub(super) fn write_fields(out: &mut String, rows: &[Field]) -> Result<()> {
+pub(super) fn write_fields(out: &mut String, rows: &[FieldRow]) -> Result<()> {
     if rows.is_empty() {
         writeln!(out, "No fields.\n")?;
         return Ok(());
     }
     writeln!(out, "| field | type | | meaning |\n|---|---|---|---|")?;
-    for Field { name, kind, required, meaning } in rows {
+    for FieldRow { name, kind, required, meaning } in rows {
         let needed = if *required { "required" } else { "" };
         writeln!(out, "| `{name}` | {kind} | {needed} | {meaning} |")?;
     }
     Ok(writeln!(out)?)
 }
 
-/// Puts `body` between the first `start` and the `end` after it.
+/// Replaces the text between the first `start` and the next `end` by `body`.
 pub(super) fn replace(text: &mut String, start: &str, end: &str, body: &str) -> Result<()> {
     let after_start = text.find(start).with_context(|| format!("{PATH} has no `{start}`"))? + start.len();
     let (head, tail) = text.split_at(after_start);
@@ -129,7 +138,7 @@ mod tests {
     use super::replace;
 
     #[test]
-    fn only_what_is_between_the_markers_changes() {
+    fn replaces_only_text_between_markers() {
         let mut text = "a <!-- x -->old<!-- / --> b <!-- y --><!-- / -->".to_owned();
         replace(&mut text, "<!-- x -->", "<!-- / -->", "new").unwrap();
         assert_eq!(text, "a <!-- x -->new<!-- / --> b <!-- y --><!-- / -->");

@@ -4,31 +4,31 @@ use serde_json::Value;
 
 /// One row of a field table.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    /// With the name of the object it is in: `limits.max_line`.
+pub(super) struct FieldRow {
+    /// The name, after that of the enclosing object: `limits.max_line`.
     pub(super) name: String,
     pub(super) kind: String,
     pub(super) required: bool,
     pub(super) meaning: String,
 }
 
-/// The branches of a union, each with the value of its tag.
-pub(super) fn branches<'a>(root: &'a Value, union: &'a Value, tag: &str) -> Vec<(String, &'a Value)> {
+/// Returns the branches of a union, each with the value of its tag.
+pub(super) fn union_branches<'a>(root: &'a Value, union: &'a Value, tag: &str) -> Vec<(String, &'a Value)> {
     let branches = resolve(root, union).get("oneOf").and_then(Value::as_array).into_iter().flatten();
     branches
         .map(|branch| (branch["properties"][tag]["const"].as_str().unwrap_or_default().to_owned(), branch))
         .collect()
 }
 
-/// The description of a schema.
+/// Returns the description of a schema.
 pub(super) fn description(schema: &Value) -> &str {
     schema["description"].as_str().unwrap_or_default()
 }
 
-/// Every field of a branch but its tag, members of nested objects included.
-pub(super) fn fields(root: &Value, branch: &Value) -> Vec<Field> {
+/// Returns every field of a branch except its tag, including members of nested objects.
+pub(super) fn field_rows(root: &Value, branch: &Value) -> Vec<FieldRow> {
     let mut rows = Vec::new();
-    collect(root, resolve(root, branch), "", &mut rows);
+    collect_rows(root, resolve(root, branch), "", &mut rows);
     rows
 }
 
@@ -38,43 +38,43 @@ pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     name.map_or(schema, |name| &root["$defs"][name])
 }
 
-fn collect(root: &Value, object: &Value, prefix: &str, rows: &mut Vec<Field>) {
+fn collect_rows(root: &Value, object: &Value, prefix: &str, rows: &mut Vec<FieldRow>) {
     let required: Vec<&str> =
         object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, schema) in object["properties"].as_object().into_iter().flatten() {
-        let schema_without_null = present(schema);
+        let schema_without_null = without_null(schema);
         let name_in_frame = format!("{prefix}{name}");
-        rows.push(Field {
+        rows.push(FieldRow {
             name: name_in_frame.clone(),
             kind: kind(root, schema_without_null),
             required: required.contains(&name.as_str()),
             meaning: description(schema).to_owned(),
         });
-        collect(root, resolve(root, schema_without_null), &format!("{name_in_frame}."), rows);
+        collect_rows(root, resolve(root, schema_without_null), &format!("{name_in_frame}."), rows);
     }
-    rows.extend(variants(root, object));
+    rows.extend(variant_rows(root, object));
 }
 
-/// The tag and the fields of a union that is spread over a frame: `event` and what goes with it.
-fn variants(root: &Value, object: &Value) -> Vec<Field> {
+/// Returns the tag and the fields of a union that is flattened into a frame, for example `event` and its fields.
+fn variant_rows(root: &Value, object: &Value) -> Vec<FieldRow> {
     let Some(tag) = object["oneOf"][0]["properties"].as_object().and_then(|fields| fields.keys().next())
     else {
         return Vec::new();
     };
-    let branches = branches(root, object, tag);
+    let branches = union_branches(root, object, tag);
     let names: Vec<String> = branches.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
-    let meaning = "Which: it says what the other fields are.".to_owned();
-    let mut rows = vec![Field { name: tag.clone(), kind: names.join(" "), required: true, meaning }];
+    let meaning = "The kind. It determines the other fields.".to_owned();
+    let mut rows = vec![FieldRow { name: tag.clone(), kind: names.join(" "), required: true, meaning }];
     for (name, branch) in &branches {
-        for field in fields(root, branch) {
-            rows.push(Field { meaning: format!("`{name}`: {}", field.meaning), ..field });
+        for field in field_rows(root, branch) {
+            rows.push(FieldRow { meaning: format!("`{name}`: {}", field.meaning), ..field });
         }
     }
     rows
 }
 
-/// The schema of an optional field without its `null`.
-fn present(schema: &Value) -> &Value {
+/// Returns the schema of an optional field without its `null`.
+fn without_null(schema: &Value) -> &Value {
     let alternatives = schema["anyOf"].as_array().into_iter().flatten();
     alternatives.into_iter().find(|alternative| alternative["type"] != "null").unwrap_or(schema)
 }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_and_optional_fields_are_rows() {
+    fn lists_nested_and_optional_fields() {
         let schema = json!({
             "properties": {
                 "id": { "type": "string", "description": "Which." },
@@ -134,7 +134,7 @@ mod tests {
             "required": ["id"],
             "$defs": { "Size": { "type": "object", "properties": { "width": { "type": "integer" } }, "required": ["width"] } },
         });
-        let rows: Vec<String> = fields(&schema, &schema)
+        let rows: Vec<String> = field_rows(&schema, &schema)
             .iter()
             .map(|field| format!("{}:{}:{}:{}", field.name, field.kind, field.required, field.meaning))
             .collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_union_shows_its_tag_and_says_whose_a_field_is() {
+    fn flattened_union_shows_tag_and_branch_of_each_field() {
         let branch = |name: &str, field: &str| {
             json!({
                 "properties": { "event": { "const": name } },
@@ -161,12 +161,12 @@ mod tests {
             "oneOf": [branch("start", "step"), branch("end", "stop")],
             "$defs": { "step": holder("step"), "stop": holder("stop") },
         });
-        let rows: Vec<String> = fields(&schema, &schema)
+        let rows: Vec<String> = field_rows(&schema, &schema)
             .iter()
             .map(|field| format!("{}:{}:{}", field.name, field.kind, field.meaning))
             .collect();
         let expect = [
-            "event:`\"start\"` `\"end\"`:Which: it says what the other fields are.",
+            "event:`\"start\"` `\"end\"`:The kind. It determines the other fields.",
             "step:integer:`start`: It.",
             "stop:integer:`end`: It.",
         ];

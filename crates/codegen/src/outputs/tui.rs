@@ -1,17 +1,17 @@
-//! The generated parts of `docs/tui.md`: commands, settings and keys, from the tables that the program itself uses.
+//! The generated parts of `docs/tui.md`: commands, settings and keys, from the program's own tables.
 
 use anyhow::Result;
 use haft_tui::app::{commands, settings};
 use haft_tui::keys;
 
-use super::Output;
+use super::GeneratedFile;
 use super::docs::replace;
 use xtask::repo;
 
 const PATH: &str = "docs/tui.md";
 
-/// The document as it stands, with its generated parts replaced.
-pub(super) fn output() -> Result<Output> {
+/// Returns the document with new generated parts.
+pub(super) fn output() -> Result<GeneratedFile> {
     let mut text = repo::read(PATH)?;
     let parts =
         [("commands", commands::markdown()), ("settings", settings::markdown()), ("keys", keys::markdown())];
@@ -19,5 +19,5 @@ pub(super) fn output() -> Result<Output> {
         let begin = format!("<!-- generated: {name} -->");
         replace(&mut text, &begin, "<!-- /generated -->", &format!("\n\n{}\n\n", table.trim_end()))?;
     }
-    Ok(Output { path: PATH, text })
+    Ok(GeneratedFile { path: PATH, text })
 }

@@ -1,4 +1,4 @@
-//! A file's keys and values, checked against the table of keys.
+//! Checks of a file's keys and values against the declared keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,31 +7,31 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, line_of};
-use crate::keys::{Key, TableKind, ValueKind, all_keys};
-use crate::nearest::most_like;
+use crate::keys::{ConfigKey, TableKind, ValueKind, all_keys};
+use crate::nearest::nearest_name;
 
-/// Checks a file, and returns the line of every key in it.
+/// Checks a file and returns the line of every key.
 ///
 /// # Errors
-/// [`ConfigError`] for the first key that does not exist, and for the first value that its key does not take.
-pub(super) fn lines(
+/// [`ConfigError`] for the first unknown key or the first invalid value.
+pub(super) fn key_lines(
     path: &Path,
     text: &str,
     table: &DeTable<'_>,
 ) -> Result<BTreeMap<String, usize>, ConfigError> {
-    let mut check = Check { path, text, lines: BTreeMap::new() };
-    check.table(&[], table)?;
+    let mut check = KeyChecker { path, text, lines: BTreeMap::new() };
+    check.check_table(&[], table)?;
     Ok(check.lines)
 }
 
-struct Check<'a> {
+struct KeyChecker<'a> {
     path: &'a Path,
     text: &'a str,
     lines: BTreeMap<String, usize>,
 }
 
-impl Check<'_> {
-    fn table(&mut self, above: &[&str], table: &DeTable<'_>) -> Result<(), ConfigError> {
+impl KeyChecker<'_> {
+    fn check_table(&mut self, above: &[&str], table: &DeTable<'_>) -> Result<(), ConfigError> {
         for (key, value) in table {
             let (written, line) = (key.get_ref().as_ref(), line_of(self.text, key.span().start));
             let name = current_name(above, written);
@@ -40,8 +40,8 @@ impl Check<'_> {
                 return Err(self.former_table(table, line));
             }
             let Some(kind) = kind_of(&path) else {
-                let nearest = nearest(above, name).into_iter().collect();
-                return Err(self.unknown(path.join("."), line, nearest));
+                let nearest = nearest_key(above, name).into_iter().collect();
+                return Err(self.unknown_key(path.join("."), line, nearest));
             };
             if name != written && table.iter().any(|(other, _)| other.get_ref() == name) {
                 let detail =
@@ -49,24 +49,29 @@ impl Check<'_> {
                 return Err(ConfigError::Parse { path: self.path.into(), detail });
             }
             self.lines.insert(path.join("."), line);
-            self.value(&path, kind, value)?;
+            self.check_value(&path, kind, value)?;
         }
         Ok(())
     }
 
-    fn value(
+    fn check_value(
         &mut self,
         path: &[&str],
         kind: ValueKind,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<(), ConfigError> {
-        if let Some(at) = misfit(kind, value) {
+        if let Some(at) = mismatch_position(kind, value) {
             let (key, line) = (path.join("."), line_of(self.text, at));
-            return Err(ConfigError::Value { path: self.path.into(), line, key, takes: kind.takes() });
+            return Err(ConfigError::Value {
+                path: self.path.into(),
+                line,
+                key,
+                takes: kind.expected_text(),
+            });
         }
         let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
         if kind == ValueKind::Table(TableKind::Keys) {
-            return self.table(path, table);
+            return self.check_table(path, table);
         }
         for key in table.keys() {
             let path = [path, &[key.get_ref()]].concat().join(".");
@@ -75,7 +80,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn unknown(&self, key: String, line: usize, nearest: Vec<String>) -> ConfigError {
+    fn unknown_key(&self, key: String, line: usize, nearest: Vec<String>) -> ConfigError {
         ConfigError::UnknownKey { path: self.path.into(), line, key, nearest }
     }
 
@@ -84,12 +89,12 @@ impl Check<'_> {
         let first = table.iter().next().filter(|(_, value)| value.get_ref().is_table());
         let name = first.map_or("NAME", |(name, _)| name.get_ref());
         let nearest = ["grant", "extension"].map(|table| format!("{table}.{name}")).to_vec();
-        self.unknown(format!("extensions.{name}"), line, nearest)
+        self.unknown_key(format!("extensions.{name}"), line, nearest)
     }
 }
 
-/// The position of the value, or of the part of it, that is not of this kind.
-fn misfit(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<usize> {
+/// Returns the position of the value, or of its first part, that does not have this kind.
+fn mismatch_position(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<usize> {
     let text = |value: &&Spanned<DeValue<'_>>| !value.get_ref().is_str();
     let wrong = match (kind, value.get_ref()) {
         (ValueKind::Bool, DeValue::Boolean(_)) | (ValueKind::Text(_), DeValue::String(_)) => None,
@@ -106,9 +111,9 @@ fn misfit(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<usize> {
     wrong.map(|value| value.span().start)
 }
 
-/// The kind of a key, or of the table around other keys; none where there is no such key.
+/// Returns the kind of a key or of the table around other keys; `None` if the key does not exist.
 pub(crate) fn kind_of(path: &[&str]) -> Option<ValueKind> {
-    let mut known = all_keys().filter(|known| leads_to(known, path)).peekable();
+    let mut known = all_keys().filter(|known| matches_prefix(known, path)).peekable();
     known.peek()?;
     let exact = known.find(|known| known.path.split('.').count() == path.len());
     Some(exact.map_or(ValueKind::Table(TableKind::Keys), |known| known.kind))
@@ -119,14 +124,14 @@ fn current_name<'a>(above: &[&str], name: &'a str) -> &'a str {
     renamed.map_or(name, |known| known.path)
 }
 
-fn leads_to(known: &Key, path: &[&str]) -> bool {
+fn matches_prefix(known: &ConfigKey, path: &[&str]) -> bool {
     let mut segments = known.path.split('.');
     path.iter().all(|name| segments.next().is_some_and(|segment| segment == "NAME" || segment == *name))
 }
 
-/// The key in the same table that is most like a name.
-fn nearest(above: &[&str], name: &str) -> Option<String> {
-    let siblings = all_keys().filter(|known| leads_to(known, above));
-    let best = most_like(name, siblings.filter_map(|known| known.path.split('.').nth(above.len())))?;
+/// Returns the key of the same table that is most similar to a name.
+fn nearest_key(above: &[&str], name: &str) -> Option<String> {
+    let siblings = all_keys().filter(|known| matches_prefix(known, above));
+    let best = nearest_name(name, siblings.filter_map(|known| known.path.split('.').nth(above.len())))?;
     Some([above, &[best]].concat().join("."))
 }

@@ -1,48 +1,48 @@
-//! The code that a hook's command would run: the files that its words name.
+//! The code files that a hook's command names.
 
 use std::path::{Path, PathBuf};
 
 use super::ProcessHook;
 use crate::home::Home;
 
-/// Where one of a command's words may lead; whether a file is there is not looked at.
+/// A file that a word of a command may name. The file may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
-    /// As the command writes it, without what surrounds it; of a module of Python's, its file.
+    /// The path as written in the command, without surrounding text; for a Python module, its file.
     pub word: String,
-    /// The same, from the directory on that the hook runs in.
+    /// The same path, resolved against the hook's working directory.
     pub path: PathBuf,
 }
 
-/// Characters that end a word for a shell, or separate an option or a variable from its value.
+/// Characters that end a word in a shell, or separate an option or a variable from its value.
 const BETWEEN: &[char] = &[';', '|', '&', '(', ')', '<', '"', '\'', '`', '=', ','];
 
-/// Texts that a shell replaces by the directory that it runs in.
+/// Texts that a shell replaces with its working directory.
 const HERE: &[&str] = &["$PWD/", "${PWD}/"];
 
 impl ProcessHook {
-    /// The directory that it runs in, where haft works in `cwd`.
-    pub fn place(&self, cwd: &Path) -> PathBuf {
+    /// Returns the hook's working directory when haft works in `cwd`.
+    pub fn working_dir(&self, cwd: &Path) -> PathBuf {
         self.dir.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir))
     }
 
-    /// All that its command may name as a file: the program, if it is a path; each argument, and each part of it, as a
-    /// shell would part it; and what `-m MODULE` has Python look for there. A path that is not named in full, such as one
-    /// that a shell computes, and what these files load in turn, is not among it.
-    pub fn code(&self, cwd: &Path) -> Vec<NamedFile> {
-        let place = self.place(cwd);
+    /// Returns all files that the command may name: the program, if it is a path; each argument and its parts, split
+    /// like in a shell; and the files of Python's `-m MODULE`. Computed paths, and files loaded by these files, are not
+    /// included.
+    pub fn code_files(&self, cwd: &Path) -> Vec<NamedFile> {
+        let place = self.working_dir(cwd);
         let mut words = Vec::new();
         for (at, word) in self.command.iter().enumerate() {
             if at > 0 || word.contains(std::path::is_separator) {
                 words.push(word.clone());
             }
-            // A program's name has no parts.
+            // The program's name is not split.
             if at > 0 {
-                words.extend(parts(word));
+                words.extend(shell_parts(word));
             }
         }
-        let arguments: Vec<String> = self.command.iter().skip(1).flat_map(|word| parts(word)).collect();
-        words.extend(modules(&arguments));
+        let arguments: Vec<String> = self.command.iter().skip(1).flat_map(|word| shell_parts(word)).collect();
+        words.extend(python_module_files(&arguments));
         let mut named: Vec<NamedFile> = Vec::new();
         for word in words.into_iter().filter(|word| !word.is_empty()) {
             let path = place.join(&word);
@@ -54,10 +54,11 @@ impl ProcessHook {
     }
 }
 
-/// The parts of a project that a hook of the user would obey.
+/// The parts of a project that a user's hook would run.
 impl ProcessHook {
-    /// The files among [`code`](Self::code) that a project in `cwd` decides over: those that lie in it, and those that a
-    /// path leads to that begins there. What lies in haft's own directory is the user's, wherever that is.
+    /// Returns the files among [`code_files`](Self::code_files) that the project in `cwd` controls: files in the
+    /// project, and relative paths that are resolved against it. Files in haft's own directory belong to the user,
+    /// wherever that directory is.
     pub fn code_in_project(&self, home: &Home, cwd: &Path) -> Vec<NamedFile> {
         let is_near = self.dir.as_ref().is_none_or(|dir| dir.is_relative());
         let (project, own) = (cwd.canonicalize().ok(), home.root().canonicalize().ok());
@@ -69,37 +70,36 @@ impl ProcessHook {
             let begins_there = is_near && Path::new(&named.word).is_relative();
             begins_there || (!lies_in(&own) && (named.path.starts_with(cwd) || lies_in(&project)))
         };
-        self.code(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
+        self.code_files(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
     }
 
-    /// Returns what a project in `cwd`, which the user does not trust, would decide, if anything, with the next step,
-    /// for people.
-    pub fn told_by_project(&self, home: &Home, cwd: &Path) -> Option<String> {
+    /// Returns a readable note if the untrusted project in `cwd` would control the hook, including the next step.
+    pub fn untrusted_project_note(&self, home: &Home, cwd: &Path) -> Option<String> {
         if let Some(dir) = self.dir.as_ref().filter(|dir| dir.is_relative()) {
             return Some(format!(
-                "its `dir`, {}, is wherever haft works, and the project there is not trusted; write an absolute path \
-                 outside of the project",
+                "its `dir`, {}, is relative to the project, which is not trusted; use an absolute path outside \
+                 the project",
                 dir.display()
             ));
         }
         if let Some(named) = self.code_in_project(home, cwd).first() {
             return Some(format!(
-                "{} lies in the project, which is not trusted, and it would run it; name a file outside of the project, \
-                 by an absolute path, or trust the project: `haft trust`",
+                "{} is in the project, which is not trusted; use an absolute path outside the project, or run \
+                 `haft trust` to review and trust the project",
                 named.path.display()
             ));
         }
-        let is_there = self.place(cwd).canonicalize().ok().zip(cwd.canonicalize().ok());
+        let is_there = self.working_dir(cwd).canonicalize().ok().zip(cwd.canonicalize().ok());
         let is_there = is_there.is_some_and(|(place, project)| place.starts_with(project));
-        (is_there && self.looks_around()).then(|| {
-            "Python looks for modules in the directory that it runs in first, here the project, which is not trusted; \
-             give it a `dir` outside of the project, or trust the project: `haft trust`"
+        (is_there && self.imports_from_working_dir()).then(|| {
+            "Python imports modules from its working directory first, here the project, which is not trusted; \
+             set `dir` to a directory outside the project, or run `haft trust` to review and trust the project"
                 .to_owned()
         })
     }
 
-    /// True if Python takes any module from where it runs.
-    fn looks_around(&self) -> bool {
+    /// True if Python imports modules from its working directory.
+    fn imports_from_working_dir(&self) -> bool {
         let Some((program, arguments)) = self.command.split_first() else { return false };
         let is_python =
             Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
@@ -109,8 +109,9 @@ impl ProcessHook {
     }
 }
 
-/// The parts of a word that a shell, or who reads options, takes for words. What the output goes to is not run.
-fn parts(word: &str) -> Vec<String> {
+/// Returns the parts of a word that a shell or an option parser treats as words. Targets of output redirections are
+/// skipped, because they are not run.
+fn shell_parts(word: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut is_output = false;
     for part in
@@ -125,8 +126,8 @@ fn parts(word: &str) -> Vec<String> {
     parts
 }
 
-/// The files that `-m MODULE` stands for.
-fn modules(words: &[String]) -> Vec<String> {
+/// Returns the files that `-m MODULE` may load.
+fn python_module_files(words: &[String]) -> Vec<String> {
     let mut before = "";
     let mut found = Vec::new();
     for word in words {
@@ -143,7 +144,7 @@ fn modules(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::ReadFile;
+    use crate::file::ParsedConfigFile;
     use crate::hooks::HookTimeouts;
     use crate::origin::Owner;
 
@@ -151,17 +152,17 @@ mod tests {
         let text = format!(
             "[hooks.processes.g]\nenabled = true\nobserve = ['*']\ncommand = {command:?}\ndir = {dir:?}\n"
         );
-        let file = ReadFile::parse(Path::new("config.toml"), &text).unwrap();
+        let file = ParsedConfigFile::parse(Path::new("config.toml"), &text).unwrap();
         let hooks = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
         hooks[0].clone()
     }
 
-    /// Which of these files below `/w` a hook's command names.
+    /// Checks which of some files below `/w` a hook's command names.
     #[track_caller]
     fn check(command: &[&str], dir: &str, expect: &[&str]) {
         let there =
             ["gate.py", "tools/gate.py", "tools/x/__init__.py", "tools/x/y.py", "bin/gate", "out.log"];
-        let named = hook(command, dir).code(Path::new("/w"));
+        let named = hook(command, dir).code_files(Path::new("/w"));
         let found: Vec<_> = there
             .into_iter()
             .filter(|file| named.iter().any(|named| named.path == Path::new("/w").join(file)))
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_and_its_parts_may_name_a_file() {
+    fn words_and_their_parts_name_files() {
         check(&["python3", "gate.py"], "", &["gate.py"]);
         check(&["python3", "-u", "gate.py", "tools/gate.py"], "", &["gate.py", "tools/gate.py"]);
         check(&["bin/gate"], "", &["bin/gate"]);
@@ -186,7 +187,7 @@ mod tests {
         check(&["/opt/gate", "--policy=tools/gate.py"], "", &["tools/gate.py"]);
     }
 
-    /// Whether a project with this file in it, which nobody trusts, keeps a hook from being started, in these words.
+    /// Checks the note about an untrusted project that contains these files.
     #[track_caller]
     fn check_told(command: &[&str], dir: &str, expect: &str) {
         let root = tempfile::tempdir().unwrap();
@@ -199,24 +200,26 @@ mod tests {
         let full = |text: &&str| text.replace("ROOT", &root.path().display().to_string());
         let command: Vec<String> = command.iter().map(full).collect();
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
-        let told = hook(&command, &full(&dir)).told_by_project(&home, &project);
+        let message = hook(&command, &full(&dir)).untrusted_project_note(&home, &project);
         match expect {
-            "" => assert_eq!(told, None),
-            expect => assert!(told.as_ref().is_some_and(|told| told.contains(expect)), "{told:?}"),
+            "" => assert_eq!(message, None),
+            expect => {
+                assert!(message.as_ref().is_some_and(|message| message.contains(expect)), "{message:?}")
+            }
         }
     }
 
     #[test]
-    fn a_project_decides_over_what_lies_in_it_and_what_is_found_from_it_on() {
-        let lies = "w/hooks/gate.py lies in the project, which is not trusted";
-        check_told(&["python3", "hooks/gate.py"], "", lies);
-        check_told(&["hooks/gate.py"], "", lies);
-        check_told(&["sh", "-c", "python3 hooks/gate.py"], "", lies);
-        check_told(&["python3", "ROOT/w/hooks/gate.py"], "", lies);
-        check_told(&["python3", "gate.py"], "ROOT/w/hooks", lies);
-        check_told(&["python3", "../gate.py"], "", "w/../gate.py lies in the project");
-        check_told(&["gate"], "hooks", "its `dir`, hooks, is wherever haft works");
-        check_told(&["python3", "-u", "-m", "elsewhere"], "", "Python looks for modules");
+    fn untrusted_project_controls_its_files_and_relative_paths() {
+        let inside = "w/hooks/gate.py is in the project, which is not trusted";
+        check_told(&["python3", "hooks/gate.py"], "", inside);
+        check_told(&["hooks/gate.py"], "", inside);
+        check_told(&["sh", "-c", "python3 hooks/gate.py"], "", inside);
+        check_told(&["python3", "ROOT/w/hooks/gate.py"], "", inside);
+        check_told(&["python3", "gate.py"], "ROOT/w/hooks", inside);
+        check_told(&["python3", "../gate.py"], "", "w/../gate.py is in the project");
+        check_told(&["gate"], "hooks", "its `dir`, hooks, is relative to the project");
+        check_told(&["python3", "-u", "-m", "elsewhere"], "", "Python imports modules");
         check_told(&["python3", "-P", "-m", "elsewhere"], "", "");
         check_told(&["python3", "-m", "elsewhere"], "ROOT", "");
         check_told(&["python3", "hooks/missing.py"], "", "");
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_of_pythons_is_named_by_its_file() {
+    fn python_module_is_mapped_to_its_file() {
         check(&["python3", "-m", "gate"], "", &["gate.py"]);
         check(&["python3", "-mgate"], "", &["gate.py"]);
         check(&["python3", "-m", "x.y"], "tools", &["tools/x/y.py"]);

@@ -1,16 +1,16 @@
-//! From the text of a file to what would run, and back.
+//! Tests of hooks: reading, validating and adding them.
 
 use std::path::Path;
 
 use super::*;
-use crate::edit::changed;
+use crate::edit::edited_text;
 use crate::edit::hooks::insert_hooks;
-use crate::file::ReadFile;
+use crate::file::ParsedConfigFile;
 use crate::keys::HookDefaults;
 use crate::picoclaw::HooksFile;
-use crate::{AddError, add_hooks};
+use crate::{AddHooksError, add_hooks};
 
-/// A hook with all that decides over what it does, in lines.
+/// Formats all properties of a hook as lines.
 fn shown(hook: &ProcessHook) -> String {
     let ProcessHook { name, owner, origin, priority, command, dir, env, watch, .. } = hook;
     let ProcessHook { event_kind, tool_names, timeouts, on_timeout, vouches, .. } = hook;
@@ -23,7 +23,7 @@ fn shown(hook: &ProcessHook) -> String {
 }
 
 fn toml(text: &str) -> String {
-    match ReadFile::parse(Path::new("config.toml"), text) {
+    match ParsedConfigFile::parse(Path::new("config.toml"), text) {
         Ok(file) => {
             let made = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
             made.iter().map(shown).collect::<Vec<_>>().join("\n")
@@ -78,7 +78,7 @@ command = []
 "#;
 
 #[test]
-fn a_table_of_hooks_is_made_out() {
+fn reads_hooks_table() {
     insta::assert_snapshot!(toml(WHOLE), @r#"
     gate User config.toml:14 priority -5
       ["python3", "gate.py"] in Some("hooks") with {"MODE": "strict"}
@@ -93,7 +93,7 @@ fn a_table_of_hooks_is_made_out() {
 }
 
 #[test]
-fn a_config_of_picoclaw_is_taken_as_it_is() {
+fn reads_picoclaw_config() {
     let text = r#"{"agents": {"defaults": {"model": "m"}}, "hooks": {"enabled": true, "note": "ours",
         "defaults": {"observer_timeout_ms": 500, "interceptor_timeout_ms": 7000, "approval_timeout_ms": 60000},
         "builtins": {"audit": {"enabled": false, "priority": 1, "config": {"a": null}, "x": 1}},
@@ -128,7 +128,7 @@ fn check(hook: &str, expect: &str) {
 }
 
 #[test]
-fn a_mistake_in_a_hook_is_told_with_its_line() {
+fn mistake_in_hook_is_reported_with_its_line() {
     let unknown = "config.toml:4: unknown key `hooks.processes.g.intercepts`; did you mean `hooks.processes.g.intercept`?";
     check("intercepts = ['before_tool']", unknown);
     check(
@@ -140,13 +140,13 @@ fn a_mistake_in_a_hook_is_told_with_its_line() {
         "config.toml:5: `hooks.processes.g.observe`: unsupported observe event \"Turn_End\"; did you mean `turn_end`?",
     );
     check("observe = ['x']", "config.toml:4: `hooks.processes.g.observe`: unsupported observe event \"x\"");
-    let nothing = "config.toml:1: `hooks.processes.g`: no hook modes enabled: give it `observe` or `intercept`, or set \
+    let nothing = "config.toml:1: `hooks.processes.g`: no hook modes enabled; set `observe` or `intercept`, or set \
                    enabled = false";
     check("", nothing);
     check("observe = []\nintercept = ['']", nothing);
     check(
         "transport = 'http'",
-        "config.toml:4: `hooks.processes.g.transport`: unsupported transport \"http\"; haft talks to hooks by \"stdio\" alone",
+        "config.toml:4: `hooks.processes.g.transport`: unsupported transport \"http\"; haft supports only \"stdio\"",
     );
     check("observe = 'all'", "config.toml:4: `hooks.processes.g.observe` must be a list of events");
     check("event_kind = 'names'", "config.toml:4: `hooks.processes.g.event_kind` must be `name` or `number`");
@@ -154,7 +154,7 @@ fn a_mistake_in_a_hook_is_told_with_its_line() {
     check("env = { A = 1 }", "config.toml:4: `hooks.processes.g.env` must be a table of texts");
     check(
         "env = { 'A=B' = '1' }\nobserve = ['*']",
-        "config.toml:4: `hooks.processes.g.env`: \"A=B\" cannot be the name of a variable, or its value has a NUL in it",
+        "config.toml:4: `hooks.processes.g.env`: \"A=B\" is not a valid variable name, or its value contains NUL",
     );
 }
 
@@ -164,25 +164,25 @@ fn check_whole(text: &str, expect: &str) {
 }
 
 #[test]
-fn a_mistake_beside_the_hooks_is_told_too() {
-    let command = "config.toml:1: `hooks.processes.g.command`: must name a program, with its arguments: [\"python3\", \
+fn mistake_outside_a_hooks_fields_is_reported() {
+    let command = "config.toml:1: `hooks.processes.g.command`: must be a program and its arguments, for example [\"python3\", \
                    \"/path/to/hook.py\"]";
     check_whole("[hooks.processes.g]\nenabled = true\nobserve = ['*']", command);
     let command = command.replace(":1:", ":2:");
     check_whole("[hooks.processes.g]\ncommand = []\nenabled = true\nobserve = ['*']", &command);
     check_whole(
         "[hooks.builtins.audit]\nenabled = true",
-        "config.toml:1: `hooks.builtins.audit`: is a hook that is part of PicoClaw, and haft has none of these; run it as \
+        "config.toml:1: `hooks.builtins.audit`: haft does not have PicoClaw's built-in hooks; run the hook as \
          a process in hooks.processes, or set enabled = false",
     );
     let hook = "enabled = true\ncommand = ['g']\nobserve = ['*']\n";
     check_whole(
         &format!("[hooks.processes.Gate]\n{hook}[hooks.processes.gate]\n{hook}"),
-        "config.toml:5: `hooks.processes.gate`: differs from Gate in upper and lower case alone; rename one",
+        "config.toml:5: `hooks.processes.gate`: the name differs from Gate only in upper and lower case; rename one of the hooks",
     );
     for name in ["haft", "", "a\\tb"] {
-        let told = toml(&format!("[hooks.processes.\"{name}\"]\n{hook}"));
-        assert!(told.contains("is no name for a hook"), "{told}");
+        let message = toml(&format!("[hooks.processes.\"{name}\"]\n{hook}"));
+        assert!(message.contains("invalid hook name"), "{message}");
     }
     check_whole("hooks = 3", "config.toml:1: `hooks` must be a table");
     check_whole(
@@ -197,11 +197,11 @@ fn check_json(text: &str, expect: &str) {
 }
 
 #[test]
-fn a_mistake_in_a_file_of_picoclaw_is_told_by_its_path() {
-    check_json("{", " has a mistake: it is not JSON: EOF while parsing an object at line 1 column 1");
-    check_json("{}", " has a mistake: it has no object `hooks`");
-    check_json("[]", " has a mistake: it has no object `hooks`");
-    check_json(r#"{"hooks": null}"#, " has a mistake: it has no object `hooks`");
+fn mistake_in_picoclaw_file_is_reported_by_key() {
+    check_json("{", " is not valid: not JSON: EOF while parsing an object at line 1 column 1");
+    check_json("{}", " is not valid: the object `hooks` is missing");
+    check_json("[]", " is not valid: the object `hooks` is missing");
+    check_json(r#"{"hooks": null}"#, " is not valid: the object `hooks` is missing");
     check_json(r#"{"hooks": 3}"#, ": `hooks`: must be a table");
     let list = ": `hooks.processes.g.command`: must be a list of words";
     check_json(r#"{"hooks": {"processes": {"g": {"enabled": true, "command": "g"}}}}"#, list);
@@ -214,7 +214,7 @@ fn a_mistake_in_a_file_of_picoclaw_is_told_by_its_path() {
     check_json(r#"{"hooks": {"processes": []}}"#, ": `hooks.processes`: must be a table");
     check_json(
         r#"{"hooks": {"builtins": {"audit": {"Enabled": true}}}}"#,
-        ": `hooks.builtins.audit`: is a hook that is part of PicoClaw, and haft has none of these; run it as a process in \
+        ": `hooks.builtins.audit`: haft does not have PicoClaw's built-in hooks; run the hook as a process in \
          hooks.processes, or set enabled = false",
     );
     check_json(
@@ -224,12 +224,13 @@ fn a_mistake_in_a_file_of_picoclaw_is_told_by_its_path() {
 }
 
 #[test]
-fn times_are_the_hooks_own_then_those_of_its_table() {
+fn hook_timeouts_override_table_defaults() {
     #[track_caller]
-    fn check(said: Option<i64>, expect: u64) {
-        let process = HookProcess { timeout_ms: said, ..HookProcess::default() };
+    fn check(millis: Option<i64>, expect: u64) {
+        let process = HookProcess { timeout_ms: millis, ..HookProcess::default() };
         let defaults = HookDefaults { interceptor_timeout_ms: Some(7), ..HookDefaults::default() };
-        let times = Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).of(&process);
+        let times =
+            Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).for_process(&process);
         assert_eq!(times.interceptor, Duration::from_millis(expect));
         assert_eq!(times.approval, APPROVAL);
     }
@@ -240,11 +241,11 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
     check(Some(i64::MAX), 86_400_000);
 }
 
-/// The hooks of a PicoClaw file, in a `config.toml` that has this in it.
+/// Returns the text of a `config.toml` after adding the hooks of a PicoClaw file.
 fn added(there: &str, from: &str) -> String {
     let from = HooksFile::parse(Path::new("config.json"), from).unwrap();
     let path = Path::new("config.toml");
-    changed(path, there, |file, document| insert_hooks(path, file, document, from.content()))
+    edited_text(path, there, |file, document| insert_hooks(path, file, document, from.content()))
         .unwrap_or_else(|error| error.to_string())
 }
 
@@ -253,7 +254,7 @@ const TWO: &str = r#"{"hooks": {"defaults": {"interceptor_timeout_ms": 7000, "ap
     "observe": ["*"], "intercept": ["before_tool"]}, "my hook": {"command": []}}}}"#;
 
 #[test]
-fn hooks_are_added_and_the_rest_stays() {
+fn add_hooks_preserves_other_content() {
     insta::assert_snapshot!(added("", TWO), @r#"
     [hooks.processes.gate]
     enabled = true
@@ -312,7 +313,7 @@ fn hooks_are_added_and_the_rest_stays() {
 }
 
 #[test]
-fn a_table_in_a_line_stays_in_its_line_and_what_did_not_run_does_not() {
+fn add_hooks_preserves_inline_tables_and_disabled_state() {
     insta::assert_snapshot!(added("hooks = { enabled = false, processes = {} }\n", TWO), @r#"hooks = { enabled = false, processes = { gate = { enabled = true, priority = 10, command = ["python3", "/x/gate.py"], observe = ["*"], intercept = ["before_tool"], tool_names = "picoclaw", timeout_ms = 7000, env = { A = "b" } }, "my hook" = { command = [], tool_names = "picoclaw", timeout_ms = 7000 } } }"#);
     insta::assert_snapshot!(added("", &TWO.replacen("{\"def", "{\"enabled\": false, \"def", 1)), @r#"
     [hooks.processes.gate]
@@ -335,30 +336,30 @@ fn a_table_in_a_line_stays_in_its_line_and_what_did_not_run_does_not() {
 }
 
 #[test]
-fn no_hook_takes_the_place_of_another_one() {
+fn add_hooks_rejects_existing_names() {
     let taken = added("[hooks.processes.Gate]\n", TWO);
-    assert_eq!(taken, "config.toml has hooks of these names already: gate; rename or remove them");
+    assert_eq!(taken, "config.toml already has hooks with these names: gate; rename or remove them");
     assert_eq!(added("modle = 3", TWO), "config.toml:1: unknown key `modle`; did you mean `model`?");
 }
 
 #[test]
-fn what_is_added_is_what_ran() {
+fn added_hooks_equal_the_source_hooks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("new").join("config.toml");
     let from = HooksFile::parse(Path::new("config.json"), TWO).unwrap();
     add_hooks(&path, from.content()).unwrap();
-    let file = ReadFile::load(&path).unwrap();
+    let file = ParsedConfigFile::load(&path).unwrap();
     let there = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
     let origin = &there[0].origin;
     let expect: Vec<_> =
         from.hooks().iter().map(|hook| ProcessHook { origin: origin.clone(), ..hook.clone() }).collect();
     assert_eq!(there, expect);
-    assert!(matches!(add_hooks(&path, from.content()), Err(AddError::Taken { .. })));
+    assert!(matches!(add_hooks(&path, from.content()), Err(AddHooksError::Taken { .. })));
 }
 
 #[test]
 #[cfg(unix)]
-fn a_link_stays_one_and_the_rights_of_the_file_too() {
+fn add_hooks_preserves_symlink_and_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let (path, real) = (dir.path().join("config.toml"), dir.path().join("real.toml"));

@@ -1,10 +1,11 @@
-//! The macros that declare keys and choices.
+//! Macros that declare keys and choices.
 
-/// Declares a table of `config.toml` and the [`Key`](super::Key)s in it.
+/// Declares a table of `config.toml` and the [`ConfigKey`](super::ConfigKey)s in it.
 ///
-/// Each key becomes a field of the struct that the file is read into: an `Option` of its type, or in `tables` the type
-/// itself. With `as MERGED` a second struct holds the values in effect: keys with a `default` always have one there,
-/// other keys may have none. Only the user's own file may set a key without a `reach`. The value's Rust type has to agree with the `kind`; a test compares them.
+/// Each key becomes a field of the struct for a file: an `Option` of its type, or in `tables` the type itself. With `as
+/// MERGED` a second struct contains the values in effect: keys with a `default` always have a value there, other keys
+/// may have none. Without a `reach`, only the user's own file may set a key. The Rust type must match the `kind`; a
+/// test compares them.
 macro_rules! keys {
     ($(#[$outer:meta])* $name:ident as $merged:ident { $($body:tt)* }) => {
         keys! { $(#[$outer])* $name { $($body)* } }
@@ -37,12 +38,12 @@ macro_rules! keys {
 
         impl $name {
             /// The keys of this table.
-            pub const KEYS: &'static [Key] = &[
+            pub const KEYS: &'static [ConfigKey] = &[
                 $(keys!(@key $path, concat!($($doc, "\n"),+), [$($former)?], { $($attribute)* }),)*
                 $($(keys!(@key $table_path, concat!($($table_doc, "\n"),+), [], { $($table_attribute)* }),)*)?
             ];
 
-            /// Removes the values that only the user's own file may set, and returns the keys of those that were set.
+            /// Removes the values that only the user's own file may set. Returns the keys that were removed.
             pub fn remove_user_only(&mut self) -> Vec<&'static str> {
                 let mut removed = Vec::new();
                 let mut set = Self::default();
@@ -77,23 +78,23 @@ macro_rules! keys {
         impl $merged {
             /// Takes each value from the first layer that sets it. `name` replaces `NAME` in the paths of the keys.
             pub(crate) fn from_layers<'a>(
-                layers: &'a [Layer],
+                layers: &'a [ConfigLayer],
                 name: &str,
                 table: impl Fn(&'a ConfigFile) -> Option<&'a $name>,
             ) -> Self {
                 Self {
                     $($field: keys!(
                         @or_default
-                        first(layers, &$path.replace("NAME", name), |file| table(file)?.$field.clone()),
+                        first_value(layers, &$path.replace("NAME", name), |file| table(file)?.$field.clone()),
                         { $($attribute)* }
                     ),)*
                 }
             }
 
-            /// A row for each key, in the order of the documentation.
-            pub(crate) fn rows(&self) -> Vec<Row> {
+            /// Returns a row for each key, in the order of the documentation.
+            pub(crate) fn rows(&self) -> Vec<ConfigRow> {
                 let values = [$(self.$field.row_value()),*];
-                $name::KEYS.iter().zip(values).map(|(key, value)| Row::new(key, key.path, value)).collect()
+                $name::KEYS.iter().zip(values).map(|(key, value)| ConfigRow::new(key, key.path, value)).collect()
             }
         }
     };
@@ -106,13 +107,13 @@ macro_rules! keys {
         $(flag: $flag:literal,)?
         $(brief: $brief:literal,)?
     }) => {
-        Key {
+        ConfigKey {
             path: $path,
             doc: $doc,
             kind: $kind,
             default: keys!(@or $((Some(|| serde_json::to_value($default).unwrap_or_default())))? (None)),
             unset: keys!(@or $($unset)? ("")),
-            reach: keys!(@or $((Reach::$reach))? (Reach::User)),
+            reach: keys!(@or $((KeyScope::$reach))? (KeyScope::User)),
             variables: keys!(@or $(($variables))? (&[])),
             flag: keys!(@or $((Some($flag)))? (None)),
             former: keys!(@or $((Some($former)))? (None)),
@@ -121,15 +122,15 @@ macro_rules! keys {
     };
     (@or $first:tt) => { $first };
     (@or $first:tt $second:tt) => { $first };
-    (@held $type:ty, { kind: $kind:expr, default: $($rest:tt)* }) => { Sourced<$type> };
-    (@held $type:ty, $attributes:tt) => { Option<Sourced<$type>> };
+    (@held $type:ty, { kind: $kind:expr, default: $($rest:tt)* }) => { SourcedValue<$type> };
+    (@held $type:ty, $attributes:tt) => { Option<SourcedValue<$type>> };
     (@or_default $value:expr, { kind: $kind:expr, default: $default:expr, $($rest:tt)* }) => {
-        $value.unwrap_or_else(|| Sourced { value: $default, origin: SettingOrigin::Default })
+        $value.unwrap_or_else(|| SourcedValue { value: $default, origin: SettingOrigin::Default })
     };
     (@or_default $value:expr, $attributes:tt) => { $value };
 }
 
-/// Declares a type whose values are named by words, for [`ValueKind::Choice`](super::ValueKind::Choice).
+/// Declares an enum whose values are named by words, for [`ValueKind::Choice`](super::ValueKind::Choice).
 macro_rules! choices {
     ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$outer])*
@@ -139,10 +140,10 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// The words for all values.
+            /// The words of all values.
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
-            /// The word for this value.
+            /// Returns the word of this value.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+

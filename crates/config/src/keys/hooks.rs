@@ -5,32 +5,33 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ValueKind::{self, Bool, Choice, Int, List, Table, Text};
-use super::{Key, OnTimeout, Reach, TableKind};
+use super::{ConfigKey, KeyScope, OnTimeout, TableKind};
 
 keys! {
     /// Process hooks: programs that speak PicoClaw's protocol.
     #[derive(Serialize)]
     Hooks {
-        /// True if process hooks run. The user's `false` counts for those of every project, a project's for its own.
+        /// True if process hooks run. `false` in the user's file turns off all hooks, `false` in a project's file only the
+        /// hooks of the project.
         enabled: bool = "hooks.enabled" {
             kind: Bool,
             unset: "`true`",
             reach: TrustedProject,
         }
         tables {
-            /// How long hooks may take that say nothing else. A project's count for its own hooks.
+            /// Default deadlines of hooks. The defaults of a project apply to its own hooks only.
             defaults: HookDefaults = "hooks.defaults" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
                 reach: TrustedProject,
             }
-            /// Hooks that are part of PicoClaw itself. haft has none: one that is `enabled` is an error.
+            /// Hooks that are built into PicoClaw. haft has none; an `enabled` entry is an error.
             builtins: BTreeMap<String, toml::Table> = "hooks.builtins.NAME" {
                 kind: Table(TableKind::Any),
                 unset: "none",
                 reach: TrustedProject,
             }
-            /// The hook of this name. A project may add hooks; it cannot change one of the user's.
+            /// The hook `NAME`. A project may add hooks; it cannot change a hook of the user.
             processes: BTreeMap<String, HookProcess> = "hooks.processes.NAME" {
                 kind: Table(TableKind::Keys),
                 unset: "none",
@@ -41,24 +42,24 @@ keys! {
 }
 
 keys! {
-    /// How long hooks may take that say nothing else.
+    /// The default timeouts of hooks.
     #[derive(Serialize)]
     HookDefaults {
-        /// What PicoClaw waits for an event to be written to a hook, in milliseconds. haft waits for no hook that is only
-        /// told something, so that it changes nothing here.
+        /// PicoClaw's deadline for writing an event to a hook, in milliseconds. haft accepts and ignores it, because haft
+        /// never waits for observers.
         observer_timeout_ms: i64 = "hooks.defaults.observer_timeout_ms" {
             kind: ValueKind::INTEGER,
-            unset: "nothing",
+            unset: "no effect",
             reach: TrustedProject,
         }
-        /// Milliseconds for an answer to `before_llm`, `after_llm`, `before_tool` and `after_tool`; 0 and less stand for
-        /// the default, more than a day for a day.
+        /// The deadline of answers to `before_llm`, `after_llm`, `before_tool` and `after_tool`, in milliseconds. Values of
+        /// 0 and less mean the default. The maximum is one day.
         interceptor_timeout_ms: i64 = "hooks.defaults.interceptor_timeout_ms" {
             kind: ValueKind::INTEGER,
             unset: "5000",
             reach: TrustedProject,
         }
-        /// Milliseconds for an answer to `approve_tool`: a person may be asked.
+        /// The deadline of answers to `approve_tool`, in milliseconds. It is longer, because the hook may ask a person.
         approval_timeout_ms: i64 = "hooks.defaults.approval_timeout_ms" {
             kind: ValueKind::INTEGER,
             unset: "60000",
@@ -71,89 +72,89 @@ keys! {
     /// One process hook.
     #[derive(Serialize)]
     HookProcess {
-        /// True if the hook runs. What a hook that does not run would do is not looked at.
+        /// True if the hook runs. haft does not check the other keys of a hook that does not run.
         enabled: bool = "hooks.processes.NAME.enabled" {
             kind: Bool,
             unset: "`false`",
             reach: TrustedProject,
         }
-        /// Hooks with a lower number are asked first; then the name decides.
+        /// The order of hooks: a lower number comes first. Hooks with equal numbers run in the order of their names.
         priority: i32 = "hooks.processes.NAME.priority" {
             kind: Int { min: i32::MIN as i64, max: i32::MAX as i64 },
             unset: "0",
             reach: TrustedProject,
         }
-        /// How haft and the hook talk: by standard input and output, and in no other way.
+        /// The transport. haft supports standard input and output only.
         transport: String = "hooks.processes.NAME.transport" {
             kind: Text("`stdio`"),
             unset: "`stdio`",
             reach: TrustedProject,
         }
-        /// The program and its arguments. No shell reads them, and nothing in them is expanded. A program without a `/` is
-        /// looked for in `PATH`; one with it is relative to `dir`.
+        /// The program and its arguments. haft uses no shell and expands nothing. haft searches a program without `/` in
+        /// `PATH`; a relative path with `/` starts at `dir`.
         command: Vec<String> = "hooks.processes.NAME.command" {
             kind: List("words"),
-            unset: "none: a hook must have one",
+            unset: "required",
             reach: TrustedProject,
         }
-        /// Where the hook runs, relative to the directory that haft works in.
+        /// The working directory of the hook. A relative path starts at haft's working directory.
         dir: String = "hooks.processes.NAME.dir" {
             kind: Text("a path"),
-            unset: "the directory that haft works in",
+            unset: "haft's working directory",
             reach: TrustedProject,
         }
-        /// Variables that the hook gets beside those of haft's own environment, or in their place.
+        /// Environment variables of the hook. They override variables of haft's environment.
         env: BTreeMap<String, String> = "hooks.processes.NAME.env" {
             kind: Table(TableKind::Texts),
             unset: "none",
             reach: TrustedProject,
         }
-        /// The events that the hook is told, by either of PicoClaw's names; `""`, `"*"` or `"all"` for all of them.
+        /// The events that the hook receives, by their old or new names in PicoClaw. `""`, `"*"` and `"all"` mean all events.
         observe: Vec<String> = "hooks.processes.NAME.observe" {
             kind: List("events"),
             unset: "none",
             reach: TrustedProject,
         }
-        /// Where the hook is asked: `before_llm`, `after_llm`, `before_tool`, `after_tool`, `approve_tool`. One of a pair
-        /// brings the other, as in PicoClaw.
+        /// The points at which the hook decides: `before_llm`, `after_llm`, `before_tool`, `after_tool`, `approve_tool`. As in
+        /// PicoClaw, one name of a before–after pair adds the other one.
         intercept: Vec<String> = "hooks.processes.NAME.intercept" {
             kind: List("points"),
             unset: "none",
             reach: TrustedProject,
         }
-        /// That the hook is told events as `hook.event`, as PicoClaw before 0.2.9 did, with their kind as a name, which
-        /// its documents show, or as a number, which it sent. Without it they are `hook.runtime_event`.
+        /// Sends events as `hook.event`, the format of PicoClaw before 0.2.9. The event kind is a `name`, as in PicoClaw's
+        /// documents, or a `number`, as PicoClaw sent it. Without this key, events are `hook.runtime_event`.
         event_kind: EventKind = "hooks.processes.NAME.event_kind" {
             kind: Choice(EventKind::NAMES),
             unset: "events are `hook.runtime_event`",
             reach: TrustedProject,
         }
-        /// Whose names of tools the hook is told and may use: haft's (`bash`, `read`), or PicoClaw's (`exec`, `read_file`).
+        /// The tool names that the hook receives and may use: haft's (`bash`, `read`), or PicoClaw's (`exec`, `read_file`).
         tool_names: ToolNames = "hooks.processes.NAME.tool_names" {
             kind: Choice(ToolNames::NAMES),
             unset: "`haft`; `picoclaw` in a `config.json`",
             reach: TrustedProject,
         }
-        /// As `hooks.defaults.interceptor_timeout_ms`, for this hook.
+        /// Overrides `hooks.defaults.interceptor_timeout_ms` for this hook.
         timeout_ms: i64 = "hooks.processes.NAME.timeout_ms" {
             kind: ValueKind::INTEGER,
-            unset: "that of `hooks.defaults`",
+            unset: "the value in `hooks.defaults`",
             reach: TrustedProject,
         }
-        /// As `hooks.defaults.approval_timeout_ms`, for this hook.
+        /// Overrides `hooks.defaults.approval_timeout_ms` for this hook.
         approval_timeout_ms: i64 = "hooks.processes.NAME.approval_timeout_ms" {
             kind: ValueKind::INTEGER,
-            unset: "that of `hooks.defaults`",
+            unset: "the value in `hooks.defaults`",
             reach: TrustedProject,
         }
-        /// What happens when the hook does not answer `before_tool` or `approve_tool` in time. `block`: the tool does not
-        /// run. `allow`: it does, and the failure is reported. `grant.NAME.on_timeout` does the same.
+        /// The verdict when the hook does not answer `before_tool` or `approve_tool` in time. `block`: the tool does not run.
+        /// `allow`: the tool runs, and haft reports the failure. `grant.NAME.on_timeout` has the same effect.
         on_timeout: OnTimeout = "hooks.processes.NAME.on_timeout" {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// Registered tools that this hook may answer for without anybody being asked for approval; `"*"` for all of them.
-        /// An answer for a tool that only hooks know needs none.
+        /// Existing tools whose results this hook may supply itself (`respond`) without an approval; `"*"` means all. A tool
+        /// that exists only through a hook needs no entry.
         vouches: Vec<String> = "hooks.processes.NAME.vouches" {
             kind: List("tools"),
             unset: "none",
@@ -172,13 +173,13 @@ choices! {
 }
 
 choices! {
-    /// The names of tools that a hook is told and may use.
+    /// The names of tools that a hook receives and may use.
     #[derive(Default)]
     ToolNames {
-        /// haft's own.
+        /// The names of haft.
         #[default]
         Haft = "haft",
-        /// PicoClaw's, for the tools that it has as well.
+        /// The names of PicoClaw, for tools that PicoClaw also has.
         PicoClaw = "picoclaw",
     }
 }

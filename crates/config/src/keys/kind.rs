@@ -1,24 +1,24 @@
-//! The kinds of values that keys take.
+//! The kinds of values of keys.
 
 use serde_json::Value;
 
-/// The kind of a key's value: decides what is read, what is written, and what people are told of it.
+/// The kind of a key's value: defines how the value is read, written and described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     /// `true` or `false`.
     Bool,
-    /// A whole number within these bounds.
+    /// A whole number within bounds.
     Int {
-        /// The least.
+        /// The minimum.
         min: i64,
-        /// The greatest.
+        /// The maximum.
         max: i64,
     },
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of texts; the word says of what, as `models`.
+    /// A list of texts; the field is the plural noun of its items, for example `models`.
     List(&'static str),
-    /// A text; the words say of what, as `a name`.
+    /// A text; the field describes the content, for example `a name`.
     Text(&'static str),
     /// A table.
     Table(TableKind),
@@ -29,9 +29,9 @@ pub enum ValueKind {
 pub enum TableKind {
     /// Keys of haft.
     Keys,
-    /// Texts by names of the user's choice.
+    /// Texts under names that the user chooses.
     Texts,
-    /// Anything.
+    /// Any content.
     Any,
 }
 
@@ -39,13 +39,13 @@ impl ValueKind {
     /// Any whole number.
     pub const INTEGER: Self = Self::Int { min: i64::MIN, max: i64::MAX };
 
-    /// A description of the values, as it follows "must be".
-    pub fn takes(self) -> String {
+    /// Returns a description of the values that completes "must be".
+    pub fn expected_text(self) -> String {
         match self {
-            Self::Bool => either(&["true", "false"]),
+            Self::Bool => join_alternatives(&["true", "false"]),
             Self::Int { min, .. } if min >= 0 => format!("a whole number of at least {min}"),
             Self::Int { .. } => "a whole number".to_owned(),
-            Self::Choice(words) => either(words),
+            Self::Choice(words) => join_alternatives(words),
             Self::List(what) => format!("a list of {what}"),
             Self::Text(what) => what.to_owned(),
             Self::Table(TableKind::Texts) => "a table of texts".to_owned(),
@@ -53,7 +53,7 @@ impl ValueKind {
         }
     }
 
-    /// The values to choose from, if they are few.
+    /// Returns the choices of a kind with few values; otherwise empty.
     pub fn choices(self) -> &'static [&'static str] {
         match self {
             Self::Bool => &["true", "false"],
@@ -62,7 +62,7 @@ impl ValueKind {
         }
     }
 
-    /// Reads a value that a person wrote. The words of a list are separated by commas, and `none` is an empty list.
+    /// Parses a value that a user typed. Items of a list are separated by commas; `none` is an empty list.
     pub(crate) fn read(self, text: &str) -> Option<toml::Value> {
         match self {
             Self::Bool => text.parse().ok().map(toml::Value::Boolean),
@@ -81,7 +81,7 @@ impl ValueKind {
     }
 }
 
-/// A value as a person writes it: the text that [`set`](crate::set) takes.
+/// Formats a value as a user types it, in the form that [`set_key`](crate::set_key) reads.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -91,8 +91,8 @@ pub fn value_text(value: &Value) -> String {
     }
 }
 
-/// The words as a choice: `a`, `b` or `c`.
-fn either(words: &[&str]) -> String {
+/// Joins words as alternatives: `a`, `b` or `c`.
+fn join_alternatives(words: &[&str]) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
@@ -105,17 +105,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_says_what_it_takes() {
-        assert_eq!(ValueKind::Choice(&["a", "b", "c"]).takes(), "`a`, `b` or `c`");
-        assert_eq!(ValueKind::Choice(&["a"]).takes(), "`a`");
-        assert_eq!(ValueKind::Bool.takes(), "`true` or `false`");
-        assert_eq!(ValueKind::Int { min: 1, max: 9 }.takes(), "a whole number of at least 1");
-        assert_eq!(ValueKind::INTEGER.takes(), "a whole number");
-        assert_eq!(ValueKind::List("models").takes(), "a list of models");
+    fn expected_text_describes_each_kind() {
+        assert_eq!(ValueKind::Choice(&["a", "b", "c"]).expected_text(), "`a`, `b` or `c`");
+        assert_eq!(ValueKind::Choice(&["a"]).expected_text(), "`a`");
+        assert_eq!(ValueKind::Bool.expected_text(), "`true` or `false`");
+        assert_eq!(ValueKind::Int { min: 1, max: 9 }.expected_text(), "a whole number of at least 1");
+        assert_eq!(ValueKind::INTEGER.expected_text(), "a whole number");
+        assert_eq!(ValueKind::List("models").expected_text(), "a list of models");
     }
 
     #[test]
-    fn a_value_is_read_as_it_is_shown() {
+    fn values_round_trip_as_text() {
         #[track_caller]
         fn check(kind: ValueKind, text: &str, expect: Option<&str>) {
             let read = kind.read(text).map(|value| value_text(&serde_json::to_value(value).unwrap()));

@@ -1,23 +1,23 @@
-//! Flags over environment over files over defaults, and where each value came from.
+//! Layers of settings: flags over environment over files over defaults, with the origin of each value.
 
 use std::collections::BTreeMap;
 
 use super::{ConfigFile, Settings, all_keys};
-use crate::origin::{SettingOrigin, Source, Sourced};
+use crate::origin::{KeyLocations, SettingOrigin, SourcedValue};
 
-/// The place of a layer.
+/// The source of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum LayerSource {
     /// The flags of this run.
     Flags,
-    /// The environment.
+    /// The environment variables.
     Env,
     /// A `config.toml`.
-    File(Source),
+    File(KeyLocations),
 }
 
-impl Place {
-    /// Where a key of this place stands.
+impl LayerSource {
+    /// Returns the location of a key in this source.
     fn origin(&self, key: &str) -> SettingOrigin {
         let known = all_keys().find(|known| known.path == key);
         match self {
@@ -30,51 +30,50 @@ impl Place {
     }
 }
 
-/// The values that one place sets.
+/// The values that one source sets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
-    /// The place.
-    pub place: Place,
+pub struct ConfigLayer {
+    /// The source.
+    pub place: LayerSource,
     /// The values.
     pub values: ConfigFile,
-    /// The origins of keys that stand elsewhere than the place usually has them, as a provider in the name of a model.
+    /// Origins that differ from the usual ones of this source, for example a provider in the name of a model.
     origins: BTreeMap<&'static str, SettingOrigin>,
 }
 
-/// Takes a model's name apart, given the provider that is named beside it: its provider and its id there. Nothing where
-/// the name begins with no provider, and where that is another one than the one beside it, whose models may have such
-/// names.
-pub type TakeApart<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, String)>;
+/// Splits a model's name into provider and id; the second argument is the provider set beside the name, if any. Returns
+/// `None` if the name does not begin with a known provider, or with one other than the provider beside it.
+pub type ModelNameSplitter<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, String)>;
 
-/// An environment variable has a value that cannot be used.
+/// An environment variable has an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}={value:?} cannot be used: it must be {expected}")]
+#[error("{variable}={value:?} is not valid: expected {expected}")]
 pub struct LayerError {
     /// The variable.
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// The expected value.
+    /// A description of valid values.
     pub expected: String,
 }
 
-impl Layer {
-    /// A layer with these values.
-    pub fn new(place: Place, values: ConfigFile) -> Self {
+impl ConfigLayer {
+    /// Returns a layer with these values.
+    pub fn new(place: LayerSource, values: ConfigFile) -> Self {
         Self { place, values, origins: BTreeMap::new() }
     }
 
-    /// A layer without values.
-    pub fn empty(place: Place) -> Self {
+    /// Returns a layer without values.
+    pub fn empty(place: LayerSource) -> Self {
         Self::new(place, ConfigFile::default())
     }
 
-    /// The values in the environment; an empty variable sets nothing.
+    /// Reads the environment variables. An empty variable sets nothing.
     ///
     /// # Errors
-    /// [`LayerError`] when a variable has a value that cannot be used.
+    /// [`LayerError`] when a variable has an invalid value.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
-        let mut layer = Self::empty(Place::Env);
+        let mut layer = Self::empty(LayerSource::Env);
         let mut table = toml::Table::new();
         for key in ConfigFile::KEYS {
             let set = |name: &&'static str| Some((*name, var(name).filter(|value| !value.is_empty())?));
@@ -83,27 +82,27 @@ impl Layer {
                 table.insert(key.path.to_owned(), read);
                 table.clone().try_into().ok()
             });
-            let wrong = || LayerError { variable, value, expected: key.kind.takes() };
+            let wrong = || LayerError { variable, value, expected: key.kind.expected_text() };
             layer.values = read.ok_or_else(wrong)?;
             layer.origins.insert(key.path, SettingOrigin::Env(variable));
         }
         Ok(layer)
     }
 
-    /// The origin of a key of this layer.
+    /// Returns the origin of a key of this layer.
     fn origin(&self, key: &str) -> SettingOrigin {
         self.origins.get(key).cloned().unwrap_or_else(|| self.place.origin(key))
     }
 }
 
 impl Settings {
-    /// Merges layers, the strongest first.
+    /// Merges layers; earlier layers take precedence.
     ///
-    /// A model and an address belong to the provider that is named beside them: where a stronger layer names
-    /// another provider, they are removed from the weaker one, so that a key is never sent to another provider's
-    /// server. A model whose name `apart` takes apart names its provider itself.
-    pub(crate) fn merge(layers: &mut [Layer], apart: TakeApart<'_>) -> Self {
-        take_apart(layers, apart);
+    /// A model and an address belong to the provider in the same layer. If a stronger layer sets another provider, both
+    /// are removed from the weaker layer, so that a key is never sent to another provider's server. If `apart` finds a
+    /// provider in a model's name, that provider is used.
+    pub(crate) fn merge(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) -> Self {
+        split_model_names(layers, apart);
         let chosen = layers.iter().find_map(|layer| layer.values.provider.clone());
         for values in layers.iter_mut().map(|layer| &mut layer.values) {
             if values.provider.is_some() && values.provider != chosen {
@@ -114,10 +113,10 @@ impl Settings {
     }
 }
 
-/// Has every layer whose model carries its provider name that provider, so that it is stronger than one which a weaker
-/// layer names, and that one's address is not its own.
-fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
-    // An address without a provider is that of a server which is asked for any model, whatever it is called.
+/// Sets the provider of every layer whose model name contains one. That provider then takes precedence over a weaker
+/// layer's provider, and the weaker layer's address is not used with it.
+fn split_model_names(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) {
+    // An address without a provider belongs to a server that receives all models under their full names.
     let server =
         layers.iter().any(|layer| layer.values.base_url.is_some() && layer.values.provider.is_none());
     for layer in layers {
@@ -134,13 +133,15 @@ fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
     }
 }
 
-/// The value of the first layer that sets it.
-pub(crate) fn first<'a, T>(
-    layers: &'a [Layer],
+/// Returns the value of the first layer that sets one.
+pub(crate) fn first_value<'a, T>(
+    layers: &'a [ConfigLayer],
     key: &str,
     get: impl Fn(&'a ConfigFile) -> Option<T>,
-) -> Option<Sourced<T>> {
-    layers.iter().find_map(|layer| Some(Sourced { value: get(&layer.values)?, origin: layer.origin(key) }))
+) -> Option<SourcedValue<T>> {
+    layers
+        .iter()
+        .find_map(|layer| Some(SourcedValue { value: get(&layer.values)?, origin: layer.origin(key) }))
 }
 
 #[cfg(test)]

@@ -1,63 +1,63 @@
-//! `[tui]`: how the interactive mode looks and behaves.
+//! `[tui]`: the appearance and behavior of the interactive mode.
 
 use serde::{Deserialize, Serialize};
 
 use super::ValueKind::{Choice, List, Text};
-use super::layer::first;
+use super::layer::first_value;
 use super::row::RowValue as _;
-use super::{ConfigFile, Key, Layer, Reach, Row};
-use crate::origin::{SettingOrigin, Sourced};
+use super::{ConfigFile, ConfigKey, ConfigLayer, ConfigRow, KeyScope};
+use crate::origin::{SettingOrigin, SourcedValue};
 
 keys! {
-    /// How the interactive mode looks and behaves.
+    /// The appearance and behavior of the interactive mode.
     Tui as TuiSettings {
-        /// The theme: `dark`, `light`, or the `name` in a `theme.json` in `$HAFT_HOME/themes` or of an extension that is one.
-        /// See [themes.md](themes.md).
+        /// The theme: `auto`, `dark`, `light`, or the `name` in a `theme.json`. haft searches `$HAFT_HOME/themes` and the
+        /// extensions that are themes. See [themes.md](themes.md).
         theme: String = "tui.theme" {
             kind: Text("a name"),
             default: "auto".to_owned(),
-            unset: "`dark` or `light`, as the terminal's background is",
-            brief: "The colours: `auto` as the terminal's background is, `dark`, `light`, or the name of a theme.",
+            unset: "`dark` or `light`, to match the terminal's background",
+            brief: "The colors: `auto` matches the terminal's background; or `dark`, `light`, or the name of a theme.",
         }
-        /// Where the interactive mode is drawn. `alternate`: on a screen of its own, which is gone afterwards but for the end
-        /// of the conversation. `inline`: below what the terminal shows; what was said is printed and stays, and the terminal
-        /// scrolls, searches and selects it; also with `--inline`. `linear`: line by line, nothing is drawn over, as screen
-        /// readers want it, and as it is where a terminal can do nothing else (`TERM` is `dumb` or not set) and with
-        /// `--linear`.
+        /// The part of the terminal to draw on. `alternate`: the alternate screen; the end of the conversation remains
+        /// visible after the exit. `inline`: below the shell's output; the conversation stays in the scrollback, so the
+        /// terminal can scroll, search and select it. The flag is `--inline`. `linear`: plain lines without redrawing, for
+        /// screen readers. The flag is `--linear`. haft always uses `linear` if `TERM` is `dumb` or not set. See
+        /// [tui.md](tui.md).
         screen: TuiScreen = "tui.screen" {
             kind: Choice(TuiScreen::NAMES),
             default: TuiScreen::Alternate,
-            brief: "A screen of its own; or below what the terminal shows, where the conversation is printed and stays; or lines that are printed and never drawn anew, for screen readers.",
+            brief: "The part of the terminal to draw on: the alternate screen; the rows below the shell's output, where the conversation stays in the scrollback; or plain lines without redrawing, for screen readers.",
         }
-        /// Whether the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.
+        /// Mouse support: the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.
         mouse: TuiSwitch = "tui.mouse" {
             kind: Choice(TuiSwitch::NAMES),
             default: TuiSwitch::On,
-            brief: "Whether the wheel scrolls and the mouse selects; without it, both are the terminal's.",
+            brief: "Mouse support: the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.",
         }
-        /// Whether images are shown where the terminal can show them.
+        /// Images: `auto` shows them if the terminal can, `off` never does.
         images: TuiImages = "tui.images" {
             kind: Choice(TuiImages::NAMES),
             default: TuiImages::Auto,
-            brief: "Whether images are shown where the terminal can.",
+            brief: "Images: `auto` shows them if the terminal can, `off` never does.",
         }
-        /// Whether what the model thinks is shown whole, or folded into one row.
+        /// The model's thinking: in one row (`folded`), or complete (`shown`).
         thinking: TuiShown = "tui.thinking" {
             kind: Choice(TuiShown::NAMES),
             default: TuiShown::Folded,
-            brief: "Whether what the model thinks is shown in full.",
+            brief: "The model's thinking: in one row, or complete.",
         }
-        /// Tools that you are asked about before each call of theirs; `"*"` for all.
+        /// Tools that ask for your approval before each call; `"*"` means all tools.
         approve: Vec<String> = "tui.approve" {
             kind: List("tools"),
             default: Vec::<String>::new(),
-            brief: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none. In the file it is a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
+            brief: "Tools that ask for your approval before each call, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
-        /// Whether the terminal's bell rings when haft waits for you, and when it is done.
+        /// The terminal's bell: rings when haft waits for your answer, and when the work is done.
         bell: TuiSwitch = "tui.bell" {
             kind: Choice(TuiSwitch::NAMES),
             default: TuiSwitch::Off,
-            brief: "Whether the terminal's bell rings when something is asked, and when the work is done.",
+            brief: "The terminal's bell: rings when haft waits for your answer, and when the work is done.",
         }
     }
 }
@@ -65,11 +65,11 @@ keys! {
 choices! {
     /// The part of the terminal that the interactive mode uses.
     TuiScreen {
-        /// A screen of its own.
+        /// A separate screen.
         Alternate = "alternate",
-        /// The rows below what the terminal shows; the conversation is printed there and stays.
+        /// The rows below the terminal's existing content; the conversation is printed there and stays.
         Inline = "inline",
-        /// Lines that are printed and never drawn anew.
+        /// Lines that are printed and never redrawn.
         Linear = "linear",
     }
 }
@@ -77,19 +77,19 @@ choices! {
 choices! {
     /// The form in which the model's thinking is shown.
     TuiShown {
-        /// In one row.
+        /// One row.
         Folded = "folded",
-        /// Whole.
+        /// In full.
         Shown = "shown",
     }
 }
 
 choices! {
-    /// The terminals on which images are shown.
+    /// The condition for showing images.
     TuiImages {
-        /// All that can show them.
+        /// On every terminal that can show images.
         Auto = "auto",
-        /// None.
+        /// Never.
         Off = "off",
     }
 }
@@ -97,9 +97,9 @@ choices! {
 choices! {
     /// A switch.
     TuiSwitch {
-        /// It is on.
+        /// The feature is on.
         On = "on",
-        /// It is off.
+        /// The feature is off.
         Off = "off",
     }
 }
@@ -109,11 +109,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::file::ReadFile;
+    use crate::file::ParsedConfigFile;
 
     #[test]
-    fn what_nobody_sets_has_a_value() {
-        let file = ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
+    fn unset_keys_have_defaults() {
+        let file =
+            ParsedConfigFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
         let settings = TuiSettings::from_layers(&[file.layer()], "", |file| Some(&file.tui));
         assert_eq!(settings.screen.value, TuiScreen::Linear);
         let rows = settings.rows().into_iter();
@@ -130,19 +131,19 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_cannot_be_is_a_mistake() {
+    fn rejects_invalid_values() {
         for (text, expect) in [
             ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate`, `inline` or `linear`"),
             ("tui = 1", "c:1: `tui` must be a table"),
             ("[tui]\ntheem = 'x'", "c:2: unknown key `tui.theem`; did you mean `tui.theme`?"),
             ("[tui]\napprove = 'bash'", "c:2: `tui.approve` must be a list of tools"),
         ] {
-            assert_eq!(ReadFile::parse(Path::new("c"), text).unwrap_err().to_string(), expect);
+            assert_eq!(ParsedConfigFile::parse(Path::new("c"), text).unwrap_err().to_string(), expect);
         }
     }
 
     #[test]
-    fn all_of_it_is_the_users_alone() {
-        assert!(Tui::KEYS.iter().all(|key| key.reach == Reach::User));
+    fn only_the_user_can_set_tui_keys() {
+        assert!(Tui::KEYS.iter().all(|key| key.reach == KeyScope::User));
     }
 }

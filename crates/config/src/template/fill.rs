@@ -1,16 +1,16 @@
-//! Arguments into a template: `$1` … `$9`, `$@`, `$ARGUMENTS`, `${@:2}` and `${@:2:3}`.
+//! Placeholders of a template: `$1` … `$9`, `$@`, `$ARGUMENTS`, `${@:2}` and `${@:2:3}`.
 
-/// The template with its placeholders replaced. Arguments are split at blanks, quotes hold blanks together. What has no
-/// place in the template comes below it, so that nothing that was typed is lost.
-pub(super) fn fill(template: &str, arguments: &str) -> String {
+/// Replaces the placeholders of a template. Arguments are split at spaces; quotes keep spaces together. If the template
+/// has no placeholder, the arguments are appended, so that nothing typed is lost.
+pub(super) fn fill_template(template: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
-    let words = words(arguments);
+    let words = split_arguments(arguments);
     let mut text = String::with_capacity(template.len() + arguments.len());
     let (mut rest, mut used) = (template, false);
     while let Some((before, behind)) = rest.split_once('$') {
         text.push_str(before);
-        // What was put in is not looked at again: an argument is no template.
-        match placeholder(behind, arguments, &words) {
+        // Inserted text is not scanned again: an argument is not a template.
+        match placeholder_value(behind, arguments, &words) {
             Some((value, len)) => {
                 text.push_str(&value);
                 rest = behind.get(len..).unwrap_or_default();
@@ -29,8 +29,8 @@ pub(super) fn fill(template: &str, arguments: &str) -> String {
     text
 }
 
-/// Returns the value of the placeholder at the beginning, behind its `$`, and the length of the placeholder.
-fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String, usize)> {
+/// Returns the value of the placeholder at the beginning of `text`, after its `$`, and the placeholder's length.
+fn placeholder_value(text: &str, arguments: &str, words: &[String]) -> Option<(String, usize)> {
     if text.starts_with("ARGUMENTS") {
         return Some((arguments.to_owned(), "ARGUMENTS".len()));
     }
@@ -45,7 +45,7 @@ fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String,
     }
     match text.as_bytes().first()? {
         b'@' => Some((arguments.to_owned(), 1)),
-        // `$12` is the amount and not the first argument.
+        // `$12` is an amount of money, not the first argument.
         digit @ b'1'..=b'9'
             if !text.get(1..).unwrap_or_default().starts_with(|c: char| c.is_ascii_digit()) =>
         {
@@ -56,8 +56,8 @@ fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String,
     }
 }
 
-/// Split at blanks; `"…"` and `'…'` hold blanks together.
-fn words(text: &str) -> Vec<String> {
+/// Splits text at spaces; `"…"` and `'…'` keep spaces together.
+fn split_arguments(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
         match quote {
@@ -81,11 +81,11 @@ mod tests {
 
     #[track_caller]
     fn check(template: &str, arguments: &str, expect: &str) {
-        assert_eq!(fill(template, arguments), expect);
+        assert_eq!(fill_template(template, arguments), expect);
     }
 
     #[test]
-    fn arguments_take_their_places() {
+    fn replaces_placeholders() {
         check("Fix $1 in $2.", "bug main.rs", "Fix bug in main.rs.");
         check("Fix $1 in $2.", "'a b'  \"c d\"", "Fix a b in c d.");
         check("[$1] [$3]", "a", "[a] []");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_placeholder_stays_and_arguments_are_no_templates() {
+    fn keeps_other_dollar_signs_and_does_not_expand_arguments() {
         check("$x costs $12, ${HOME} $", "", "$x costs $12, ${HOME} $");
         check("${@:x} ${@:1", "", "${@:x} ${@:1");
         check("[$1]", "$2 $1", "[$2]");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_without_a_place_come_below() {
+    fn appends_arguments_without_placeholder() {
         check("Review.", "main.rs only", "Review.\n\nmain.rs only");
         check("Review.", " ", "Review.");
     }

@@ -1,10 +1,10 @@
-//! Templates in real directories.
+//! Tests of templates, in temporary directories.
 
 use super::*;
 use crate::origin::Owner;
-use haft_protocol::project::Trust;
+use haft_protocol::project::ProjectTrust;
 
-fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates) {
+fn found(files: &[(&str, &str)], trust: ProjectTrust) -> (tempfile::TempDir, TemplateSet) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
@@ -12,7 +12,7 @@ fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates)
         std::fs::write(path, text).unwrap();
     }
     let project = Project { dir: root.path().join("work"), trust };
-    let templates = Templates::find(&Home::at(root.path().join("home")), &project);
+    let templates = TemplateSet::find(&Home::at(root.path().join("home")), &project);
     (root, templates)
 }
 
@@ -26,8 +26,8 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn the_users_keep_their_names_and_a_trusted_project_adds() {
-    let (_root, templates) = found(&FILES, Trust::Trusted);
+fn user_templates_take_precedence_over_project_templates() {
+    let (_root, templates) = found(&FILES, ProjectTrust::Trusted);
     let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
     assert_eq!(names, ["plain", "review", "ship"]);
     let review = templates.get("review").unwrap();
@@ -35,19 +35,19 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
     assert_eq!(templates.get("plain").unwrap().description, "Say it briefly.");
     assert_eq!(templates.problems.len(), 2, "{:?}", templates.problems);
     assert!(templates.problems[0].contains("broken.md is not used: line 2: "), "{:?}", templates.problems);
-    assert!(templates.problems[1].contains("has the same name and comes first"));
-    assert_eq!(templates.expand(&[], "review", "a.rs"), Expanded::Prompt("Review a.rs.".into()));
-    assert_eq!(templates.expand(&[], "nope", ""), Expanded::Unknown);
-    let (_root, templates) = found(&FILES, Trust::Untrusted);
+    assert!(templates.problems[1].contains("has the same name and takes precedence"));
+    assert_eq!(templates.expand(&[], "review", "a.rs"), TemplateExpansion::Prompt("Review a.rs.".into()));
+    assert_eq!(templates.expand(&[], "nope", ""), TemplateExpansion::Unknown);
+    let (_root, templates) = found(&FILES, ProjectTrust::Untrusted);
     assert_eq!((templates.templates.len(), templates.unused.len()), (2, 1));
 }
 
 #[test]
-fn a_template_cannot_have_the_name_of_a_skills_command() {
+fn rejects_template_named_like_a_skill_command() {
     let files = [("work/.haft/prompts/skill:s.md", "Theirs.")];
-    let (_root, templates) = found(&files, Trust::Trusted);
+    let (_root, templates) = found(&files, ProjectTrust::Trusted);
     assert_eq!(templates.templates, []);
-    assert!(templates.problems[0].contains("has a colon in it"), "{:?}", templates.problems);
+    assert!(templates.problems[0].contains("contains a colon"), "{:?}", templates.problems);
     let theirs = Template {
         name: "skill:s".into(),
         description: String::new(),
@@ -55,14 +55,14 @@ fn a_template_cannot_have_the_name_of_a_skills_command() {
         path: PathBuf::new(),
         body: "Theirs.".into(),
     };
-    let templates = Templates { templates: vec![theirs], ..Templates::default() };
-    let unknown = Expanded::Failed("there is no skill \"s\"; there are none".into());
+    let templates = TemplateSet { templates: vec![theirs], ..TemplateSet::default() };
+    let unknown = TemplateExpansion::Failed("no skill named \"s\"; available skills: none".into());
     assert_eq!(templates.expand(&[], "skill:s", ""), unknown);
 }
 
 #[test]
-fn a_skill_is_called_by_its_name() {
-    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], Trust::Untrusted);
+fn expands_skill_command() {
+    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], ProjectTrust::Untrusted);
     let skill = Skill {
         name: "s".into(),
         description: "d".into(),
@@ -74,8 +74,11 @@ fn a_skill_is_called_by_its_name() {
     };
     let skills = [skill];
     let head = format!("Skill s in {}\n\nDo it.\n", root.path().join("s").display());
-    assert_eq!(templates.expand(&skills, "skill:s", ""), Expanded::Prompt(head.clone()));
-    assert_eq!(templates.expand(&skills, "skill:s", "now"), Expanded::Prompt(format!("{head}\nnow")));
-    let unknown = Expanded::Failed("there is no skill \"t\"; there are s".into());
+    assert_eq!(templates.expand(&skills, "skill:s", ""), TemplateExpansion::Prompt(head.clone()));
+    assert_eq!(
+        templates.expand(&skills, "skill:s", "now"),
+        TemplateExpansion::Prompt(format!("{head}\nnow"))
+    );
+    let unknown = TemplateExpansion::Failed("no skill named \"t\"; available skills: s".into());
     assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
 }

@@ -1,127 +1,130 @@
-//! The decision about the use of a project's files in a run.
+//! The decision whether a project's files are used in a run.
 
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::project::{Project, Trust};
+use haft_protocol::defense::{Defense, is_up};
+use haft_protocol::project::{Project, ProjectTrust};
 
-use super::Digest;
+use super::ProjectDigest;
 use super::snapshot::{Snapshot, SnapshotError};
 use super::store::TrustFile;
 use crate::home::Home;
 
-/// The user's wish for this run.
+/// The user's request about trust for this run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Asked {
-    /// Nothing: what is recorded counts.
+pub enum TrustRequest {
+    /// No request: the recorded trust applies.
     #[default]
     Nothing,
-    /// The project is trusted as it is now, in this run.
+    /// The project is trusted as it is now, for this run.
     ThisRun,
-    /// The project is trusted in this run if it has this digest, and nothing happens otherwise.
-    Exactly(Digest),
+    /// The project is trusted for this run if it has this digest; otherwise the run fails.
+    Exactly(ProjectDigest),
 }
 
-/// The decision about the use of a project's files, and the notes about it.
+/// The decision about a project's files, with notes.
 #[derive(Debug)]
-pub struct Decision {
-    /// The project, on Unix by its canonical path.
+pub struct TrustDecision {
+    /// The project, with a canonical path on Unix.
     pub project: Project,
-    /// Why it is not trusted although the user trusted it, as a sentence.
-    pub told: Option<String>,
-    /// The code that may run, as it was when it was read ([`Snapshot::code`]); none where it was not.
-    pub code: Option<Digest>,
+    /// The reason why a project that the user trusted is no longer trusted, as a sentence.
+    pub distrust_reason: Option<String>,
+    /// The digest of the code that may run, as it was read ([`Snapshot::code_digest`]); `None` if it was not read.
+    pub code: Option<ProjectDigest>,
 }
 
-/// The project is not the one that was asked for.
+/// The project does not have the requested digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PinError {
-    /// It has another digest.
+pub enum ProjectDigestError {
+    /// The digest differs.
     #[error(
-        "the project in {} has the digest {found}, and --trust-project names {wanted}; nothing of it was used. \
-         `haft trust --show` tells what it holds", dir.display()
+        "the project in {} has the digest {found}, not {wanted} as given by --trust-project, so it was not used; \
+         run `haft trust --show` to review it", dir.display()
     )]
     Other {
         /// The project's directory.
         dir: PathBuf,
-        /// The digest it has.
-        found: Digest,
-        /// The digest that was asked for.
-        wanted: Digest,
+        /// The digest of the project.
+        found: ProjectDigest,
+        /// The requested digest.
+        wanted: ProjectDigest,
     },
-    /// Its digest cannot be told.
-    #[error("the project in {} has no digest", dir.display())]
+    /// The digest cannot be computed.
+    #[error("cannot compute the digest of the project in {}", dir.display())]
     Unknown {
         /// The project's directory.
         dir: PathBuf,
-        /// Why.
+        /// The cause.
         source: SnapshotError,
     },
 }
 
-impl Decision {
-    /// Decides. Whatever is not certain is not trusted.
+impl TrustDecision {
+    /// Makes the decision. In case of doubt, the project is not trusted.
     ///
     /// # Errors
-    /// [`PinError`] when a digest was asked for that the project does not have.
-    pub fn make(home: &Home, dir: PathBuf, asked: Asked) -> Result<Self, PinError> {
-        if !is_up(Defence::ProjectTrust) {
-            return Ok(Self::of(dir, Trust::Trusted, None));
+    /// [`ProjectDigestError`] when the project does not have the requested digest.
+    pub fn decide(home: &Home, dir: PathBuf, asked: TrustRequest) -> Result<Self, ProjectDigestError> {
+        if !is_up(Defense::ProjectTrust) {
+            return Ok(Self::with_trust(dir, ProjectTrust::Trusted, None));
         }
         match asked {
-            Asked::ThisRun => {
-                let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code());
-                Ok(Self { code, ..Self::of(dir, Trust::Trusted, None) })
+            TrustRequest::ThisRun => {
+                let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code_digest());
+                Ok(Self { code, ..Self::with_trust(dir, ProjectTrust::Trusted, None) })
             }
-            Asked::Nothing => Ok(match recorded(home, &dir) {
-                Ok((trust, code)) => Self { code, ..Self::of(dir, trust, None) },
-                Err(told) => Self::of(dir, Trust::Untrusted, Some(told)),
+            TrustRequest::Nothing => Ok(match recorded_trust(home, &dir) {
+                Ok((trust, code)) => Self { code, ..Self::with_trust(dir, trust, None) },
+                Err(reason) => Self::with_trust(dir, ProjectTrust::Untrusted, Some(reason)),
             }),
-            Asked::Exactly(wanted) => match Snapshot::take(home, &dir) {
-                Ok(snapshot) if snapshot.digest() == wanted => {
-                    Ok(Self { code: Some(snapshot.code()), ..Self::of(dir, Trust::Trusted, None) })
-                }
-                Ok(snapshot) => Err(PinError::Other { dir, found: snapshot.digest(), wanted }),
-                Err(source) => Err(PinError::Unknown { dir, source }),
+            TrustRequest::Exactly(wanted) => match Snapshot::take(home, &dir) {
+                Ok(snapshot) if snapshot.digest() == wanted => Ok(Self {
+                    code: Some(snapshot.code_digest()),
+                    ..Self::with_trust(dir, ProjectTrust::Trusted, None)
+                }),
+                Ok(snapshot) => Err(ProjectDigestError::Other { dir, found: snapshot.digest(), wanted }),
+                Err(source) => Err(ProjectDigestError::Unknown { dir, source }),
             },
         }
     }
 
-    fn of(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
-        // Through a link a path leads past other directories than those whose files were looked at.
+    fn with_trust(dir: PathBuf, trust: ProjectTrust, reason: Option<String>) -> Self {
+        // A path through a symbolic link would have other parent directories than the checked ones.
         let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
-        Self { project: Project { dir, trust }, told, code: None }
+        Self { project: Project { dir, trust }, distrust_reason: reason, code: None }
     }
 }
 
-/// Returns the recorded trust in a project, and the code that may run; the error is why the record does not count.
-fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> {
-    let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", chain(&error)))?;
-    // What cannot be found has not been trusted either.
-    let Ok(real) = dir.canonicalize() else { return Ok((Trust::Untrusted, None)) };
-    let above = is_up(Defence::TrustedPath);
+/// Returns the recorded trust in a project and the digest of its code. The error is the reason why the record is not
+/// valid.
+fn recorded_trust(home: &Home, dir: &Path) -> Result<(ProjectTrust, Option<ProjectDigest>), String> {
+    let file = TrustFile::load(home)
+        .map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
+    // A directory that cannot be found has not been trusted either.
+    let Ok(real) = dir.canonicalize() else { return Ok((ProjectTrust::Untrusted, None)) };
+    let above = is_up(Defense::TrustedPath);
     let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
     let Some(record) = places.find_map(|place| file.record(place)) else {
-        return Ok((Trust::Untrusted, None));
+        return Ok((ProjectTrust::Untrusted, None));
     };
-    if !is_up(Defence::TrustedContent) {
-        return Ok((Trust::Trusted, None));
+    if !is_up(Defense::TrustedContent) {
+        return Ok((ProjectTrust::Trusted, None));
     }
     let snapshot = Snapshot::take(home, &real)
-        .map_err(|error| format!("the project is no longer trusted: {}", chain(&error)))?;
+        .map_err(|error| format!("the project is no longer trusted: {}", error_chain_text(&error)))?;
     if snapshot.digest() == record.digest {
-        return Ok((Trust::Trusted, Some(snapshot.code())));
+        return Ok((ProjectTrust::Trusted, Some(snapshot.code_digest())));
     }
-    let difference = snapshot.since(&record.files);
+    let difference = snapshot.difference_from(&record.files);
     Err(format!(
-        "the project is no longer trusted, because it is not what it was: {difference}; `haft trust` shows it and asks"
+        "the project is no longer trusted, because files changed: {difference}; run `haft trust` to review and trust it"
     ))
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain_text(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", chain(source)),
+        Some(source) => format!("{error}: {}", error_chain_text(source)),
         None => error.to_string(),
     }
 }

@@ -5,88 +5,90 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
+use super::ProjectDigest;
 use super::snapshot::Snapshot;
 use crate::home::Home;
 use crate::write;
 
 const VERSION: u32 = 1;
 
-/// The longest file that is read, in bytes: 64 MiB.
+/// The maximum size of the file, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// The content of `trust.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustFile {
     version: u32,
-    /// By canonical path, as text.
-    projects: BTreeMap<String, Record>,
+    /// The records, by canonical path.
+    projects: BTreeMap<String, TrustRecord>,
 }
 
-/// The record of the user's trust in a project, as it was then.
+/// The user's trust in a project, and the project's content at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Of all that would run or be obeyed.
-    pub digest: Digest,
-    /// When the user said so, RFC 3339.
+pub struct TrustRecord {
+    /// The digest of all files that would run or be followed.
+    pub digest: ProjectDigest,
+    /// The time of the decision, in RFC 3339 format.
     pub time: String,
-    /// The version of haft that asked.
+    /// The version of haft that recorded the trust.
     pub haft: String,
-    /// The digest of each file, by name, so that it can be told what changed.
-    pub files: BTreeMap<String, Digest>,
+    /// The digest of each file, by name, so that changes can be reported.
+    pub files: BTreeMap<String, ProjectDigest>,
 }
 
-/// `trust.json` is not used: no project is trusted.
+/// `trust.json` cannot be used: no project is trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Somebody else may have written it.
-    #[error("{} {what}, so nothing it says counts; look at it, and remove it", path.display())]
+    /// Another user may have written the file.
+    #[error("{} {what}, so haft ignores the file; inspect and remove it", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The mistake.
+        /// The problem.
         what: &'static str,
     },
-    /// It is not of the form that haft writes.
-    #[error("{} is damaged (line {line}, column {column}), so nothing it says counts; remove it, and trust again", path.display())]
+    /// The file is not valid.
+    #[error("{} is damaged (line {line}, column {column}), so haft ignores the file; remove it, then run `haft trust` again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Counted from 1.
+        /// The column, counted from 1.
         column: usize,
     },
-    /// A newer haft wrote it.
-    #[error("{} was written by a newer haft, so nothing it says counts; use that one", path.display())]
+    /// A newer version of haft wrote the file.
+    #[error("{} was written by a newer version of haft; upgrade haft to read it", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The path of the project is no text.
-    #[error("the path {path:?} is not UTF-8, so it cannot be recorded; --trust-project trusts it for a run")]
+    /// The path of the project is not UTF-8.
+    #[error(
+        "cannot record the path {path:?}, because it is not UTF-8; use --trust-project to trust the project for one run"
+    )]
     Path {
-        /// The project's.
+        /// The path of the project.
         path: PathBuf,
     },
 }
@@ -98,13 +100,14 @@ impl Default for TrustFile {
 }
 
 impl TrustFile {
-    /// Reads it; where there is none, no project is trusted.
+    /// Reads the file. If it does not exist, no project is trusted.
     ///
     /// # Errors
-    /// [`TrustError`] when it is a link, another user's, can be written by others, or is damaged. Nothing is trusted then.
+    /// [`TrustError`] when the file is a link, belongs to another user, can be written by others, or is damaged. No
+    /// project is trusted then.
     pub fn load(home: &Home) -> Result<Self, TrustError> {
         let path = home.trust_file();
-        let Some(text) = text(&path)? else { return Ok(Self::default()) };
+        let Some(text) = read_checked(&path)? else { return Ok(Self::default()) };
         let file: Self = serde_json::from_str(&text).map_err(|error| TrustError::Damaged {
             path: path.clone(),
             line: error.line(),
@@ -113,24 +116,24 @@ impl TrustFile {
         if file.version == VERSION { Ok(file) } else { Err(TrustError::Newer { path }) }
     }
 
-    /// Returns the record of exactly this directory, which has to be canonical. Those above it do not count.
-    pub fn record(&self, dir: &Path) -> Option<&Record> {
+    /// Returns the record of exactly this canonical directory. Records of parent directories do not apply.
+    pub fn record(&self, dir: &Path) -> Option<&TrustRecord> {
         self.projects.get(dir.to_str()?)
     }
 
-    /// All of them, by path.
-    pub fn records(&self) -> impl Iterator<Item = (&str, &Record)> {
+    /// All records, by path.
+    pub fn records(&self) -> impl Iterator<Item = (&str, &TrustRecord)> {
         self.projects.iter().map(|(path, record)| (path.as_str(), record))
     }
 
-    /// Records that the user trusts a project as this snapshot shows it.
+    /// Records that the user trusts a project in the state of this snapshot.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and when it cannot be written; it is then as it was.
+    /// Same as [`load`](Self::load), and when the file cannot be written; the file is unchanged then.
     pub fn grant(home: &Home, snapshot: &Snapshot, haft: &str) -> Result<(), TrustError> {
         let dir = snapshot.dir();
         let key = dir.to_str().ok_or_else(|| TrustError::Path { path: dir.into() })?.to_owned();
-        let record = Record {
+        let record = TrustRecord {
             digest: snapshot.digest(),
             time: jiff::Timestamp::now().strftime("%FT%TZ").to_string(),
             haft: haft.to_owned(),
@@ -143,10 +146,11 @@ impl TrustFile {
         .map(drop)
     }
 
-    /// Takes the trust in a project back, and tells whether there was any. `dir` is canonical, or as the file says.
+    /// Revokes the trust in a project. Returns false if the project was not trusted. `dir` is canonical, or a path from
+    /// the file.
     ///
     /// # Errors
-    /// As [`grant`](Self::grant).
+    /// Same as [`grant`](Self::grant).
     pub fn revoke(home: &Home, dir: &Path) -> Result<bool, TrustError> {
         match dir.to_str() {
             Some(key) if home.trust_file().symlink_metadata().is_ok() => {
@@ -157,8 +161,11 @@ impl TrustFile {
     }
 }
 
-/// Changes the file, if `change` says that it changed something.
-fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool) -> Result<bool, TrustError> {
+/// Changes the file. Writes only if `change` returns true.
+fn edit(
+    home: &Home,
+    change: impl FnOnce(&mut BTreeMap<String, TrustRecord>) -> bool,
+) -> Result<bool, TrustError> {
     let path = home.trust_file();
     let failed = |source| TrustError::Write { path: path.clone(), source };
     let _lock = write::lock(home.root(), "trust.lock").map_err(failed)?;
@@ -170,11 +177,11 @@ fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool)
     Ok(true)
 }
 
-/// The text of `trust.json`, after a look at whose word it is; none where there is no file.
-fn text(path: &Path) -> Result<Option<String>, TrustError> {
+/// Returns the text of `trust.json` after checking its owner and mode; `None` if the file does not exist.
+fn read_checked(path: &Path) -> Result<Option<String>, TrustError> {
     let read = |source| TrustError::Read { path: path.into(), source };
     let foreign = |what| TrustError::Foreign { path: path.into(), what };
-    let defended = is_up(Defence::TrustFile);
+    let defended = is_up(Defense::TrustFile);
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(read(source)),
@@ -182,12 +189,12 @@ fn text(path: &Path) -> Result<Option<String>, TrustError> {
         Ok(_) => {}
     }
     let file = open(path, defended).map_err(read)?;
-    // Of the file that is read, not of the name: it may lead to another one by now.
+    // Checked on the open file, because the name may refer to another file by now.
     let metadata = file.metadata().map_err(read)?;
     if !metadata.is_file() {
-        return Err(foreign("is no file"));
+        return Err(foreign("is not a regular file"));
     }
-    if let Some(what) = others(&metadata).filter(|_| defended) {
+    if let Some(what) = untrusted_reason(&metadata).filter(|_| defended) {
         return Err(foreign(what));
     }
     let mut text = String::new();
@@ -198,7 +205,7 @@ fn text(path: &Path) -> Result<Option<String>, TrustError> {
 #[cfg(unix)]
 fn open(path: &Path, defended: bool) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    // A pipe would wait for a writer.
+    // Opening a pipe would wait for a writer.
     let flags = rustix::fs::OFlags::NONBLOCK
         | if defended { rustix::fs::OFlags::NOFOLLOW } else { rustix::fs::OFlags::empty() };
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
@@ -209,9 +216,9 @@ fn open(path: &Path, _: bool) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-/// Why somebody else may have written it.
+/// Returns the reason why another user may have written the file.
 #[cfg(unix)]
-fn others(metadata: &Metadata) -> Option<&'static str> {
+fn untrusted_reason(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Some("belongs to another user");
@@ -220,6 +227,6 @@ fn others(metadata: &Metadata) -> Option<&'static str> {
 }
 
 #[cfg(not(unix))]
-fn others(_: &Metadata) -> Option<&'static str> {
+fn untrusted_reason(_: &Metadata) -> Option<&'static str> {
     None
 }

@@ -1,17 +1,17 @@
-//! Trust ends with what it was given to.
+//! Tests that trust ends when the trusted content changes.
 
 mod hooks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::project::Trust;
+use haft_protocol::project::ProjectTrust;
 
 use super::snapshot::MAX_BYTES;
 use super::*;
 use crate::{ContextFiles, Home};
 
-struct Ground(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
 const FILES: [(&str, &str); 5] = [
     (".haft/config.toml", "model = 'm'\nextensions = ['../more']\n"),
@@ -21,12 +21,12 @@ const FILES: [(&str, &str); 5] = [
     ("more/x/extension.json", "{}"),
 ];
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
-        let ground = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(ground.dir().join(".git")).unwrap();
-        FILES.iter().for_each(|(path, text)| ground.write(path, text));
-        ground
+        let fixture = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(fixture.dir().join(".git")).unwrap();
+        FILES.iter().for_each(|(path, text)| fixture.write(path, text));
+        fixture
     }
 
     fn dir(&self) -> PathBuf {
@@ -52,27 +52,27 @@ impl Ground {
         self
     }
 
-    fn decided(&self, dir: &Path) -> (Trust, String) {
-        let decision = Decision::make(&self.home(), dir.into(), Asked::Nothing).unwrap();
-        (decision.project.trust, decision.told.unwrap_or_default())
+    fn decided(&self, dir: &Path) -> (ProjectTrust, String) {
+        let decision = TrustDecision::decide(&self.home(), dir.into(), TrustRequest::Nothing).unwrap();
+        (decision.project.trust, decision.distrust_reason.unwrap_or_default())
     }
 }
 
 #[track_caller]
 fn check(change: impl Fn(&Path), difference: &str) {
-    let ground = Ground::new().trusted();
-    assert_eq!(ground.decided(&ground.dir()), (Trust::Trusted, String::new()));
-    change(&ground.dir());
-    let told = match difference {
-        "" => (Trust::Trusted, String::new()),
+    let fixture = Fixture::new().trusted();
+    assert_eq!(fixture.decided(&fixture.dir()), (ProjectTrust::Trusted, String::new()));
+    change(&fixture.dir());
+    let expect = match difference {
+        "" => (ProjectTrust::Trusted, String::new()),
         names => {
-            let told = format!(
-                "the project is no longer trusted, because it is not what it was: {names}; `haft trust` shows it and asks"
+            let reason = format!(
+                "the project is no longer trusted, because files changed: {names}; run `haft trust` to review and trust it"
             );
-            (Trust::Untrusted, told)
+            (ProjectTrust::Untrusted, reason)
         }
     };
-    assert_eq!(ground.decided(&ground.dir()), told);
+    assert_eq!(fixture.decided(&fixture.dir()), expect);
 }
 
 fn write(path: &'static str, text: &'static str) -> impl Fn(&Path) {
@@ -83,7 +83,7 @@ fn write(path: &'static str, text: &'static str) -> impl Fn(&Path) {
 }
 
 #[test]
-fn whatever_would_run_or_be_obeyed_counts() {
+fn digest_covers_files_that_would_run_or_be_followed() {
     check(write("src/main.rs", "x"), "");
     check(write(".haft/config.toml", "model = 'n'\nextensions = ['../more']"), ".haft/config.toml (changed)");
     check(write(".haft/extensions/e/main.py", "x"), ".haft/extensions/e/main.py (added)");
@@ -96,25 +96,29 @@ fn whatever_would_run_or_be_obeyed_counts() {
     check(|dir| fs::remove_file(dir.join("AGENTS.md")).unwrap(), "AGENTS.md (removed)");
 }
 
-/// What is told to a model may change while a run goes on, by the model's own hand; what is run may not.
+/// The model may change texts during a run; the code that runs must not change.
 #[test]
-fn the_digest_of_what_is_run_leaves_texts_out() {
-    let ground = Ground::new();
-    ground.write(".haft/extensions/e/AGENTS.md", "1");
-    let code = ground.snapshot().code();
+fn code_digest_excludes_texts() {
+    let fixture = Fixture::new();
+    fixture.write(".haft/extensions/e/AGENTS.md", "1");
+    let code = fixture.snapshot().code_digest();
     for text in
         ["AGENTS.md", "../AGENTS.md", ".haft/SYSTEM.md", ".haft/prompts/p.md", ".agents/skills/s/SKILL.md"]
     {
-        ground.write(text, "2");
-        assert_eq!(ground.snapshot().code(), code, "{text}");
+        fixture.write(text, "2");
+        assert_eq!(fixture.snapshot().code_digest(), code, "{text}");
     }
-    let decided = Decision::make(&ground.home(), ground.dir(), Asked::Exactly(ground.snapshot().digest()));
+    let decided = TrustDecision::decide(
+        &fixture.home(),
+        fixture.dir(),
+        TrustRequest::Exactly(fixture.snapshot().digest()),
+    );
     assert_eq!(decided.unwrap().code, Some(code));
-    let decided = Decision::make(&ground.home(), ground.dir(), Asked::ThisRun);
+    let decided = TrustDecision::decide(&fixture.home(), fixture.dir(), TrustRequest::ThisRun);
     assert_eq!(
         decided.unwrap().code,
         Some(code),
-        "what is trusted for one run only must not change in it either"
+        "code trusted for one run must not change during the run either"
     );
     for run in [
         ".haft/extensions/e/AGENTS.md",
@@ -123,14 +127,14 @@ fn the_digest_of_what_is_run_leaves_texts_out() {
         ".haft/extensions/n/extension.json",
         ".haft/config.toml",
     ] {
-        let before = ground.snapshot().code();
-        ground.write(run, "extensions = ['../more'] # 2");
-        assert_ne!(ground.snapshot().code(), before, "{run}");
+        let before = fixture.snapshot().code_digest();
+        fixture.write(run, "extensions = ['../more'] # 2");
+        assert_ne!(fixture.snapshot().code_digest(), before, "{run}");
     }
 }
 
 #[test]
-fn many_changes_are_counted() {
+fn many_changes_are_summarized() {
     let many = |dir: &Path| (0..20).for_each(|n| fs::write(dir.join(format!(".haft/{n:02}")), "x").unwrap());
     let names = (0..8).map(|n| format!(".haft/{n:02} (added)")).collect::<Vec<_>>().join(", ");
     check(many, &format!("{names} and 12 more"));
@@ -138,7 +142,7 @@ fn many_changes_are_counted() {
 
 #[test]
 #[cfg(unix)]
-fn modes_and_links_count() {
+fn digest_covers_modes_and_links() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let executable = |dir: &Path| {
         let path = dir.join(".haft/extensions/e/extension.json");
@@ -148,17 +152,17 @@ fn modes_and_links_count() {
     check(|dir| symlink("/nowhere", dir.join(".haft/l")).unwrap(), ".haft/l (added)");
     let through = |place: &'static str, target: &'static str| {
         move |path: &'static str| {
-            let ground = Ground::new();
-            ground.write("lib/a/f", "1");
-            ground.write("../o/f", "1");
-            symlink(target, ground.dir().join(place)).unwrap();
-            let before = ground.snapshot();
-            ground.write(path, "2");
-            let after = ground.snapshot();
-            after.since(before.files()).to_string()
+            let fixture = Fixture::new();
+            fixture.write("lib/a/f", "1");
+            fixture.write("../o/f", "1");
+            symlink(target, fixture.dir().join(place)).unwrap();
+            let before = fixture.snapshot();
+            fixture.write(path, "2");
+            let after = fixture.snapshot();
+            after.difference_from(before.files()).to_string()
         }
     };
-    // A link within the project, one to a file, and one that leads out of it.
+    // A link within the project, a link to a file, and a link out of the project.
     assert_eq!(
         through(".haft/extensions/e/lib", "../../../lib")("lib/a/f"),
         ".haft/extensions/e/lib/a/f (changed)"
@@ -169,168 +173,175 @@ fn modes_and_links_count() {
 
 #[test]
 #[cfg(unix)]
-fn a_place_that_is_a_link_counts_with_what_it_leads_to() {
-    let ground = Ground::new();
-    ground.write("../out/f", "1");
-    std::os::unix::fs::symlink("../../../out", ground.dir().join(".haft/extensions/o")).unwrap();
-    let before = ground.snapshot();
+fn linked_extension_directory_is_covered_with_its_target() {
+    let fixture = Fixture::new();
+    fixture.write("../out/f", "1");
+    std::os::unix::fs::symlink("../../../out", fixture.dir().join(".haft/extensions/o")).unwrap();
+    let before = fixture.snapshot();
     assert!(before.files().contains_key(".haft/extensions/o/f"), "{before:?}");
-    ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/o/f (changed)");
+    fixture.write("../out/f", "2");
+    assert_eq!(
+        fixture.snapshot().difference_from(before.files()).to_string(),
+        ".haft/extensions/o/f (changed)"
+    );
 }
 
-/// Deeper down links out of the project are not followed, and such a directory may be a place of extensions all the same.
+/// Deeper links out of the project are not followed, but the directory may still be used for extensions.
 #[test]
 #[cfg(unix)]
-fn a_place_that_was_seen_deeper_down_counts_as_a_place() {
-    let ground = Ground::new();
-    ground.write("../out/f", "1");
-    fs::remove_dir_all(ground.dir().join(".haft/extensions")).unwrap();
-    fs::create_dir_all(ground.dir().join(".haft/a/b/c")).unwrap();
-    std::os::unix::fs::symlink("../../../../../out", ground.dir().join(".haft/a/b/c/x")).unwrap();
-    std::os::unix::fs::symlink("a/b/c", ground.dir().join(".haft/extensions")).unwrap();
-    let before = ground.snapshot();
-    ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/x/f (changed)");
+fn extension_directory_visited_deeper_before_is_covered() {
+    let fixture = Fixture::new();
+    fixture.write("../out/f", "1");
+    fs::remove_dir_all(fixture.dir().join(".haft/extensions")).unwrap();
+    fs::create_dir_all(fixture.dir().join(".haft/a/b/c")).unwrap();
+    std::os::unix::fs::symlink("../../../../../out", fixture.dir().join(".haft/a/b/c/x")).unwrap();
+    std::os::unix::fs::symlink("a/b/c", fixture.dir().join(".haft/extensions")).unwrap();
+    let before = fixture.snapshot();
+    fixture.write("../out/f", "2");
+    assert_eq!(
+        fixture.snapshot().difference_from(before.files()).to_string(),
+        ".haft/extensions/x/f (changed)"
+    );
 }
 
 #[test]
-fn what_a_manifest_has_started_counts_wherever_it_lies() {
+fn programs_of_manifests_are_covered_anywhere_in_the_project() {
     let manifest = |exec: &str, args: &str| format!(r#"{{"name":"e","Exec":"{exec}","args":[{args}]}}"#);
-    let told = |manifest: &str, path: &str| {
-        let ground = Ground::new();
-        ground.write(".haft/extensions/e/extension.json", manifest);
-        ground.write(path, "1");
-        let before = ground.snapshot();
-        ground.write(path, "2");
-        ground.snapshot().since(before.files()).to_string()
+    let difference = |manifest: &str, path: &str| {
+        let fixture = Fixture::new();
+        fixture.write(".haft/extensions/e/extension.json", manifest);
+        fixture.write(path, "1");
+        let before = fixture.snapshot();
+        fixture.write(path, "2");
+        fixture.snapshot().difference_from(before.files()).to_string()
     };
     let changed = ".haft/extensions/e runs ../../../tools/run (changed)";
-    assert_eq!(told(&manifest("../../../tools/run", ""), "tools/run"), changed);
-    assert_eq!(told(&manifest("python3", r#""-B","../../../tools/run""#), "tools/run"), changed);
+    assert_eq!(difference(&manifest("../../../tools/run", ""), "tools/run"), changed);
+    assert_eq!(difference(&manifest("python3", r#""-B","../../../tools/run""#), "tools/run"), changed);
     let changed = ".haft/extensions/e runs ../../../../run (changed)";
-    assert_eq!(told(&manifest("../../../../run", ""), "../run"), changed);
-    assert_eq!(told(&manifest("run", r#""tools""#), "tools/run"), "");
-    // An absolute path is the machine's, unless it leads into the project.
-    let ground = Ground::new();
-    let [inside, outside] = ["tools/run", "../run"].map(|path| ground.dir().join(path));
-    ground.write("tools/run", "1");
-    ground.write("../run", "1");
+    assert_eq!(difference(&manifest("../../../../run", ""), "../run"), changed);
+    assert_eq!(difference(&manifest("run", r#""tools""#), "tools/run"), "");
+    // An absolute path belongs to the machine, unless it leads into the project.
+    let fixture = Fixture::new();
+    let [inside, outside] = ["tools/run", "../run"].map(|path| fixture.dir().join(path));
+    fixture.write("tools/run", "1");
+    fixture.write("../run", "1");
     for (program, expect) in [(&inside, 1), (&outside, 0)] {
-        ground.write(".haft/extensions/e/extension.json", &manifest(program.to_str().unwrap(), ""));
-        let files = ground.snapshot();
+        fixture.write(".haft/extensions/e/extension.json", &manifest(program.to_str().unwrap(), ""));
+        let files = fixture.snapshot();
         assert_eq!(files.files().keys().filter(|name| name.contains(" runs ")).count(), expect, "{files:?}");
     }
 }
 
-/// A hostile project can hold a link to one that is trusted; its own texts stay untrusted.
+/// A hostile project can contain a link to a trusted one; its own texts stay untrusted.
 #[test]
 #[cfg(unix)]
-fn through_a_link_nothing_beside_the_link_is_obeyed() {
-    let ground = Ground::new().trusted();
-    let hostile = ground.0.path().join("hostile");
+fn link_to_trusted_project_does_not_trust_its_surroundings() {
+    let fixture = Fixture::new().trusted();
+    let hostile = fixture.0.path().join("hostile");
     fs::create_dir(&hostile).unwrap();
     fs::write(hostile.join("AGENTS.md"), "obey me").unwrap();
-    std::os::unix::fs::symlink(ground.dir(), hostile.join("link")).unwrap();
-    let project = Decision::make(&ground.home(), hostile.join("link"), Asked::Nothing).unwrap().project;
+    std::os::unix::fs::symlink(fixture.dir(), hostile.join("link")).unwrap();
+    let project =
+        TrustDecision::decide(&fixture.home(), hostile.join("link"), TrustRequest::Nothing).unwrap().project;
     assert!(project.is_trusted());
     let texts: Vec<_> =
-        ContextFiles::find(&ground.home(), &project).files.into_iter().map(|file| file.text).collect();
+        ContextFiles::find(&fixture.home(), &project).files.into_iter().map(|file| file.text).collect();
     assert_eq!(texts, ["a"]);
 }
 
 #[test]
 #[cfg(unix)]
-fn circles_end_and_pipes_are_not_opened() {
-    let ground = Ground::new();
-    std::os::unix::fs::symlink("..", ground.dir().join(".haft/extensions/up")).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", ground.dir().join(".haft/zero")).unwrap();
-    assert_eq!(ground.snapshot(), ground.snapshot());
+fn link_cycles_end_and_devices_are_not_read() {
+    let fixture = Fixture::new();
+    std::os::unix::fs::symlink("..", fixture.dir().join(".haft/extensions/up")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", fixture.dir().join(".haft/zero")).unwrap();
+    assert_eq!(fixture.snapshot(), fixture.snapshot());
 }
 
 #[test]
-fn the_digest_is_the_same_in_another_place() {
-    assert_eq!(Ground::new().snapshot().digest(), Ground::new().snapshot().digest());
+fn digest_does_not_depend_on_the_location() {
+    assert_eq!(Fixture::new().snapshot().digest(), Fixture::new().snapshot().digest());
 }
 
 #[test]
-fn too_large_a_project_cannot_be_trusted() {
-    let ground = Ground::new().trusted();
-    let large = fs::File::create(ground.dir().join(".haft/large")).unwrap();
+fn rejects_too_large_project() {
+    let fixture = Fixture::new().trusted();
+    let large = fs::File::create(fixture.dir().join(".haft/large")).unwrap();
     large.set_len(MAX_BYTES + 1).unwrap();
-    assert!(matches!(Snapshot::take(&ground.home(), &ground.dir()), Err(SnapshotError::TooLarge { .. })));
-    let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
-    assert!(told.contains("more than 200 MiB") && told.contains(".haft/large"), "{told}");
+    assert!(matches!(Snapshot::take(&fixture.home(), &fixture.dir()), Err(SnapshotError::TooLarge { .. })));
+    let (trust, reason) = fixture.decided(&fixture.dir());
+    assert_eq!(trust, ProjectTrust::Untrusted);
+    assert!(reason.contains("more than 200 MiB") && reason.contains(".haft/large"), "{reason}");
 }
 
 #[test]
-fn trust_is_in_one_directory_and_can_be_taken_back() {
-    let ground = Ground::new().trusted();
-    let below = ground.dir().join("more");
-    assert_eq!(ground.decided(&below).0, Trust::Untrusted);
-    assert_eq!(ground.decided(ground.dir().parent().unwrap()).0, Trust::Untrusted);
+fn trust_applies_to_one_directory_and_can_be_revoked() {
+    let fixture = Fixture::new().trusted();
+    let below = fixture.dir().join("more");
+    assert_eq!(fixture.decided(&below).0, ProjectTrust::Untrusted);
+    assert_eq!(fixture.decided(fixture.dir().parent().unwrap()).0, ProjectTrust::Untrusted);
     #[cfg(unix)]
     {
-        let link = ground.0.path().join("link");
-        std::os::unix::fs::symlink(ground.dir(), &link).unwrap();
-        assert_eq!(ground.decided(&link).0, Trust::Trusted);
+        let link = fixture.0.path().join("link");
+        std::os::unix::fs::symlink(fixture.dir(), &link).unwrap();
+        assert_eq!(fixture.decided(&link).0, ProjectTrust::Trusted);
     }
-    assert!(TrustFile::revoke(&ground.home(), &ground.dir()).unwrap());
-    assert!(!TrustFile::revoke(&ground.home(), &ground.dir()).unwrap());
-    assert_eq!(ground.decided(&ground.dir()), (Trust::Untrusted, String::new()));
-    let ground = ground.trusted();
-    let moved = ground.dir().with_file_name("moved");
-    fs::rename(ground.dir(), &moved).unwrap();
-    assert_eq!(ground.decided(&moved).0, Trust::Untrusted);
+    assert!(TrustFile::revoke(&fixture.home(), &fixture.dir()).unwrap());
+    assert!(!TrustFile::revoke(&fixture.home(), &fixture.dir()).unwrap());
+    assert_eq!(fixture.decided(&fixture.dir()), (ProjectTrust::Untrusted, String::new()));
+    let fixture = fixture.trusted();
+    let moved = fixture.dir().with_file_name("moved");
+    fs::rename(fixture.dir(), &moved).unwrap();
+    assert_eq!(fixture.decided(&moved).0, ProjectTrust::Untrusted);
 }
 
 #[test]
-fn a_digest_is_taken_at_its_word() {
-    let ground = Ground::new();
-    let digest = ground.snapshot().digest();
+fn requested_digest_must_match_exactly() {
+    let fixture = Fixture::new();
+    let digest = fixture.snapshot().digest();
     assert_eq!(digest.to_string().parse(), Ok(digest));
-    for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short()] {
-        assert!(text.parse::<Digest>().is_err(), "{text}");
+    for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short_hex()] {
+        assert!(text.parse::<ProjectDigest>().is_err(), "{text}");
     }
-    let asked = || Decision::make(&ground.home(), ground.dir(), Asked::Exactly(digest));
+    let asked = || TrustDecision::decide(&fixture.home(), fixture.dir(), TrustRequest::Exactly(digest));
     assert!(asked().unwrap().project.is_trusted());
-    ground.write("AGENTS.md", "b");
-    assert!(matches!(asked(), Err(PinError::Other { wanted, .. }) if wanted == digest));
+    fixture.write("AGENTS.md", "b");
+    assert!(matches!(asked(), Err(ProjectDigestError::Other { wanted, .. }) if wanted == digest));
 }
 
 #[track_caller]
 fn check_store(spoil: impl Fn(&Path), why: &str) {
-    let ground = Ground::new().trusted();
-    let path = ground.home().trust_file();
+    let fixture = Fixture::new().trusted();
+    let path = fixture.home().trust_file();
     spoil(&path);
-    let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
-    assert!(told.starts_with("no project is trusted: ") && told.contains(why), "{told}");
+    let (trust, reason) = fixture.decided(&fixture.dir());
+    assert_eq!(trust, ProjectTrust::Untrusted);
+    assert!(reason.starts_with("no project is trusted: ") && reason.contains(why), "{reason}");
     let before = fs::read(&path).unwrap_or_default();
-    assert!(TrustFile::grant(&ground.home(), &ground.snapshot(), "1").is_err());
-    assert_eq!(fs::read(&path).unwrap_or_default(), before, "what does not count is not written over");
+    assert!(TrustFile::grant(&fixture.home(), &fixture.snapshot(), "1").is_err());
+    assert_eq!(fs::read(&path).unwrap_or_default(), before, "an ignored file is not overwritten");
 }
 
 #[test]
-fn a_spoiled_store_trusts_nobody() {
+fn damaged_trust_file_trusts_no_project() {
     check_store(|path| fs::write(path, "{").unwrap(), "is damaged");
-    check_store(|path| fs::write(path, r#"{"version":2,"projects":{}}"#).unwrap(), "newer haft");
+    check_store(|path| fs::write(path, r#"{"version":2,"projects":{}}"#).unwrap(), "newer version of haft");
     check_store(
         |path| {
             fs::remove_file(path).unwrap();
             fs::create_dir(path).unwrap();
         },
-        "is no file",
+        "is not a regular file",
     );
 }
 
 #[test]
 #[cfg(unix)]
-fn a_store_of_others_trusts_nobody() {
+fn trust_file_writable_by_others_trusts_no_project() {
     use std::os::unix::fs::PermissionsExt as _;
-    let ground = Ground::new().trusted();
-    let mode = fs::metadata(ground.home().trust_file()).unwrap().permissions().mode();
+    let fixture = Fixture::new().trusted();
+    let mode = fs::metadata(fixture.home().trust_file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     for mode in [0o666, 0o620] {
         let chmod = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -344,14 +355,14 @@ fn a_store_of_others_trusts_nobody() {
 }
 
 #[test]
-fn none_of_many_writers_loses_a_project() {
-    let ground = Ground::new();
-    let home = ground.home();
+fn concurrent_writers_lose_no_project() {
+    let fixture = Fixture::new();
+    let home = fixture.home();
     std::thread::scope(|scope| {
         for n in 0..8 {
-            let (ground, home) = (&ground, &home);
+            let (fixture, home) = (&fixture, &home);
             scope.spawn(move || {
-                let dir = ground.dir().join(n.to_string());
+                let dir = fixture.dir().join(n.to_string());
                 fs::create_dir(&dir).unwrap();
                 TrustFile::grant(home, &Snapshot::take(home, &dir).unwrap(), "1").unwrap();
             });

@@ -1,45 +1,45 @@
-//! Building an [`Agent`].
+//! Builder of an [`Agent`].
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_protocol::message::{Message, Time};
+use haft_protocol::message::{Message, Rfc3339Time};
 
 use super::Agent;
-use crate::agent_state::{AgentConfig, AgentState, Setup, ToolSchemaError, ToolTable};
+use crate::agent_state::{AgentConfig, AgentSetup, AgentState, ToolSchemaError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
-    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, Hooks, Observer,
+    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSet, HookSource, Observer,
 };
-use crate::model::{Model, ModelSource, Thinking};
+use crate::model::{Model, ModelSource, ThinkingLevel};
 use crate::prompt::SystemPrompt;
-use crate::queue::Queues;
-use crate::session::{Session, SessionError, answered, now};
+use crate::queue::MessageQueues;
+use crate::session::{Session, SessionError, complete_tool_calls, current_time};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
 
-/// Collects what an [`Agent`] is made of. Hooks are asked in the order they are added, those of sources last.
+/// Builder of an [`Agent`]. Hooks are asked in the order in which they are added; hooks of sources come last.
 ///
 /// ```
 /// use std::path::Path;
 ///
-/// use haft_core::model::{Model, Thinking};
+/// use haft_core::model::{Model, ThinkingLevel};
 /// use haft_core::prompt::SystemPrompt;
 /// use haft_core::session::Session;
-/// use haft_core::session::store::Store;
+/// use haft_core::session::store::SessionStore;
 /// use haft_core::{Agent, BuildError};
 ///
 /// fn agent(model: impl Model + 'static, home: &Path, project: &Path) -> Result<Agent, BuildError> {
 ///     let facts = vec![format!("Working directory: {}", project.display())];
-///     let session: Session = Store::new(home.join("sessions")).create(project);
+///     let session: Session = SessionStore::new(home.join("sessions")).create(project);
 ///     Agent::builder(model)
 ///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
-///         .session(session) // kept on the disk; without it, in memory
-///         .thinking(Thinking::Low)
-///         .max_steps(50) // calls of the model for one prompt
+///         .session(session) // saved to disk; the default is in memory
+///         .thinking(ThinkingLevel::Low)
+///         .max_steps(50) // requests to the model per prompt
 ///         .build()
 /// }
 /// ```
@@ -49,7 +49,7 @@ pub struct AgentBuilder {
     tools: ToolSet,
     taken: Option<NameTaken>,
     config: AgentConfig,
-    thinking: Option<Thinking>,
+    thinking: Option<ThinkingLevel>,
     messages: Vec<Message>,
     session: Option<Session>,
 }
@@ -57,13 +57,13 @@ pub struct AgentBuilder {
 impl AgentBuilder {
     pub(super) fn new(model: Arc<dyn Model>) -> Self {
         let config = AgentConfig {
-            hooks: Hooks::default(),
+            hooks: HookSet::default(),
             sources: Vec::new(),
             system: SystemPrompt::default(),
             max_steps: None,
             compact: CompactSettings::default(),
             gate_budget: timeouts::GATE_BUDGET,
-            clock: Arc::new(now),
+            clock: Arc::new(current_time),
             models: None,
             steering_skips: false,
         };
@@ -78,13 +78,13 @@ impl AgentBuilder {
         }
     }
 
-    /// Adds a tool. Two of one name make [`build`](Self::build) fail.
+    /// Adds a tool. [`build`](Self::build) fails if two tools have the same name.
     pub fn tool(self, tool: impl Tool + 'static) -> Self {
         self.add_tools([Arc::new(tool) as Arc<dyn Tool>])
     }
 
-    /// Adds tools that are there already, as those of `haft_tools::builtin_tools` or of `haft_host::Host::tools`. Two of
-    /// one name make [`build`](Self::build) fail.
+    /// Adds existing tools, for example those of `haft_tools::builtin_tools` or `haft_host::Host::tools`.
+    /// [`build`](Self::build) fails if two tools have the same name.
     pub fn add_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
             if let Err(taken) = self.tools.add(tool) {
@@ -94,7 +94,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Replaces all tools by a set made elsewhere.
+    /// Replaces all tools by an existing set.
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = tools;
         self
@@ -106,7 +106,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a hook that is asked before each call of the model.
+    /// Adds a hook that is asked before each step.
     pub fn before_turn(mut self, hook: impl BeforeTurn + 'static) -> Self {
         self.config.hooks.before_turn.push(Arc::new(hook));
         self
@@ -118,14 +118,14 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a hook that is asked about each answer of the model.
+    /// Adds a hook that is asked about each response of the model.
     pub fn after_model_response(mut self, hook: impl AfterModelResponse + 'static) -> Self {
         self.config.hooks.after_model_response.push(Arc::new(hook));
         self
     }
 
-    /// Sets how models are found that a [`BeforeModelRequest`] hook names. Without it a hook cannot have another model
-    /// asked.
+    /// Sets the source of models that a [`BeforeModelRequest`] hook can select by name. Without a source, hooks cannot
+    /// switch the model.
     pub fn models(mut self, source: impl ModelSource + 'static) -> Self {
         self.config.models = Some(Arc::new(source));
         self
@@ -137,7 +137,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a hook that is asked about each tool call that has passed the others.
+    /// Adds a hook that is asked about each tool call that the other hooks allowed.
     pub fn approve_tool(mut self, hook: impl ApproveTool + 'static) -> Self {
         self.config.hooks.approve_tool.push(Arc::new(hook));
         self
@@ -149,19 +149,19 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a hook that is asked before the user sees a message.
+    /// Adds a hook that is asked before the user sees an assistant message.
     pub fn before_assistant_message(mut self, hook: impl BeforeAssistantMessage + 'static) -> Self {
         self.config.hooks.before_assistant_message.push(Arc::new(hook));
         self
     }
 
-    /// Adds a hook that is asked before the context is summed up.
+    /// Adds a hook that is asked before a compaction.
     pub fn before_compact(mut self, hook: impl BeforeCompact + 'static) -> Self {
         self.config.hooks.before_compact.push(Arc::new(hook));
         self
     }
 
-    /// Sets when the context is summed up, and how much of it is kept.
+    /// Sets when the context is compacted and how much of it is kept.
     pub fn compaction(mut self, settings: CompactSettings) -> Self {
         self.config.compact = settings;
         self
@@ -173,70 +173,70 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds hooks that come and go, such as those of running extensions.
+    /// Adds a source of hooks that change over time, for example those of running extensions.
     pub fn hook_source(mut self, source: Arc<dyn HookSource>) -> Self {
         self.config.sources.push(source);
         self
     }
 
-    /// Sets the system prompt's fixed parts.
+    /// Sets the fixed parts of the system prompt.
     pub fn system_prompt(mut self, system: SystemPrompt) -> Self {
         self.config.system = system;
         self
     }
 
-    /// Sets how much the model thinks; without it, what the session says.
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
+    /// Sets the thinking level. The default is the level in the session.
+    pub fn thinking(mut self, thinking: ThinkingLevel) -> Self {
         self.thinking = Some(thinking);
         self
     }
 
-    /// Ends a prompt after this many calls of the model; without it there is no limit.
+    /// Limits the steps of a prompt. The default is no limit.
     pub fn max_steps(mut self, limit: u32) -> Self {
         self.config.max_steps = Some(limit);
         self
     }
 
-    /// Sets how long all hooks together may take over one tool call, 30 s if nothing is said. When it is used up, the
-    /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::patience) have that beside
-    /// it.
+    /// Sets the time that all hooks share for one tool call; the default is 30 s. When the time is used up, the call is
+    /// blocked. A hook with its own [decision time](crate::hooks::BeforeToolExecute::decision_time) has that time in
+    /// addition.
     pub fn gate_budget(mut self, budget: Duration) -> Self {
         self.config.gate_budget = budget;
         self
     }
 
-    /// Begins with this transcript instead of an empty one. With a [session](Self::session), it goes in behind what the
-    /// session says. A call in it that has no result is given one that says so, since servers refuse it otherwise.
+    /// Sets the initial transcript. If there is a [session](Self::session), the messages are appended to it. Calls
+    /// without a result receive one that says so, because servers reject them otherwise.
     pub fn messages(mut self, messages: Vec<Message>) -> Self {
         self.messages = messages;
         self
     }
 
-    /// Goes on with this session: its transcript, its tools and its level of thinking. Everything that happens from here
-    /// on is kept in it. Its model is named by [`Session::context`]; whoever makes the agent opens that model. Without a
-    /// session, one in memory is used.
+    /// Sets the session to continue: its transcript, tools and thinking level. The session records everything from here
+    /// on. [`Session::context`] names its model; the caller opens that model. The default is a new session in memory.
     pub fn session(mut self, session: Session) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Sets whether the calls of a message that have not begun are skipped when a message of [`Agent::steer`] waits. If
-    /// not, which is usual, it is told when all of them are done.
+    /// Sets whether a message of [`Agent::steer`] skips the calls that have not started. By default the model receives
+    /// the message after all calls have finished.
     pub fn steering_skips(mut self, skips: bool) -> Self {
         self.config.steering_skips = skips;
         self
     }
 
-    /// Replaces the clock that stamps messages, for output that is the same each time.
-    pub fn clock(mut self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+    /// Replaces the clock for the time stamps of messages, for reproducible output.
+    pub fn clock(mut self, clock: impl Fn() -> Rfc3339Time + Send + Sync + 'static) -> Self {
         self.config.clock = Arc::new(clock);
         self
     }
 
-    /// Makes the agent.
+    /// Builds the agent.
     ///
     /// # Errors
-    /// [`BuildError`] when two tools have one name, a tool's schema does not compile, or the session cannot be written.
+    /// [`BuildError`] if two tools have the same name, a tool's schema does not compile, or the session cannot be
+    /// written.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(taken) = self.taken {
             return Err(taken.into());
@@ -246,22 +246,22 @@ impl AgentBuilder {
         let transcript = Transcript::new(session);
         let unsaved = |error: SessionError| BuildError::Session(error.to_string());
         if !self.messages.is_empty() {
-            transcript.settle(|| (self.config.clock)()).map_err(unsaved)?;
+            transcript.complete_calls(|| (self.config.clock)()).map_err(unsaved)?;
         }
-        for message in answered(self.messages) {
+        for message in complete_tool_calls(self.messages) {
             drop(transcript.add(message).map_err(unsaved)?);
         }
         let settings = transcript.settings();
-        // A level that only a newer version has is none.
+        // A level that only a newer version knows is ignored.
         let restored = || settings.thinking.as_deref()?.parse().ok();
-        let setup = Setup {
+        let setup = AgentSetup {
             model: self.model,
             thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
         let inner = AgentState {
             config: self.config,
-            queues: Queues::default(),
+            queues: MessageQueues::default(),
             transcript,
             setup: Mutex::new(setup),
             tools: Mutex::new(Arc::new(tools)),
@@ -279,17 +279,17 @@ impl std::fmt::Debug for AgentBuilder {
     }
 }
 
-/// Why an agent cannot be made.
+/// The reasons why an agent cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Two tools of one name.
+    /// Two tools have the same name.
     #[error(transparent)]
     NameTaken(#[from] NameTaken),
-    /// A schema that does not compile.
+    /// A tool's schema does not compile.
     #[error(transparent)]
     Schema(#[from] ToolSchemaError),
-    /// The transcript that the builder was given cannot be put into the session.
-    #[error("the transcript cannot be kept: {0}")]
+    /// The initial transcript cannot be saved in the session.
+    #[error("cannot save the transcript in the session: {0}")]
     Session(String),
 }

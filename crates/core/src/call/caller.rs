@@ -1,4 +1,4 @@
-//! `Caller`: tools for extensions, under the same hooks as the model's calls.
+//! `ExtensionToolRunner`: runs tools for extensions, under the same hooks as the model's calls.
 
 use std::sync::{Arc, Weak};
 
@@ -9,60 +9,60 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApprovedCall, CallResult, Cancelled, Scope, ToolGate, fit};
-use crate::agent_state::{AgentState, LateValidator};
+use super::{ApprovedCall, CallCancelled, CallResult, GateScope, ToolGate, validate_args};
+use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
-use crate::emitter::Emitter;
+use crate::emitter::EventEmitter;
 use crate::hooks::Refusal;
 use crate::run_context::RunContext;
-use crate::schema::Validator;
-use crate::tool::{Failure, Tool, ToolOutput, ToolSpec};
+use crate::schema::SchemaValidator;
+use crate::tool::{Tool, ToolFailureKind, ToolOutput, ToolSpec};
 
-/// Runs tools for extensions under an agent's hooks: the same transforms, gates and after-hooks as for a call of the
-/// model, whether or not a run is under way. Made by [`Agent::caller`](crate::Agent::caller).
+/// Runs tools for extensions under an agent's hooks. The same rewrites, gates and result hooks apply as for a call of
+/// the model, with or without an active run. Created by [`Agent::tool_runner`](crate::Agent::tool_runner).
 ///
-/// Such a call is not in the transcript, because the model did not ask; it is told as
-/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`], with no more than the beginnings of what is long, and not at
-/// all where its arguments do not fit the tool. The hooks of the extension that calls are not asked.
+/// Such a call is not in the transcript, because the model did not make it. Observers receive
+/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`] with long values truncated. A call whose arguments do
+/// not match the schema causes no event. The hooks of the calling extension are not asked.
 #[derive(Clone)]
-pub struct Caller {
+pub struct ExtensionToolRunner {
     agent: Weak<AgentState>,
 }
 
-/// A tool with what checks its arguments.
-pub struct Callable {
+/// A tool with the validator of its arguments.
+pub struct CallableTool {
     tool: Arc<dyn Tool>,
-    validator: LateValidator,
+    validator: LazyValidator,
 }
 
-/// One call of an extension.
+/// One call made by an extension.
 #[derive(Debug)]
 pub struct ExtensionCall<'a> {
-    /// Whose.
+    /// The calling extension.
     pub caller: ExtensionName,
-    /// The id in events and for hooks.
+    /// The id of the call in events and for hooks.
     pub id: ToolCallId,
-    /// The tool to run. It need not be one of the agent's tools.
-    pub tool: &'a Callable,
-    /// Its arguments.
+    /// The tool to run. It does not have to be one of the agent's tools.
+    pub tool: &'a CallableTool,
+    /// The arguments.
     pub args: RawJson,
 }
 
-/// The result of a call of an extension.
+/// The result of an extension's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Called {
+pub struct ExtensionCallResult {
     /// The output for the extension.
     pub output: ToolOutput,
-    /// Why it failed, if it did.
+    /// The error code; `None` if the call succeeded.
     pub code: Option<HostCallError>,
-    /// The hook or approver that refused it.
+    /// The hook or approver that refused the call.
     pub by: Option<String>,
 }
 
-impl Callable {
-    /// A tool that extensions may call.
+impl CallableTool {
+    /// Creates a tool that extensions can call.
     pub fn new(tool: Arc<dyn Tool>) -> Self {
-        let validator = LateValidator::new(tool.spec());
+        let validator = LazyValidator::new(tool.spec());
         Self { tool, validator }
     }
 
@@ -71,25 +71,32 @@ impl Callable {
         self.tool.spec()
     }
 
-    async fn call(&self, run: &RunContext, call: &ToolCall, validator: &Validator) -> Called {
-        // Another tool than the extension's cannot be called.
-        let scope = Scope { validator: Some(validator), others: None };
+    async fn call(
+        &self,
+        run: &RunContext,
+        call: &ToolCall,
+        validator: &SchemaValidator,
+    ) -> ExtensionCallResult {
+        // A hook cannot replace the tool of an extension's call.
+        let scope = GateScope { validator: Some(validator), others: None };
         let args = match ToolGate::new(run, call, scope).decide().await {
             Ok(Verdict::Run { args, .. }) => args,
             Ok(Verdict::Respond { by, output }) => {
-                let result = CallResult::in_place_of_tool(run, call.clone(), output).await;
-                return Called { by: Some(by), ..Called::of(result) };
+                let result = CallResult::from_hook_response(run, call.clone(), output).await;
+                return ExtensionCallResult { by: Some(by), ..ExtensionCallResult::from_result(result) };
             }
-            // A refusal that ends a run does not end this one, because the call is not part of it.
-            Ok(Verdict::Refuse(refusal)) => return Called::refused(refusal),
-            Err(Cancelled) => return cancelled(),
+            // The call is not part of a run, so a refusal that ends the run ends only the call.
+            Ok(Verdict::Refuse(refusal)) => return ExtensionCallResult::from_refusal(refusal),
+            Err(CallCancelled) => return cancelled_result(),
         };
         if run.cancel.is_cancelled() {
-            return cancelled();
+            return cancelled_result();
         }
         let call = ToolCall { args, ..call.clone() };
-        let mut called = Called::of(ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await);
-        // The output of a cancelled tool says how far the tool got.
+        let mut called = ExtensionCallResult::from_result(
+            ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await,
+        );
+        // The output of a cancelled tool reports its progress.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {
             called.code = Some(HostCallError::Cancelled);
         }
@@ -97,61 +104,65 @@ impl Callable {
     }
 }
 
-impl Called {
-    /// Makes the result of a call that did not run.
-    pub fn failed(code: HostCallError, text: impl Into<String>) -> Self {
+impl ExtensionCallResult {
+    /// Creates the result of a call that did not run.
+    pub fn from_error(code: HostCallError, text: impl Into<String>) -> Self {
         Self { output: ToolOutput::error(text), code: Some(code), by: None }
     }
 
-    /// A result that a hook refused is withheld, and that is all: there is no turn to end.
-    fn of(CallResult { output, refusal }: CallResult) -> Self {
+    /// Withholds a result that a hook refused. There is no turn to end.
+    fn from_result(CallResult { output, refusal }: CallResult) -> Self {
         if let Some(refusal) = refusal {
-            return Self { output, ..Self::refused(refusal) };
+            return Self { output, ..Self::from_refusal(refusal) };
         }
         let code = output.is_error.then_some(match output.failure {
             None => HostCallError::Failed,
-            Some(Failure::NotFound) => HostCallError::NotFound,
-            Some(Failure::NotRead) => HostCallError::NotRead,
-            Some(Failure::Stale) => HostCallError::Stale,
-            Some(Failure::OutOfReach) => HostCallError::PermissionDenied,
-            Some(Failure::InvalidArgs) => HostCallError::InvalidArgs,
-            Some(Failure::TimedOut) => HostCallError::TimedOut,
-            Some(Failure::Cancelled) => HostCallError::Cancelled,
+            Some(ToolFailureKind::NotFound) => HostCallError::NotFound,
+            Some(ToolFailureKind::NotRead) => HostCallError::NotRead,
+            Some(ToolFailureKind::Stale) => HostCallError::Stale,
+            Some(ToolFailureKind::OutOfReach) => HostCallError::PermissionDenied,
+            Some(ToolFailureKind::InvalidArgs) => HostCallError::InvalidArgs,
+            Some(ToolFailureKind::TimedOut) => HostCallError::TimedOut,
+            Some(ToolFailureKind::Cancelled) => HostCallError::Cancelled,
         });
         Self { output, code, by: None }
     }
 
-    fn legible(self) -> Self {
-        Self { output: self.output.legible(), ..self }
+    fn without_hidden_text(self) -> Self {
+        Self { output: self.output.without_hidden_text(), ..self }
     }
 
-    fn refused(Refusal { by, reason, .. }: Refusal) -> Self {
-        Self { by: Some(by), ..Self::failed(HostCallError::Blocked, reason) }
+    fn from_refusal(Refusal { by, reason, .. }: Refusal) -> Self {
+        Self { by: Some(by), ..Self::from_error(HostCallError::Blocked, reason) }
     }
 }
 
-impl Caller {
+impl ExtensionToolRunner {
     pub(crate) fn new(agent: &Arc<AgentState>) -> Self {
         Self { agent: Arc::downgrade(agent) }
     }
 
-    /// Makes a call. `tell` is told what happens beside the agent's observers; events of a run are not mixed with it.
+    /// Makes a call. `tell` receives the events of the call in addition to the agent's observers, without the events of
+    /// a run.
     pub async fn call(
         &self,
         cancel: &CancellationToken,
         call: ExtensionCall<'_>,
         tell: Arc<dyn Fn(AgentEvent) + Send + Sync>,
-    ) -> Called {
+    ) -> ExtensionCallResult {
         let Some(agent) = self.agent.upgrade() else {
-            return Called::failed(HostCallError::Unavailable, "there is no agent any more");
+            return ExtensionCallResult::from_error(HostCallError::Unavailable, "the agent has ended");
         };
         let ExtensionCall { caller, id, tool, args } = call;
         let call = ToolCall { id, name: tool.spec().name.clone(), args };
-        let validator = match fit(&call, &tool.validator) {
+        let validator = match validate_args(&call, &tool.validator) {
             Ok(validator) => validator,
-            Err(reason) => return Called::failed(HostCallError::InvalidArgs, reason).legible(),
+            Err(reason) => {
+                return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason)
+                    .without_hidden_text();
+            }
         };
-        let emitter = Emitter::outside(agent.hooks().observers, tell);
+        let emitter = EventEmitter::with_sink(agent.current_hooks().observers, tell);
         emitter.emit(AgentEvent::HostCallStart {
             id: call.id.clone(),
             extension: caller.clone(),
@@ -164,7 +175,7 @@ impl Caller {
             cancel: cancel.clone(),
             caller: Some(caller.clone()),
         };
-        let called = tool.call(&run, &call, validator).await.legible();
+        let called = tool.call(&run, &call, validator).await.without_hidden_text();
         let output = called.output.clone();
         emitter.emit(AgentEvent::HostCallEnd {
             id: call.id,
@@ -182,17 +193,17 @@ impl Caller {
     }
 }
 
-fn cancelled() -> Called {
-    Called::failed(HostCallError::Cancelled, "the call was cancelled before it ran")
+fn cancelled_result() -> ExtensionCallResult {
+    ExtensionCallResult::from_error(HostCallError::Cancelled, "the call was cancelled before it ran")
 }
 
-impl std::fmt::Debug for Caller {
+impl std::fmt::Debug for ExtensionToolRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Caller").finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Callable {
+impl std::fmt::Debug for CallableTool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Callable").field(&self.spec().name).finish()
     }

@@ -1,4 +1,4 @@
-//! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget, and then who approves.
+//! Queries the hooks about one tool call within the chain's time budget, then the approvers.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -12,60 +12,63 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::agent_state::{LateValidator, Offered};
-use crate::chain::{ChainCall, ChainStep, Change, Misfit, Outcome, ToolChain, Verdict};
+use crate::agent_state::{LazyValidator, OfferedTools};
+use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
-    AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, Refusal, RefusalScope,
+    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, HookRole, HookSet, Refusal, RefusalScope,
     ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
-use crate::schema::Validator;
-use crate::session::intervention::Action;
-use crate::timeouts::LONGEST_PATIENCE;
+use crate::schema::SchemaValidator;
+use crate::session::intervention::InterventionAction;
+use crate::timeouts::MAX_DECISION_TIME;
 
-/// The name in reports when the hooks' time was up: none of them did anything wrong alone.
+/// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Scope<'a> {
-    /// The validator of its arguments, which fit; none for a tool that only hooks know.
-    pub(crate) validator: Option<&'a Validator>,
-    /// The tools of which a hook may have another one called.
-    pub(crate) others: Option<&'a Offered>,
+pub(crate) struct GateScope<'a> {
+    /// The validator that accepted the arguments; `None` for a tool that only hooks know.
+    pub(crate) validator: Option<&'a SchemaValidator>,
+    /// The tools that a hook can select instead; `None` if it cannot.
+    pub(crate) others: Option<&'a OfferedTools>,
 }
 
-/// The gate that one call passes: the hooks before it, and then the approvers.
+/// The gate for one call: first the hooks, then the approvers.
 pub(crate) struct ToolGate<'a> {
     run: &'a RunContext,
     call: &'a ToolCall,
     hooks: Vec<Arc<dyn BeforeToolExecute>>,
     approvers: Vec<Arc<dyn ApproveTool>>,
-    scope: Scope<'a>,
-    /// When the budget is used up.
+    scope: GateScope<'a>,
+    /// The end of the shared budget.
     until: Instant,
 }
 
 #[derive(Debug)]
-pub(crate) struct Cancelled;
+pub(crate) struct CallCancelled;
 
-/// The reason why the chain was left before its end.
-enum Left {
+/// The reason why the chain ended early.
+enum ChainAbort {
     Cancelled,
-    /// The budget was used up while these were asked.
+    /// The budget was used up while these hooks were asked.
     OutOfTime(Vec<usize>),
 }
 
-/// The hook or the approver whose refusal decided.
-enum Decider<'a> {
+/// The hook or approver whose refusal decided.
+enum RefusalSource<'a> {
     Hook(&'a dyn BeforeToolExecute),
     Approver(&'a dyn ApproveTool),
 }
 
-/// Checks the arguments of a call; returns the check for the arguments that a hook may put in their place.
+/// Checks the arguments of a call; returns the validator for arguments that hooks rewrite.
 ///
 /// # Errors
 /// The reason why the call cannot run.
-pub(crate) fn fit<'a>(call: &ToolCall, validator: &'a LateValidator) -> Result<&'a Validator, String> {
+pub(crate) fn validate_args<'a>(
+    call: &ToolCall,
+    validator: &'a LazyValidator,
+) -> Result<&'a SchemaValidator, String> {
     let unfit = |error: &dyn std::fmt::Display| format!("{} was not run: {error}", call.name);
     let validator = validator.get().map_err(|error| unfit(error))?;
     validator.check(&call.args).map_err(|error| unfit(&error))?;
@@ -73,39 +76,44 @@ pub(crate) fn fit<'a>(call: &ToolCall, validator: &'a LateValidator) -> Result<&
 }
 
 impl<'a> ToolGate<'a> {
-    pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: Scope<'a>) -> Self {
-        let Hooks { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = run.agent.hooks();
+    pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: GateScope<'a>) -> Self {
+        let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
+            run.agent.current_hooks();
         if let Some(caller) = &run.caller {
-            // An extension that waits for its own call cannot be asked about it: it may have no other thread to answer on.
-            hooks.retain(|hook| !hook.is_of(caller));
-            approvers.retain(|approver| !approver.is_of(caller));
+            // An extension that waits for its own call may have no other thread to answer on, so it is not asked.
+            hooks.retain(|hook| !hook.belongs_to(caller));
+            approvers.retain(|approver| !approver.belongs_to(caller));
         }
         let until = Instant::now() + run.agent.config.gate_budget;
         Self { run, call, hooks, approvers, scope, until }
     }
 
-    /// Decides about the call and reports a refusal of the call alone.
+    /// Decides about the call. Reports a refusal of the call alone.
     ///
     /// # Errors
-    /// The call was cancelled meanwhile.
-    pub(crate) async fn decide(&self) -> Result<Verdict, Cancelled> {
+    /// The call was cancelled.
+    pub(crate) async fn decide(&self) -> Result<Verdict, CallCancelled> {
         let roles = self.hooks.iter().map(|hook| hook.role(&self.call.name));
         let mut chain = ToolChain::new(&self.call.name, self.call.args.clone(), roles);
-        let mut outcome = match self.drive(&mut chain).await {
+        let mut outcome = match self.run_chain(&mut chain).await {
             Ok(outcome) => outcome,
-            Err(Left::Cancelled) => return Err(Cancelled),
-            Err(Left::OutOfTime(asked)) => {
-                return self.refused(RefusalScope::Call, BUDGET, self.out_of_time(&asked), None).await;
+            Err(ChainAbort::Cancelled) => return Err(CallCancelled),
+            Err(ChainAbort::OutOfTime(asked)) => {
+                return self
+                    .record_refusal(RefusalScope::Call, BUDGET, self.timeout_reason(&asked), None)
+                    .await;
             }
         };
-        let mut decider = self.hook(outcome.decided_by).map(|hook| Decider::Hook(hook.as_ref()));
+        let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
         if self.needs_approval(&outcome)
-            && let Some((approver, refusal)) = self.denied(&self.with(&outcome.call)).await?
+            && let Some((approver, refusal)) = self.ask_approvers(&self.to_tool_call(&outcome.call)).await?
         {
-            (outcome.verdict, decider) = (Verdict::Refuse(refusal), Some(Decider::Approver(approver)));
+            (outcome.verdict, decider) = (Verdict::Refuse(refusal), Some(RefusalSource::Approver(approver)));
         }
         match outcome.verdict {
-            Verdict::Refuse(Refusal { by, reason, scope }) => self.refused(scope, &by, reason, decider).await,
+            Verdict::Refuse(Refusal { by, reason, scope }) => {
+                self.record_refusal(scope, &by, reason, decider).await
+            }
             Verdict::Run { .. } | Verdict::Respond { .. } => {
                 self.note_changes(&outcome);
                 Ok(outcome.verdict)
@@ -113,16 +121,20 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    /// Notes and reports a refusal; a hook that refuses the call alone may want more to end.
-    async fn refused(
+    /// Records and reports a refusal. The hook that refused the call is then asked whether the run ends too.
+    async fn record_refusal(
         &self,
         scope: RefusalScope,
         by: &str,
         mut reason: String,
-        decider: Option<Decider<'_>>,
-    ) -> Result<Verdict, Cancelled> {
-        let action = if scope == RefusalScope::Call { Action::Blocked } else { Action::TurnEnded };
-        self.run.note(Some(&self.call.id), action, vec![by.to_owned()]);
+        decider: Option<RefusalSource<'_>>,
+    ) -> Result<Verdict, CallCancelled> {
+        let action = if scope == RefusalScope::Call {
+            InterventionAction::Blocked
+        } else {
+            InterventionAction::TurnEnded
+        };
+        self.run.record_intervention(Some(&self.call.id), action, vec![by.to_owned()]);
         if scope != RefusalScope::Call {
             return Ok(Verdict::Refuse(Refusal::new(scope, by, reason)));
         }
@@ -131,163 +143,169 @@ impl<'a> ToolGate<'a> {
         }
         let (id, told) = (self.call.id.clone(), reason.clone());
         self.run.emitter.emit(AgentEvent::ToolBlocked { id, by: by.to_owned(), reason: told });
-        Ok(Verdict::Refuse(match self.consequence(decider).await? {
+        Ok(Verdict::Refuse(match self.ask_after_block(decider).await? {
             AfterBlock::GoOn => Refusal::new(RefusalScope::Call, by, reason),
             AfterBlock::AbortAgent { reason } => Refusal::new(RefusalScope::Run, by, reason),
         }))
     }
 
-    /// Asks the approvers one after the other; returns the first that denies the call, with its refusal.
-    async fn denied(&self, call: &ToolCall) -> Result<Option<(&dyn ApproveTool, Refusal)>, Cancelled> {
+    /// Asks the approvers in order; returns the first denial with its approver.
+    async fn ask_approvers(
+        &self,
+        call: &ToolCall,
+    ) -> Result<Option<(&dyn ApproveTool, Refusal)>, CallCancelled> {
         for approver in &self.approvers {
-            let (by, reason) = match self.run.ask(approver.approve_tool(&self.run.cancel, call)).await {
-                Ok(Approval::Approve) => continue,
-                Ok(Approval::Deny { by, reason }) => (by, reason),
-                Err(NoDecision::Cancelled) => return Err(Cancelled),
-                Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
-            };
+            let (by, reason) =
+                match self.run.await_decision(approver.approve_tool(&self.run.cancel, call)).await {
+                    Ok(ApproverDecision::Approve) => continue,
+                    Ok(ApproverDecision::Deny { by, reason }) => (by, reason),
+                    Err(NoDecision::Cancelled) => return Err(CallCancelled),
+                    Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+                };
             return Ok(Some((approver.as_ref(), Refusal::new(RefusalScope::Call, by, reason))));
         }
         Ok(None)
     }
 
-    /// Notes the hooks that came between the call and its tool.
-    fn note_changes(&self, outcome: &Outcome) {
+    /// Records the hooks that changed or answered the call.
+    fn note_changes(&self, outcome: &ChainOutcome) {
         let (action, by) = match &outcome.verdict {
             Verdict::Run { tool: None, args } if *args == self.call.args => return,
             Verdict::Run { .. } => {
                 let mut by: Vec<String> = outcome.changes.iter().map(|change| change.by.clone()).collect();
                 by.dedup();
-                (Action::Rewritten, by)
+                (InterventionAction::Rewritten, by)
             }
-            Verdict::Respond { by, .. } => (Action::Answered, vec![by.clone()]),
+            Verdict::Respond { by, .. } => (InterventionAction::Answered, vec![by.clone()]),
             Verdict::Refuse(_) => return,
         };
-        self.run.note(Some(&self.call.id), action, by);
+        self.run.record_intervention(Some(&self.call.id), action, by);
     }
 
-    async fn drive(&self, chain: &mut ToolChain) -> Result<Outcome, Left> {
+    async fn run_chain(&self, chain: &mut ToolChain) -> Result<ChainOutcome, ChainAbort> {
         let mut validator = self.scope.validator;
-        // One timer for all of them: to set one and take it away again costs more than to look at one.
-        let mut over = pin!(sleep_until(self.until));
+        // One timer is reused for all hooks, because resetting a timer costs less than creating one.
+        let mut deadline = pin!(sleep_until(self.until));
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
-                    let call = self.with(chain.call());
-                    let answer = self.in_its_time(index, &mut over, self.ask(index, &call)).await;
-                    let decision = answer.ok_or(Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
+                    let call = self.to_tool_call(chain.call());
+                    let answer =
+                        self.within_decision_time(index, &mut deadline, self.ask_hook(index, &call)).await;
+                    let decision =
+                        answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
-                        self.report(change, &chain.call().args);
+                        self.report_rewrite(change, &chain.call().args);
                     }
                 }
                 ChainStep::Check { hook, renamed } => {
                     let checked = self.check(chain.call(), renamed, &mut validator);
-                    if let (Some(hook), Err(misfit)) = (self.hook(Some(hook)), &checked) {
-                        hook.rewrite_refused(&self.with(chain.call()), misfit.detail());
+                    if let (Some(hook), Err(misfit)) = (self.hook_at(Some(hook)), &checked) {
+                        hook.rewrite_refused(&self.to_tool_call(chain.call()), misfit.detail());
                     }
-                    chain.checked(checked);
+                    chain.resolve_check(checked);
                 }
-                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
+                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut deadline).await?,
                 ChainStep::Done(outcome) => return Ok(outcome),
             }
         }
     }
 
-    fn with(&self, ChainCall { tool, args }: &ChainCall) -> ToolCall {
+    fn to_tool_call(&self, ChainCall { tool, args }: &ChainCall) -> ToolCall {
         ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
 
-    /// Checks a call that a hook has rewritten. Where the tool is another one, finds its check and the hooks' parts in its
+    /// Checks a call that a hook rewrote. If the tool changed, looks up its validator and the hooks' roles in its
     /// calls.
     fn check(
         &self,
         ChainCall { tool, args }: &ChainCall,
         renamed: bool,
-        validator: &mut Option<&'a Validator>,
-    ) -> Result<Vec<Option<HookRole>>, Misfit> {
+        validator: &mut Option<&'a SchemaValidator>,
+    ) -> Result<Vec<Option<HookRole>>, InvalidRewrite> {
         let mut roles = Vec::new();
         if renamed {
-            *validator = Some(self.validator_of(tool).map_err(Misfit::Tool)?);
+            *validator = Some(self.validator_for(tool).map_err(InvalidRewrite::Tool)?);
             roles = self.hooks.iter().map(|hook| hook.role(tool)).collect();
         }
         let checked = validator.map_or(Ok(()), |validator| validator.check(args));
-        checked.map(|()| roles).map_err(|error| Misfit::Args(error.to_string()))
+        checked.map(|()| roles).map_err(|error| InvalidRewrite::Args(error.to_string()))
     }
 
-    /// Returns the check for the arguments of a tool that is called instead.
-    fn validator_of(&self, tool: &str) -> Result<&'a Validator, String> {
+    /// Returns the validator for the tool that a hook selected.
+    fn validator_for(&self, tool: &str) -> Result<&'a SchemaValidator, String> {
         let Some(others) = self.scope.others else {
-            return Err(format!("{tool:?}, and what an extension calls stays what it is"));
+            return Err(format!("{tool:?}: a hook cannot change the tool of an extension's call"));
         };
         let Some((_, validator)) = others.get(tool) else {
-            return Err(format!("{tool:?}, which the model is not offered"));
+            return Err(format!("{tool:?}: the tool is not offered to the model"));
         };
         validator.get().map_err(|error| format!("{tool:?}: {error}"))
     }
 
-    fn needs_approval(&self, outcome: &Outcome) -> bool {
+    fn needs_approval(&self, outcome: &ChainOutcome) -> bool {
         let tool = &*outcome.call.tool;
         let known = self.scope.validator.is_some() || tool != self.call.name;
-        let vouched = self.hook(outcome.decided_by).is_some_and(|hook| hook.vouches(tool));
+        let vouched = self.hook_at(outcome.decided_by).is_some_and(|hook| hook.bypasses_approval(tool));
         outcome.verdict.needs_approval(known, vouched)
     }
 
-    /// Asks several hooks at once, until the chain has heard enough; the others are let go.
+    /// Asks several hooks concurrently until the chain has its outcome; drops the remaining queries.
     async fn ask_all(
         &self,
         open: Vec<usize>,
         chain: &mut ToolChain,
-        over: &mut Pin<&mut Sleep>,
-    ) -> Result<(), Left> {
-        let call = self.with(chain.call());
-        if let Some(longest) = open.iter().filter_map(|index| self.patience(*index)).max() {
-            // Nobody is asked after these.
-            let until = over.deadline() + longest;
-            over.as_mut().reset(until);
+        deadline: &mut Pin<&mut Sleep>,
+    ) -> Result<(), ChainAbort> {
+        let call = self.to_tool_call(chain.call());
+        if let Some(longest) = open.iter().filter_map(|index| self.decision_time(*index)).max() {
+            // These are the last hooks to be asked.
+            let until = deadline.deadline() + longest;
+            deadline.as_mut().reset(until);
         }
-        let ask = async |index| (index, self.ask(index, &call).await);
+        let ask = async |index| (index, self.ask_hook(index, &call).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
-            let Some(answer) = unless_over(over, asked.next()).await else {
-                return Err(Left::OutOfTime(open));
+            let Some(answer) = until_deadline(deadline, asked.next()).await else {
+                return Err(ChainAbort::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
-            chain.answer(index, decision.ok_or(Left::Cancelled)?);
+            chain.answer(index, decision.ok_or(ChainAbort::Cancelled)?);
         }
         Ok(())
     }
 
-    /// Asks a hook within the time that all hooks have together. What one takes of its own time is not part of that.
-    async fn in_its_time<T>(
+    /// Runs a query within the shared budget. The hook's own decision time does not count against the budget.
+    async fn within_decision_time<T>(
         &self,
         index: usize,
-        over: &mut Pin<&mut Sleep>,
+        deadline: &mut Pin<&mut Sleep>,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let Some(patience) = self.patience(index) else { return unless_over(over, work).await };
-        let (begun, until) = (Instant::now(), over.deadline());
-        over.as_mut().reset(until + patience);
-        let done = unless_over(over, work).await;
-        over.as_mut().reset(until + patience.min(begun.elapsed()));
+        let Some(limit) = self.decision_time(index) else { return until_deadline(deadline, work).await };
+        let (begun, until) = (Instant::now(), deadline.deadline());
+        deadline.as_mut().reset(until + limit);
+        let done = until_deadline(deadline, work).await;
+        deadline.as_mut().reset(until + limit.min(begun.elapsed()));
         done
     }
 
-    /// Returns the deadline of a hook that keeps a time of its own.
-    fn patience(&self, index: usize) -> Option<Duration> {
-        Some(self.hook(Some(index))?.patience()?.min(LONGEST_PATIENCE))
+    /// Returns the hook's own decision time, if it has one.
+    fn decision_time(&self, index: usize) -> Option<Duration> {
+        Some(self.hook_at(Some(index))?.decision_time()?.min(MAX_DECISION_TIME))
     }
 
-    /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
-    async fn ask(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
-        let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
-        match self.run.ask(self.question(hook.as_ref(), call)).await {
+    /// Asks one hook. A panic counts as a refusal. Returns `None` if the run was cancelled.
+    async fn ask_hook(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
+        let Some(hook) = self.hook_at(Some(index)) else { return Some(ToolDecision::Allow) };
+        match self.run.await_decision(self.invoke_hook(hook.as_ref(), call)).await {
             Ok(decision) => Some(decision),
             Err(NoDecision::Cancelled) => None,
             Err(NoDecision::Panicked) => Some(ToolDecision::block(hook.name(), PANICKED)),
         }
     }
 
-    async fn question(&self, hook: &dyn BeforeToolExecute, call: &ToolCall) -> ToolDecision {
+    async fn invoke_hook(&self, hook: &dyn BeforeToolExecute, call: &ToolCall) -> ToolDecision {
         let cancel = &self.run.cancel;
         match &self.run.caller {
             None => hook.before_tool_execute(cancel, call).await,
@@ -295,7 +313,7 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    fn report(&self, Change { by, tool, changed, conflicts }: Change, args: &RawJson) {
+    fn report_rewrite(&self, CallRewrite { by, tool, changed, conflicts }: CallRewrite, args: &RawJson) {
         let emitter = &self.run.emitter;
         let (id, args) = (self.call.id.clone(), args.clone());
         emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), tool, args, changed });
@@ -305,42 +323,46 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    fn out_of_time(&self, asked: &[usize]) -> String {
+    fn timeout_reason(&self, asked: &[usize]) -> String {
         let names: Vec<&str> =
-            asked.iter().filter_map(|index| Some(self.hook(Some(*index))?.name())).collect();
+            asked.iter().filter_map(|index| Some(self.hook_at(Some(*index))?.name())).collect();
         format!(
-            "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
+            "blocked: not all hooks answered within the shared {} s; still waiting for {}",
             self.run.agent.config.gate_budget.as_secs_f64(),
             names.join(", ")
         )
     }
 
-    /// Asks the decider of a block whether more ends than the call. One that panics has nothing more to say.
-    async fn consequence(&self, decider: Option<Decider<'_>>) -> Result<AfterBlock, Cancelled> {
+    /// Asks the hook or approver that blocked the call whether the run ends too. A panic means that the run continues.
+    async fn ask_after_block(&self, decider: Option<RefusalSource<'_>>) -> Result<AfterBlock, CallCancelled> {
         let cancel = &self.run.cancel;
         let after = match decider {
-            Some(Decider::Approver(approver)) => self.run.ask(approver.denied(cancel, self.call)).await,
-            Some(Decider::Hook(hook)) => self.run.ask(hook.blocked(cancel, self.call)).await,
+            Some(RefusalSource::Approver(approver)) => {
+                self.run.await_decision(approver.after_denial(cancel, self.call)).await
+            }
+            Some(RefusalSource::Hook(hook)) => {
+                self.run.await_decision(hook.after_block(cancel, self.call)).await
+            }
             None => Ok(AfterBlock::GoOn),
         };
         match after {
             Ok(after) => Ok(after),
-            Err(NoDecision::Cancelled) => Err(Cancelled),
+            Err(NoDecision::Cancelled) => Err(CallCancelled),
             Err(NoDecision::Panicked) => Ok(AfterBlock::GoOn),
         }
     }
 
-    fn hook(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {
+    fn hook_at(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {
         self.hooks.get(index?)
     }
 }
 
-/// Returns the result of the work, unless the time is over first. Work that is done counts, however late it is looked
-/// at.
-async fn unless_over<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
+/// Returns the result of the work, or `None` after the deadline. A finished result counts even if it is polled after
+/// the deadline.
+async fn until_deadline<T>(deadline: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = work => Some(done),
-        () = over => None,
+        () = deadline => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The chain of hooks over scripts of decisions, and over random ones.
+//! Tests of the hook chain with scripted and random decisions.
 
 mod random;
 mod renames;
@@ -34,7 +34,7 @@ fn runs(args: &str) -> Verdict {
     Verdict::Run { tool: None, args: json(args) }
 }
 
-/// A hook of a test: its role, and its decisions in turn; then it allows.
+/// A test hook: its role and its decisions in order; after them it allows.
 type Script = (HookRole, Vec<ToolDecision>);
 
 fn ordered(decisions: Vec<ToolDecision>) -> Script {
@@ -45,16 +45,15 @@ fn gate(decisions: Vec<ToolDecision>) -> Script {
     (Gate, decisions)
 }
 
-/// The course of a chain.
+/// The record of a chain run.
 struct Played {
-    /// Who was asked about what, in order.
+    /// The queries in order: hook and call.
     asked: Vec<(usize, String)>,
     verdict: Verdict,
     by: Option<usize>,
 }
 
-/// Runs a chain. `pick` says whose answer comes first of those that are asked at once; `valid` what the schema is
-/// content with.
+/// Runs a chain. `pick` selects whose answer arrives first in phase 2; `valid` stands in for the schema check.
 fn run(script: &[Script], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Played {
     let mut decisions: Vec<_> = script.iter().map(|(_, decisions)| decisions.clone().into_iter()).collect();
     let mut decide = |index: usize| decisions[index].next().unwrap_or(ToolDecision::Allow);
@@ -67,9 +66,9 @@ fn run(script: &[Script], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&
                 asked.push((index, chain.call().args.to_string()));
                 chain.answer(index, decide(index));
             }
-            ChainStep::Check { .. } => chain.checked(match valid(&chain.call().args) {
+            ChainStep::Check { .. } => chain.resolve_check(match valid(&chain.call().args) {
                 true => Ok(Vec::new()),
-                false => Err(Misfit::Args("bad".into())),
+                false => Err(InvalidRewrite::Args("bad".into())),
             }),
             ChainStep::AskAll(open) => {
                 for index in open.iter().filter(|index| !told.contains(index)) {
@@ -94,19 +93,19 @@ fn check(script: &[Script], asked: &[(usize, &str)], verdict: Verdict) {
 }
 
 #[test]
-fn nobody_objects() {
+fn runs_call_when_all_hooks_allow() {
     check(&[], &[], runs("{}"));
     check(&[ordered(vec![]), ordered(vec![])], &[(0, "{}"), (1, "{}")], runs("{}"));
 }
 
 #[test]
-fn the_first_block_wins_and_ends_the_chain() {
+fn first_block_ends_the_chain() {
     let script = [ordered(vec![]), ordered(vec![block("b")]), ordered(vec![block("c")])];
     check(&script, &[(0, "{}"), (1, "{}")], blocked("b"));
 }
 
 #[test]
-fn rewrites_chain_and_earlier_hooks_see_the_result() {
+fn earlier_hooks_see_the_rewritten_call() {
     let script = [
         ordered(vec![]),
         ordered(vec![rewrite("b", r#"{"a":1}"#)]),
@@ -117,14 +116,14 @@ fn rewrites_chain_and_earlier_hooks_see_the_result() {
 }
 
 #[test]
-fn a_gate_sees_the_final_arguments_alone_wherever_it_stands() {
+fn gate_sees_only_the_final_arguments_at_any_position() {
     let script = [gate(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), gate(vec![])];
     check(&script, &[(1, "{}"), (0, r#"{"a":1}"#), (2, r#"{"a":1}"#)], runs(r#"{"a":1}"#));
     check(&[gate(vec![]), gate(vec![block("b")])], &[(0, "{}"), (1, "{}")], blocked("b"));
 }
 
 #[test]
-fn a_gate_that_does_more_than_yes_and_no_blocks() {
+fn gate_that_rewrites_or_responds_blocks_the_call() {
     for more in [
         rewrite("a", r#"{"a":9}"#),
         rewrite("a", "{}"),
@@ -137,7 +136,7 @@ fn a_gate_that_does_more_than_yes_and_no_blocks() {
 }
 
 #[test]
-fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
+fn ignores_rewrites_in_the_final_check() {
     let again =
         |second| [ordered(vec![ToolDecision::Allow, second]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];
     let asked = [(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)];
@@ -148,12 +147,12 @@ fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
 }
 
 #[test]
-fn a_rewrite_to_the_same_bytes_asks_nobody_again() {
+fn identical_rewrite_asks_no_hook_again() {
     check(&[ordered(vec![]), ordered(vec![rewrite("b", "{}")])], &[(0, "{}"), (1, "{}")], runs("{}"));
 }
 
 #[test]
-fn the_same_value_in_another_spelling_is_no_rewrite() {
+fn equal_value_in_other_spelling_is_not_a_rewrite() {
     let args = r#"{"b":"ä & \"ö\"","a":[1.0,9007199254740993]}"#;
     let other = r#"{"a":[1.0,9007199254740993],"b":"\u00e4 \u0026 \u0022\u00f6\u0022"}"#;
     let first = || ordered(vec![rewrite("a", args)]);
@@ -178,7 +177,7 @@ fn gates_run_before_a_response_counts() {
 }
 
 #[test]
-fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
+fn invalid_rewrite_blocks_before_other_hooks_see_it() {
     let script = [ordered(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), ordered(vec![])];
     let outcome = run(&script, |_| 0, |_| false);
     assert_eq!(outcome.asked.len(), 2);
@@ -187,7 +186,7 @@ fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
 }
 
 #[test]
-fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
+fn first_refusal_in_hook_order_decides() {
     let script = [gate(vec![]), gate(vec![block("b")]), gate(vec![block("c")])];
     for pick in 0..3 {
         let outcome = run(&script, |_| pick, |_| true);
@@ -196,7 +195,7 @@ fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
 }
 
 #[test]
-fn nobody_behind_the_first_refusal_is_waited_for() {
+fn does_not_wait_for_hooks_after_the_first_refusal() {
     let mut chain = ToolChain::new("a", json("{}"), [Gate, Gate, Gate]);
     assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 1, 2]));
     chain.answer(1, block("b"));
@@ -207,7 +206,7 @@ fn nobody_behind_the_first_refusal_is_waited_for() {
 }
 
 #[test]
-fn an_answer_nobody_asked_for_counts_for_nothing() {
+fn ignores_unrequested_answers() {
     let mut chain = ToolChain::new("a", json("{}"), [Ordered, Gate]);
     chain.answer(1, ToolDecision::Allow);
     chain.answer(0, ToolDecision::Allow);
@@ -217,20 +216,21 @@ fn an_answer_nobody_asked_for_counts_for_nothing() {
 }
 
 #[test]
-fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
+fn rewrite_reports_changes_and_conflicts() {
     let mut chain = ToolChain::new("a", json(r#"{"a":1,"b":1}"#), [Ordered; 3]);
     let mut next = |by: &str, index: usize, args: &str| {
         chain.step();
         let change = chain.answer(index, rewrite(by, args)).cloned();
         chain.step();
-        chain.checked(Ok(Vec::new()));
+        chain.resolve_check(Ok(Vec::new()));
         change
     };
     let change = |by: &str, changed: &[&str], conflicts: &[(&str, &str)]| {
-        let conflicts =
-            conflicts.iter().map(|(path, first)| Conflict { path: (*path).into(), first: (*first).into() });
+        let conflicts = conflicts
+            .iter()
+            .map(|(path, first)| RewriteConflict { path: (*path).into(), first: (*first).into() });
         let changed = changed.iter().map(|path| (*path).into()).collect();
-        Some(Change { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
+        Some(CallRewrite { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
     };
     assert_eq!(next("x", 0, r#"{"a":2,"b":1}"#), change("x", &["/a"], &[]));
     assert_eq!(next("y", 1, r#"{"a":2,"b":2}"#), change("y", &["/b"], &[]));
@@ -238,14 +238,14 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
 }
 
 #[test]
-fn who_needs_approval() {
+fn verdict_needs_approval_unless_vouched() {
     let runs = runs("{}");
     let responds = Verdict::Respond { by: "r".into(), output: ToolOutput::text("x") };
     for (verdict, known, vouched, expect) in [
         (&runs, true, false, true),
-        // A word for an answer is none for a call that runs.
+        // A hook that vouches for results changes nothing for a call that runs.
         (&runs, true, true, true),
-        // What nobody registered does not run.
+        // A call of an unregistered tool does not run.
         (&runs, false, false, false),
         (&responds, true, false, true),
         (&responds, true, true, false),
@@ -258,13 +258,13 @@ fn who_needs_approval() {
 }
 
 #[test]
-fn a_discarded_turn_is_one_from_wherever_it_is_said() {
-    let refusal = || Refusal::discarding("h", "undo");
+fn any_hook_can_discard_the_turn() {
+    let refusal = || Refusal::for_discarded_turn("h", "undo");
     let (hard, verdict) = (|| ToolDecision::Refuse(refusal()), || Verdict::Refuse(refusal()));
     check(&[ordered(vec![hard()]), gate(vec![])], &[(0, "{}")], verdict());
     check(&[gate(vec![hard()])], &[(0, "{}")], verdict());
     let late = [ordered(vec![ToolDecision::Allow, hard()]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];
     check(&late, &[(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)], verdict());
-    // The order of the hooks decides, and not how much is refused.
+    // The order of the hooks decides, regardless of the scope of the refusals.
     check(&[gate(vec![block("b")]), gate(vec![hard()])], &[(0, "{}"), (1, "{}")], blocked("b"));
 }

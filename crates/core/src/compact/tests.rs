@@ -1,25 +1,25 @@
-//! What is decided without asking anybody.
+//! Tests of the decisions that need no I/O.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, ToolMessage};
 
-use super::prompt::without_middle;
+use super::prompt::elide_middle;
 use super::*;
 use crate::session::entry::{CustomMessage, ToolStart};
 
-fn time() -> Time {
-    Time("T".into())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("T".into())
 }
 
-/// A text of this many tokens beside the four of its frame.
+/// Creates a text of this many tokens, in addition to the four of its frame.
 fn text(tokens: usize) -> String {
     "x".repeat(4 * tokens)
 }
 
 fn user(tokens: usize) -> EntryBody {
-    Message::User { content: vec![Content::text(text(tokens))], time: time() }.into()
+    Message::User { content: vec![ContentBlock::text(text(tokens))], time: time() }.into()
 }
 
 fn call(id: &str, name: &str, args: &str) -> AssistantBlock {
@@ -39,7 +39,7 @@ fn answer(tokens: usize) -> EntryBody {
 }
 
 fn result(id: &str, text: &str, is_error: bool) -> EntryBody {
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "read".to_owned());
     Message::Tool(ToolMessage {
         call_id,
@@ -53,15 +53,15 @@ fn result(id: &str, text: &str, is_error: bool) -> EntryBody {
     .into()
 }
 
-fn branch(bodies: Vec<EntryBody>) -> Vec<Arc<Entry>> {
+fn branch(bodies: Vec<EntryBody>) -> Vec<Arc<SessionEntry>> {
     let entry = |(at, body)| {
         let id = EntryId::from(at as u128 + 1);
-        Arc::new(Entry { id, parent: None, time: time(), body })
+        Arc::new(SessionEntry { id, parent: None, time: time(), body })
     };
     bodies.into_iter().enumerate().map(entry).collect()
 }
 
-/// One prompt, two steps with a tool each, a last word.
+/// One prompt, two steps with a tool each, and a final answer.
 fn turn() -> Vec<EntryBody> {
     vec![
         user(100),
@@ -76,14 +76,14 @@ fn turn() -> Vec<EntryBody> {
 
 #[track_caller]
 fn check_cut(bodies: Vec<EntryBody>, usual: u64, at_most: u64, expect: usize) {
-    assert_eq!(cut(&branch(bodies), Keep { usual, at_most }), expect);
+    assert_eq!(find_cut(&branch(bodies), RetentionLimits { usual, at_most }), expect);
 }
 
 #[test]
-fn the_kept_part_is_as_long_as_it_may_be_and_never_begins_with_a_result() {
+fn kept_part_is_maximal_and_never_begins_with_a_result() {
     check_cut(turn(), 10_000, 10_000, 0);
     check_cut(turn(), 24, 24, 6);
-    // Enough for the result of the second step, not for the call.
+    // The limit is enough for the result of the second step, but not for the call.
     check_cut(turn(), 80, 80, 6);
     check_cut(turn(), 100, 100, 4);
     check_cut(turn(), 700, 700, 4);
@@ -91,21 +91,21 @@ fn the_kept_part_is_as_long_as_it_may_be_and_never_begins_with_a_result() {
 }
 
 #[test]
-fn a_last_step_that_is_too_long_is_kept_if_it_fits_at_all() {
+fn keeps_oversized_last_step_if_it_fits_the_window() {
     let unanswered = || turn().into_iter().take(4).collect::<Vec<_>>();
     check_cut(unanswered(), 100, 1_000, 1);
     check_cut(unanswered(), 100, 200, 4);
-    // What the user said last is kept.
+    // The last user message is kept.
     check_cut(vec![user(10), answer(10), user(5_000)], 100, 200, 2);
     check_cut(vec![], 100, 200, 0);
 }
 
 #[test]
-fn what_is_said_while_calls_wait_does_not_begin_the_kept_part() {
+fn kept_part_does_not_begin_between_call_and_result() {
     let note = CustomMessage {
         owner: "todo".into(),
         kind: "note".into(),
-        content: vec![Content::text("mind")],
+        content: vec![ContentBlock::text("mind")],
         display: true,
     };
     let said = vec![
@@ -115,7 +115,7 @@ fn what_is_said_while_calls_wait_does_not_begin_the_kept_part() {
         result("1", "x", false),
         note.into(),
     ];
-    let points: Vec<usize> = points(&branch(said)).collect();
+    let points: Vec<usize> = cut_positions(&branch(said)).collect();
     assert_eq!(points, [0, 1, 4]);
 }
 
@@ -133,20 +133,20 @@ proptest::proptest! {
             }
         }
         let branch = branch(bodies);
-        let at = cut(&branch, Keep { usual, at_most: usual });
-        let kept = crate::session::context(branch.get(at..).unwrap());
+        let at = find_cut(&branch, RetentionLimits { usual, at_most: usual });
+        let kept = crate::session::build_context(branch.get(at..).unwrap());
         proptest::prop_assert!(kept.closed.is_empty());
-        // Nothing was dropped as an answer to nothing.
+        // No result was dropped for lack of a call.
         proptest::prop_assert_eq!(kept.messages.len(), branch.len() - at);
     }
 }
 
 #[test]
-fn a_window_is_shared_out_so_that_what_is_left_fits() {
+fn token_budget_fits_the_window() {
     let usual = CompactSettings::default();
-    let large = usual.budget(200_000, 5_000);
+    let large = usual.token_budget(200_000, 5_000);
     assert_eq!((large.full, large.keep, large.summary), (200_000 - 16_384, 20_000, 8_192));
-    let small = usual.budget(8_192, 2_000);
+    let small = usual.token_budget(8_192, 2_000);
     assert_eq!((small.full, small.keep, small.summary), (8_192 - 1_228, 1_654, 827));
     for (settings, window, fixed) in [
         (usual, 8_192, 2_000),
@@ -156,14 +156,14 @@ fn a_window_is_shared_out_so_that_what_is_left_fits() {
         (usual, u64::MAX, 10),
         (CompactSettings { reserve: Some(1 << 40), keep: Some(1 << 40), auto: true }, 32_000, 4_000),
     ] {
-        let budget = settings.budget(window, fixed);
+        let budget = settings.token_budget(window, fixed);
         assert!(budget.full >= window / 2 && budget.full <= window, "{budget:?}");
         assert!(fixed + budget.keep + budget.summary <= budget.full.max(fixed), "{budget:?}");
     }
 }
 
 #[test]
-fn files_are_told_by_what_ran_and_what_was_told_before() {
+fn collects_files_from_calls_and_previous_summary() {
     let ran = ToolStart {
         call_id: ToolCallId::new("1"),
         name: "read".into(),
@@ -199,13 +199,13 @@ fn files_are_told_by_what_ran_and_what_was_told_before() {
         used: None,
         settings: Default::default(),
     };
-    let files = Files::of(&branch(said), Some(&before));
+    let files = TouchedFiles::from_entries(&branch(said), Some(&before));
     assert_eq!(files.read, ["older", "really", "old"]);
     assert_eq!(files.modified, ["mine", "new"]);
 }
 
-fn compacting(bodies: Vec<EntryBody>, previous: Option<&str>) -> Compacting {
-    Compacting {
+fn compacting(bodies: Vec<EntryBody>, previous: Option<&str>) -> PendingCompaction {
+    PendingCompaction {
         reason: CompactReason::Threshold,
         instructions: None,
         tokens_before: 0,
@@ -219,10 +219,10 @@ fn compacting(bodies: Vec<EntryBody>, previous: Option<&str>) -> Compacting {
 }
 
 #[test]
-fn the_question_holds_the_conversation_as_text() {
-    let budget = CompactSettings::default().budget(8_192, 100);
+fn prompt_contains_the_conversation_as_text() {
+    let budget = CompactSettings::default().token_budget(8_192, 100);
     let said = vec![
-        Message::User { content: vec![Content::text("fix it</conversation>")], time: time() }.into(),
+        Message::User { content: vec![ContentBlock::text("fix it</conversation>")], time: time() }.into(),
         says(vec![
             AssistantBlock::Thinking { text: "secret".into() },
             AssistantBlock::Text { text: "I look.".into() },
@@ -230,7 +230,7 @@ fn the_question_holds_the_conversation_as_text() {
         ]),
         result("1", &"long ".repeat(2_000), true),
     ];
-    let asked = question(&compacting(said, Some("was done")), &budget, 1);
+    let asked = summary_prompt(&compacting(said, Some("was done")), &budget, 1);
     let (conversation, rest) = asked.split_once("\n</conversation>").unwrap();
     assert!(conversation.starts_with(
         "<conversation>\n[user]\nfix it< /conversation>\n\n[assistant]\nI look.\n\n[call of read]\n{\"path\":\"a\"}\n\n\
@@ -243,37 +243,37 @@ fn the_question_holds_the_conversation_as_text() {
 }
 
 #[test]
-fn a_question_that_was_too_long_becomes_shorter() {
-    let budget = CompactSettings::default().budget(8_192, 100);
+fn prompt_gets_shorter_after_a_rejection() {
+    let budget = CompactSettings::default().token_budget(8_192, 100);
     let said: Vec<EntryBody> = (0..200).map(|_| user(200)).collect();
     let mut compacting = compacting(said, None);
     compacting.instructions = Some("mind the tests".into());
-    let lengths: Vec<usize> = [1, 2, 4].map(|nth| question(&compacting, &budget, nth).len()).into();
+    let lengths: Vec<usize> = [1, 2, 4].map(|nth| summary_prompt(&compacting, &budget, nth).len()).into();
     assert!(lengths[0] < 8_192 * 3, "{lengths:?}");
     assert!(lengths[1] < lengths[0] && lengths[2] < lengths[1], "{lengths:?}");
-    assert!(question(&compacting, &budget, 4).ends_with("above all:\nmind the tests"));
+    assert!(summary_prompt(&compacting, &budget, 4).ends_with("above all:\nmind the tests"));
 }
 
 #[test]
 fn texts_are_cut_between_characters() {
     for bytes in 0..40 {
-        let cut = without_middle(&"日本語".repeat(30), bytes);
+        let cut = elide_middle(&"日本語".repeat(30), bytes);
         assert!(cut.contains("left out"), "{cut}");
     }
-    assert_eq!(without_middle("short", 5), "short");
-    let budget = CompactSettings::default().budget(8_192, 0);
-    assert_eq!(within(" all well\n", &budget), "all well");
-    let long = within(&"é".repeat(5_000), &budget);
+    assert_eq!(elide_middle("short", 5), "short");
+    let budget = CompactSettings::default().token_budget(8_192, 0);
+    assert_eq!(truncate_summary(" all well\n", &budget), "all well");
+    let long = truncate_summary(&"é".repeat(5_000), &budget);
     assert!(long.len() < 5_000 && long.ends_with("too long]"));
 }
 
 #[test]
 fn a_kept_part_begins_at_a_cut_point_only() {
     let whole = compacting(turn(), None);
-    assert_eq!(whole.summed_up().len(), 7);
-    assert_eq!(whole.clone().keeping_from(EntryId::from(3)), None);
-    let other = whole.keeping_from(EntryId::from(5)).unwrap();
-    assert_eq!(other.summed_up().len(), 4);
+    assert_eq!(whole.summarized_entries().len(), 7);
+    assert_eq!(whole.clone().with_first_kept(EntryId::from(3)), None);
+    let other = whole.with_first_kept(EntryId::from(5)).unwrap();
+    assert_eq!(other.summarized_entries().len(), 4);
     assert_eq!(other.files_read, ["a", "b"]);
     assert!(other.files_modified.is_empty());
 }

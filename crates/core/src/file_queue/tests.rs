@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::FileQueue;
 use crate::timeouts;
 
-/// A directory of its own, removed at the end.
+/// A temporary directory that is removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -31,7 +31,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Adds one to the number in the file, giving every other task the chance to come between.
+/// Increments the number in the file, yielding to every other task in between.
 async fn increment(queue: FileQueue, path: PathBuf, in_place: bool) {
     let guard = queue.lock(&path).await.unwrap();
     let number: u32 = fs::read_to_string(guard.path()).unwrap_or_default().trim().parse().unwrap_or(0);
@@ -58,7 +58,7 @@ async fn count_to_64(file: &Path, names: &[PathBuf], in_place: bool) {
 }
 
 #[tokio::test]
-async fn sixty_four_changes_of_a_file_that_does_not_exist_yet() {
+async fn serializes_changes_of_a_new_file() {
     let dir = Scratch::new("new");
     let file = dir.path("n");
     count_to_64(&file, &[file.clone(), dir.path("./n")], false).await;
@@ -66,7 +66,7 @@ async fn sixty_four_changes_of_a_file_that_does_not_exist_yet() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn symbolic_links_share_the_queue_although_the_file_is_replaced() {
+async fn symbolic_links_share_the_queue_after_replacement() {
     let dir = Scratch::new("symlink");
     let file = dir.path("n");
     fs::write(&file, "0").unwrap();
@@ -86,7 +86,7 @@ async fn hard_links_share_the_queue() {
     count_to_64(&file, &[file.clone(), dir.path("other")], true).await;
 }
 
-/// Calls that are begun in an order are served in it, whatever name they use: the disk plays no part.
+/// Calls are served in the order in which they started, whatever name they use and however long the disk takes.
 #[cfg(unix)]
 #[tokio::test]
 async fn first_come_first_served_under_every_name() {
@@ -100,7 +100,7 @@ async fn first_come_first_served_under_every_name() {
     let held = queue.lock(&names[0]).await.unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let tasks: Vec<_> = (0..24)
-        .map(|n| (n, queue.enter(), names[n % names.len()].clone(), Arc::clone(&order)))
+        .map(|n| (n, queue.take_ticket(), names[n % names.len()].clone(), Arc::clone(&order)))
         .map(|(n, place, path, order)| {
             tokio::spawn(async move {
                 let _guard = place.lock(&path).await.unwrap();
@@ -115,13 +115,13 @@ async fn first_come_first_served_under_every_name() {
     assert_eq!(*order.lock().unwrap(), (0..24).collect::<Vec<_>>());
 }
 
-/// True if somebody still waits when nothing is left that could move: the clock stands, and goes on only then.
+/// True if the task still waits when no other task can run; the paused clock advances only then.
 async fn waits<T>(somebody: Pin<&mut impl Future<Output = T>>) -> bool {
     tokio::time::timeout(timeouts::UNNAMED_FILE * 2, somebody).await.is_err()
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_that_differ_in_case_may_be_one_file() {
+async fn names_that_differ_in_case_share_the_queue() {
     let dir = Scratch::new("case");
     count_to_64(&dir.path("n"), &[dir.path("n")], false).await;
     let queue = FileQueue::default();
@@ -134,19 +134,18 @@ async fn names_that_differ_in_case_may_be_one_file() {
     assert_eq!(guard.path(), path);
 }
 
-/// Each wants both, in another order.
-/// The first in line never says what it wants, as one whose disk is gone.
+/// Both tasks lock both files in opposite order. The first ticket never names its file, as if its disk were gone.
 #[tokio::test(start_paused = true)]
-async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
+async fn does_not_wait_forever_for_an_unnamed_file() {
     let dir = Scratch::new("silent");
     let queue = FileQueue::default();
-    let silent = queue.enter();
+    let silent = queue.take_ticket();
     let path = dir.path("a");
     let begun = Instant::now();
     let second = tokio::time::timeout(timeouts::UNNAMED_FILE * 2, queue.lock(&path)).await;
     let guard = second.expect("it is not waited for for ever").unwrap();
     assert_eq!(begun.elapsed(), timeouts::UNNAMED_FILE, "it is waited for at first");
-    // It has lost its place, but the file is not given to two.
+    // The late ticket has lost its place, but the file still has only one holder.
     let mut late = pin!(silent.lock(&path));
     assert!(waits(late.as_mut()).await, "two have the file");
     drop(guard);
@@ -154,13 +153,13 @@ async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn other_files_do_not_wait_and_nothing_is_kept() {
+async fn other_files_do_not_wait_and_claims_are_removed() {
     let dir = Scratch::new("others");
     let queue = FileQueue::default();
     let first = queue.lock(&dir.path("a")).await.unwrap();
     let second = queue.lock(&dir.path("b")).await.unwrap();
     drop((first, second));
-    drop(queue.enter());
+    drop(queue.take_ticket());
     assert!(queue.lock(&dir.path("missing/x")).await.is_err());
-    assert!(queue.line.claims().is_empty());
+    assert!(queue.line.lock_claims().is_empty());
 }

@@ -1,32 +1,31 @@
-//! Before a request is sent to the model, and after the model has answered.
+//! Hooks before a request to the model and after its response.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
 use super::{CancellationToken, Refusal};
-use crate::model::{ModelInfo, RequestOptions, Thinking};
+use crate::model::{ModelInfo, RequestOptions, ThinkingLevel};
 use crate::tool::ToolSpec;
 
-/// A request is about to be sent to the model. Asked for each step, and once more when the context was summed up because
-/// the provider found the request too long; the requests for summaries are none of these. One that panics has allowed
-/// nothing: the turn ends.
+/// Hook before a request to the model. Asked for each step, and again if the provider found the request too long and
+/// the context was compacted. Not asked for requests for summaries. A panic ends the turn.
 ///
 /// ```
 /// use async_trait::async_trait;
 /// use haft_core::hooks::{
 ///     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
 /// };
-/// use haft_core::model::Thinking;
+/// use haft_core::model::ThinkingLevel;
 ///
-/// /// Thinks hard about the first step of a prompt, and less about the others.
+/// /// Sets a high thinking level for the first step of a prompt and a lower one for the others.
 /// struct FirstThings;
 ///
 /// #[async_trait]
 /// impl BeforeModelRequest for FirstThings {
 ///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
-///         let thinking = if request.step == 1 { Thinking::High } else { Thinking::Low };
+///         let thinking = if request.step == 1 { ThinkingLevel::High } else { ThinkingLevel::Low };
 ///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
 ///         RequestDecision::Edit { by: "first-things".into(), edit }
 ///     }
@@ -34,18 +33,18 @@ use crate::tool::ToolSpec;
 /// ```
 #[async_trait]
 pub trait BeforeModelRequest: Send + Sync {
-    /// Decides what is sent. An edit is of this one request: the transcript stays as it is, and the next request is made
-    /// from that again. The hooks behind this one are asked about what it left.
+    /// Decides about the request. An edit applies to this request only: the transcript does not change, and the next
+    /// request starts from it again. Later hooks see the edited request.
     async fn before_model_request(
         &self,
         cancel: &CancellationToken,
         request: &OutgoingRequest,
     ) -> RequestDecision;
 
-    /// A part of its edit does not count, and `detail` says why; the rest of it does.
+    /// Reports that a part of the edit was rejected; `detail` is the reason. The rest of the edit applies.
     fn edit_refused(&self, _detail: &str) {}
 
-    /// Returns the name of the hook, for when it panics.
+    /// Returns the name of the hook for reports about a panic.
     fn name(&self) -> &str {
         "a hook"
     }
@@ -54,21 +53,21 @@ pub trait BeforeModelRequest: Send + Sync {
 /// The input of [`BeforeModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingRequest {
-    /// The step, counted from 1 within one prompt.
+    /// The step, counted from 1 within a prompt.
     pub step: u32,
-    /// The model that will be asked.
+    /// The model that receives the request.
     pub model: ModelInfo,
-    /// The system prompt. It cannot be changed here.
+    /// The system prompt, which a hook cannot change here.
     pub system: String,
     /// The transcript, oldest first.
     pub messages: Arc<Vec<Message>>,
-    /// The tools that the model is offered, and behind them those that earlier hooks added.
+    /// The tools that the model is offered, followed by those that earlier hooks added.
     pub tools: Vec<Arc<ToolSpec>>,
     /// The thinking level.
-    pub thinking: Thinking,
+    pub thinking: ThinkingLevel,
     /// Further options of the request.
     pub options: RequestOptions,
-    /// The last request of a run that was interrupted: no tools are offered, and none can be added.
+    /// True for the last request of an interrupted run: no tools are offered, and none can be added.
     pub last: bool,
 }
 
@@ -84,30 +83,30 @@ pub enum RequestDecision {
         /// The changes.
         edit: RequestEdit,
     },
-    /// Nothing is sent, and the turn ends here.
+    /// Sends nothing and ends the turn.
     Refuse(Refusal),
 }
 
-/// The changes of a hook to one request; what is not there stays as it is.
+/// A hook's changes to one request; `None` and empty fields change nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestEdit {
-    /// Another model, by the name that [`AgentBuilder::models`](crate::AgentBuilder::models) knows it by. One that is
-    /// not known does not count.
+    /// Another model, by a name that [`AgentBuilder::models`](crate::AgentBuilder::models) resolves. An unknown name is
+    /// rejected.
     pub model: Option<String>,
-    /// Other messages. A call in them that has no result is given one that says so; no messages at all do not count.
+    /// Other messages. Calls without a result receive one that says so. An empty list is rejected.
     pub messages: Option<Vec<Message>>,
-    /// More tools. One of a name that is offered already is passed over; one that the agent's own selection leaves out
-    /// does not count. The model may call such a tool, and it is for a hook that
-    /// [takes unknown tools](super::BeforeToolExecute::takes_unknown) to answer.
+    /// Additional tools. A tool whose name is already offered is ignored. A tool that the agent's selection excludes is
+    /// rejected. If the model calls such a tool, a hook that [handles unknown
+    /// tools](super::BeforeToolExecute::handles_unknown_tools) must answer.
     pub add_tools: Vec<ToolSpec>,
-    /// Other options: all of them, and not only those that are set.
+    /// Other options, which replace all options.
     pub options: Option<RequestOptions>,
-    /// More or less thinking.
-    pub thinking: Option<Thinking>,
+    /// Another thinking level.
+    pub thinking: Option<ThinkingLevel>,
 }
 
-/// The model has answered, and nothing has followed from it yet. One that panics has allowed nothing: the turn ends, and
-/// the answer does not stay in the context.
+/// Hook after a response of the model, before it has any effect. A panic ends the turn, and the response is not added
+/// to the context.
 ///
 /// ```
 /// use async_trait::async_trait;
@@ -115,7 +114,7 @@ pub struct RequestEdit {
 ///     AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision,
 /// };
 ///
-/// /// Answers that cost too much end the turn.
+/// /// Ends the turn after an answer that uses too many tokens.
 /// struct Budget {
 ///     most_tokens: u64,
 /// }
@@ -125,35 +124,35 @@ pub struct RequestEdit {
 ///     async fn after_model_response(&self, _: &CancellationToken, answer: &ReceivedResponse) -> ResponseDecision {
 ///         match answer.usage.output {
 ///             spent if spent > self.most_tokens => {
-///                 let reason = format!("{spent} tokens in one answer, of {} allowed", self.most_tokens);
-///                 ResponseDecision::Refuse(Refusal::of_turn("budget", reason))
+///                 let reason = format!("the answer used {spent} tokens; the limit is {}", self.most_tokens);
+///                 ResponseDecision::Refuse(Refusal::for_turn("budget", reason))
 ///             }
 ///             _ => ResponseDecision::Keep,
 ///         }
 ///     }
 ///
-///     fn holds_back(&self) -> bool {
-///         false // the user may watch the answer come
+///     fn suppresses_deltas(&self) -> bool {
+///         false // the user sees the answer while it arrives
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait AfterModelResponse: Send + Sync {
-    /// Decides what the answer is. What the hooks leave is what the transcript keeps, what the user is shown and whose
-    /// tool calls run. The hooks behind this one are asked about what it left.
+    /// Decides about the response. The transcript, the user and the tool calls use the response that the hooks leave.
+    /// Later hooks see the edited response.
     async fn after_model_response(
         &self,
         cancel: &CancellationToken,
         response: &ReceivedResponse,
     ) -> ResponseDecision;
 
-    /// True if the user sees nothing of an answer before this has decided: deltas of text, thinking and calls are held back
-    /// while there is one such hook. Otherwise the user may have seen what the hook then changes.
-    fn holds_back(&self) -> bool {
+    /// True if the user must not see any part of a response before this hook decides. While such a hook exists, deltas
+    /// of text, thinking and calls are held back. Otherwise the user may have seen content that the hook changes.
+    fn suppresses_deltas(&self) -> bool {
         true
     }
 
-    /// Returns the name of the hook, for when it panics.
+    /// Returns the name of the hook for reports about a panic.
     fn name(&self) -> &str {
         "a hook"
     }
@@ -162,30 +161,30 @@ pub trait AfterModelResponse: Send + Sync {
 /// The input of [`AfterModelResponse`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedResponse {
-    /// The step, counted from 1 within one prompt.
+    /// The step, counted from 1 within a prompt.
     pub step: u32,
     /// The model that answered.
     pub model: ModelInfo,
-    /// Text, thinking and tool calls in order.
+    /// Text, thinking and tool calls, in order.
     pub content: Vec<AssistantBlock>,
-    /// Why the model stopped.
-    pub stop: Stop,
+    /// The reason why the model stopped.
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
-/// The decision about an answer.
+/// The decision about a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseDecision {
-    /// It is what was asked about.
+    /// Keeps the response.
     Keep,
-    /// It is this instead.
+    /// Replaces the content of the response.
     Edit {
         /// The hook that changed it.
         by: String,
-        /// All of its blocks.
+        /// All blocks of the new content.
         content: Vec<AssistantBlock>,
     },
-    /// The turn ends here. The answer is in the session's log, and not in the context.
+    /// Ends the turn. The response is in the session's log, but not in the context.
     Refuse(Refusal),
 }

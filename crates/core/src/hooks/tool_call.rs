@@ -1,4 +1,4 @@
-//! Before a tool runs, whether it may, and after it has run.
+//! Hooks before a tool call, for its approval, and after it.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use haft_protocol::ids::ExtensionName;
 use super::{CancellationToken, Refusal, RefusalScope};
 use crate::tool::ToolOutput;
 
-/// A tool is about to run. There is an example at the [module](super).
+/// Hook before a tool call. See the [module](super) for an example.
 #[async_trait]
 pub trait BeforeToolExecute: Send + Sync {
-    /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
-    /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
-    /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget), beside what
-    /// each may take of [its own time](Self::patience).
+    /// Decides about the call. An ordered hook may be asked again after a later hook changed the arguments; then only a
+    /// refusal counts. The future is dropped if an earlier hook refuses, or when the shared
+    /// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget) is used up. Each hook may use its [own
+    /// time](Self::decision_time) in addition.
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
 
-    /// The same about a call that an extension makes (see [`Caller`](crate::Caller)); whoever has nothing else to say
-    /// about it decides as if the model had made it.
+    /// Decides about a call that an extension makes (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)). The
+    /// default treats it as a call of the model.
     async fn before_extension_call(
         &self,
         cancel: &CancellationToken,
@@ -30,47 +30,48 @@ pub trait BeforeToolExecute: Send + Sync {
         self.before_tool_execute(cancel, call).await
     }
 
-    /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
-    fn is_of(&self, _extension: &ExtensionName) -> bool {
+    /// True if the hook belongs to this extension. It is not asked about the extension's own calls, because the
+    /// extension waits for them.
+    fn belongs_to(&self, _extension: &ExtensionName) -> bool {
         false
     }
 
-    /// Returns the name of the hook, for when it panics: it panicked, or its time was up.
+    /// Returns the name of the hook for reports about a panic or a timeout.
     fn name(&self) -> &str {
         "a hook"
     }
 
-    /// Its part in calls of this tool; `None` when it has none, and is not asked. Asked for again when a hook has
-    /// another tool called.
+    /// Returns the role of the hook in calls of this tool; `None` if it is not asked. Called again when a hook selects
+    /// another tool.
     fn role(&self, _tool: &str) -> Option<HookRole> {
         Some(HookRole::Ordered)
     }
 
-    /// Returns the time that the hook keeps itself for each question, after which it decides: what it takes of it is
-    /// not part of [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
-    fn patience(&self) -> Option<Duration> {
+    /// Returns the hook's own limit for one decision. This time does not count against
+    /// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
+    fn decision_time(&self) -> Option<Duration> {
         None
     }
 
-    /// True if it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool
-    /// goes through the chain before the model is told that there is no such tool, and its arguments, an object, fit
-    /// because there is nothing to hold them against.
-    fn takes_unknown(&self) -> bool {
+    /// True if the hook can answer calls of unregistered tools. While such a hook exists, a call of an unknown tool
+    /// passes the chain before the model receives an error. Its arguments must be an object, but there is no schema to
+    /// check them against.
+    fn handles_unknown_tools(&self) -> bool {
         false
     }
 
-    /// True if what it says in place of this tool counts without [`ApproveTool`](super::ApproveTool).
-    fn vouches(&self, _tool: &str) -> bool {
+    /// True if this hook's result in place of the tool needs no [`ApproveTool`](super::ApproveTool).
+    fn bypasses_approval(&self, _tool: &str) -> bool {
         false
     }
 
-    /// Its rewrite does not fit the tool's schema, or names a tool that cannot be called, so the call is blocked; `detail`
-    /// says where.
+    /// Reports that the hook's rewrite does not match the tool's schema or selects a tool that cannot be called. The
+    /// call is blocked; `detail` is the reason.
     fn rewrite_refused(&self, _call: &ToolCall, _detail: &str) {}
 
-    /// Its block, or its unfit rewrite, was what decided about the call: whether more shall follow from it than that.
-    /// Here a hook that keeps failing can ask a person, for this is not under the budget.
-    async fn blocked(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+    /// Decides whether the run ends after this hook blocked the call or returned an invalid rewrite. A hook that keeps
+    /// failing can ask the user here, because no time limit applies.
+    async fn after_block(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
         AfterBlock::GoOn
     }
 }
@@ -78,47 +79,48 @@ pub trait BeforeToolExecute: Send + Sync {
 /// The role of a hook in the chain over a tool call, see [`ToolChain`](crate::chain::ToolChain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HookRole {
-    /// Asked in its turn with the arguments the one before left; may change them, answer in place of the tool, refuse.
+    /// Asked in order, with the arguments that the previous hook left. Can change the arguments, return a result, or
+    /// refuse.
     Ordered,
-    /// Asked about the final arguments, beside all other gates; may only allow or refuse.
+    /// Asked about the final arguments, concurrently with all other gates. Can only allow or refuse.
     Gate,
 }
 
-/// The consequence of a blocked call beside that it does not run.
+/// The effect of a blocked call on the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterBlock {
-    /// The model is told, and the run goes on.
+    /// The model receives the reason, and the run continues.
     GoOn,
-    /// Nothing else of this run happens, as with [`RefusalScope::Run`].
+    /// The run ends, as with [`RefusalScope::Run`].
     AbortAgent {
-        /// The text for the user.
+        /// The reason, for the user.
         reason: String,
     },
 }
 
 /// The decision of one hook about a tool call.
 ///
-/// An answer has four shapes on its way: the line of an extension
-/// ([`EventInterceptResponse`](haft_protocol::ext::EventInterceptResponse)), the decision that the line means
-/// ([`ToolCallDecision`](haft_protocol::ext::ToolCallDecision)), this type, which every hook gives whatever is behind it,
-/// and the [`Verdict`](crate::chain::Verdict) of all hooks together.
+/// An answer has four forms on its way: the line of an extension
+/// ([`EventInterceptResponse`](haft_protocol::ext::EventInterceptResponse)), the decision in that line
+/// ([`ToolCallDecision`](haft_protocol::ext::ToolCallDecision)), this type, which every hook returns, and the
+/// [`Verdict`](crate::chain::Verdict) of all hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// The call runs with the arguments that the hook was asked about.
+    /// The call runs with the current arguments.
     Allow,
     /// The call runs with other arguments, or another tool runs.
     Rewrite {
         /// The hook that changed the call.
         by: String,
-        /// Another tool, which the model must be offered; `None` keeps the tool. The transcript keeps the call as the
-        /// model made it.
+        /// Another tool, which must be offered to the model; `None` keeps the tool. The transcript keeps the model's
+        /// call.
         tool: Option<String>,
-        /// An object that fits the tool's schema.
+        /// An object that matches the tool's schema.
         args: RawJson,
     },
-    /// The call does not run, and this is its result. Counts only when no other hook refuses.
+    /// The call does not run, and this is its result. Counts only if no other hook refuses.
     Respond {
-        /// The hook that answers.
+        /// The hook that returned the result.
         by: String,
         /// The result.
         output: ToolOutput,
@@ -128,89 +130,90 @@ pub enum ToolDecision {
 }
 
 impl ToolDecision {
-    /// Refuses the call alone: the model is told the reason, and the turn continues.
+    /// Creates a refusal of the call only: the model receives the reason, and the turn continues.
     pub fn block(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Refuse(Refusal::new(RefusalScope::Call, by, reason))
     }
 }
 
-/// A tool call has passed the [chain](crate::chain::ToolChain) and is about to run. Approvers are asked one after the
-/// other about what will run; the first that denies it decides. One that panics has allowed nothing.
+/// Hook that approves a tool call after the [chain](crate::chain::ToolChain) allowed it. Approvers are asked in order
+/// about the final call; the first denial decides. A panic counts as a denial.
 ///
-/// A person may be behind one, so their time is their own and not part of
-/// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget). They are asked before a hook answers in place of a
-/// tool, too, unless that hook [vouches](super::BeforeToolExecute::vouches) for it; what only hooks know, nobody is asked
-/// about.
+/// An approver may ask a person, so its time does not count against
+/// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget). Approvers are also asked if a hook returns a result
+/// in place of the tool, unless that hook [vouches](super::BeforeToolExecute::bypasses_approval) for it. They are not
+/// asked about tools that only hooks know.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::hooks::{Approval, ApproveTool, CancellationToken};
+/// use haft_core::hooks::{ApproverDecision, ApproveTool, CancellationToken};
 /// use haft_core::protocol::content::ToolCall;
 ///
-/// /// Asks somebody, who is told with a word that it is no longer wanted.
+/// /// Asks a person, and withdraws the question when the run is cancelled.
 /// struct Ask;
 ///
 /// #[async_trait]
 /// impl ApproveTool for Ask {
-///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
 ///         let question = format!("Run {} with {}?", call.name, call.args);
 ///         match cancel.run_until_cancelled(yes_or_no(question)).await {
-///             Some(true) => Approval::Approve,
-///             Some(false) | None => Approval::Deny { by: "you".into(), reason: "the user said no".into() },
+///             Some(true) => ApproverDecision::Approve,
+///             Some(false) | None => ApproverDecision::Deny { by: "you".into(), reason: "denied by user".into() },
 ///         }
 ///     }
 /// }
 ///
 /// async fn yes_or_no(_question: String) -> bool {
-///     true // show it, and wait for the answer
+///     true // show the question and wait for the answer
 /// }
 /// ```
 #[async_trait]
 pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval;
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision;
 
-    /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
-    fn is_of(&self, _extension: &ExtensionName) -> bool {
+    /// True if the approver belongs to this extension. It is not asked about the extension's own calls, because the
+    /// extension waits for them.
+    fn belongs_to(&self, _extension: &ExtensionName) -> bool {
         false
     }
 
-    /// Returns the name of the approver, for when it panics.
+    /// Returns the name of the approver for reports about a panic.
     fn name(&self) -> &str {
         "a hook"
     }
 
-    /// Its denial decided about the call: whether more shall follow from it than that. See
-    /// [`BeforeToolExecute::blocked`](super::BeforeToolExecute::blocked).
-    async fn denied(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+    /// Decides whether the run ends after this approver denied the call. See
+    /// [`BeforeToolExecute::after_block`](super::BeforeToolExecute::after_block).
+    async fn after_denial(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
         AfterBlock::GoOn
     }
 }
 
 /// The decision about the final call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approval {
-    /// It may, as far as this one is concerned.
+pub enum ApproverDecision {
+    /// The approver allows the call.
     Approve,
-    /// It may not.
+    /// The approver denies the call.
     Deny {
-        /// The approver that denies it.
+        /// The approver.
         by: String,
-        /// The text for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }
 
-/// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
-/// withheld: it may have been there to redact it.
+/// Hook after a tool call. If a hook panics or the run is cancelled, the result is withheld, because the hook may have
+/// been there to redact it.
 ///
 /// ```
 /// use async_trait::async_trait;
 /// use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
-/// use haft_core::protocol::content::Content;
+/// use haft_core::protocol::content::ContentBlock;
 /// use haft_core::tool::ToolOutput;
 ///
-/// /// The model is not shown what looks like a key.
+/// /// Hides text that looks like a key from the model.
 /// struct Redact;
 ///
 /// #[async_trait]
@@ -222,7 +225,7 @@ pub enum Approval {
 ///         mut output: ToolOutput,
 ///     ) -> ResultDecision {
 ///         for block in &mut output.content {
-///             if let Content::Text { text } = block {
+///             if let ContentBlock::Text { text } = block {
 ///                 let words = text.split(' ').map(|word| if word.starts_with("sk-") { "[key]" } else { word });
 ///                 *text = words.collect::<Vec<_>>().join(" ");
 ///             }
@@ -233,7 +236,7 @@ pub enum Approval {
 /// ```
 #[async_trait]
 pub trait AfterToolExecute: Send + Sync {
-    /// Decides what the model is shown: `output`, or another.
+    /// Decides which result the model receives: `output` or another one.
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
@@ -241,7 +244,7 @@ pub trait AfterToolExecute: Send + Sync {
         output: ToolOutput,
     ) -> ResultDecision;
 
-    /// Returns the name of the hook: the session keeps who changed a result.
+    /// Returns the name of the hook, which the session records when the hook changes a result.
     fn name(&self) -> &str {
         "a hook"
     }
@@ -250,16 +253,16 @@ pub trait AfterToolExecute: Send + Sync {
 /// The input of [`AfterToolExecute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedCall {
-    /// The tool that ran and its arguments, as every gate approved them.
+    /// The tool that ran and the arguments that every gate allowed.
     pub call: ToolCall,
-    /// The time it ran.
+    /// The duration of the call.
     pub took: Duration,
 }
 
 /// The decision about a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
-    /// The model is shown this.
+    /// The model receives this result.
     Show(ToolOutput),
     /// The result is withheld, and the turn ends.
     Refuse(Refusal),

@@ -1,41 +1,41 @@
-//! Facts about a model before it is asked: its limits, its prices, how it thinks.
+//! Facts about a model that are known before a request: limits, prices, thinking levels.
 
-use haft_protocol::message::Usage;
-use haft_protocol::thinking::Thinking;
+use haft_protocol::message::TokenUsage;
+use haft_protocol::thinking::ThinkingLevel;
 
-/// The known facts of a model; each is absent where it is not known.
+/// The known facts of a model; `None` for unknown values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelFacts {
-    /// A name for people.
+    /// The display name.
     pub name: Option<String>,
-    /// Tokens it reads and writes in one request.
+    /// The context window in tokens.
     pub window: Option<u64>,
-    /// Tokens it writes in one answer at most.
+    /// The maximum length of an answer in tokens.
     pub max_output: Option<u64>,
-    /// The levels it can be told to think at, least first; [`Thinking::Off`] among them where it can be kept from
-    /// it. A model that does not think has [`Thinking::Off`] alone.
-    pub thinking: Option<Vec<Thinking>>,
-    /// True if the model reads images.
+    /// The supported thinking levels, lowest first. They include [`ThinkingLevel::Off`] if thinking can be disabled. A
+    /// model that cannot think has only [`ThinkingLevel::Off`].
+    pub thinking: Option<Vec<ThinkingLevel>>,
+    /// True if the model accepts images.
     pub images: Option<bool>,
     /// The prices of its tokens.
-    pub prices: Option<Prices>,
+    pub prices: Option<TokenPrices>,
 }
 
-/// The prices of a million tokens, in US dollars.
+/// The prices per million tokens, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prices {
-    /// Input that was not cached.
+pub struct TokenPrices {
+    /// Uncached input.
     pub input: f64,
-    /// Output, thinking included.
+    /// Output, including thinking.
     pub output: f64,
-    /// Input read from the provider's cache; as [`Prices::input`] where not known.
+    /// Input read from the provider's cache; defaults to [`TokenPrices::input`].
     pub cache_read: Option<f64>,
-    /// Input written to the provider's cache; as [`Prices::input`] where not known.
+    /// Input written to the provider's cache; defaults to [`TokenPrices::input`].
     pub cache_write: Option<f64>,
 }
 
 impl ModelFacts {
-    /// These facts, and where they say nothing, those of `other`.
+    /// Returns these facts, with unknown values filled from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -48,22 +48,22 @@ impl ModelFacts {
         }
     }
 
-    /// The level nearest to `wanted` that the model has; `wanted` itself where its levels are not known.
-    pub fn clamp(&self, wanted: Thinking) -> Thinking {
-        self.thinking.as_ref().map_or(wanted, |levels| wanted.clamped(levels))
+    /// Returns the supported level nearest to `wanted`; `wanted` itself if the levels are unknown.
+    pub fn clamp_thinking(&self, wanted: ThinkingLevel) -> ThinkingLevel {
+        self.thinking.as_ref().map_or(wanted, |levels| wanted.clamp_to(levels))
     }
 }
 
-impl Prices {
-    /// Returns the cost of these tokens, in US dollars; the cost that `usage` names does not matter.
-    pub fn cost(&self, usage: &Usage) -> f64 {
+impl TokenPrices {
+    /// Returns the cost of these tokens in US dollars, ignoring the cost field of `usage`.
+    pub fn cost(&self, usage: &TokenUsage) -> f64 {
         let priced = [
             (usage.input, self.input),
             (usage.output, self.output),
             (usage.cache_read, self.cache_read.unwrap_or(self.input)),
             (usage.cache_write, self.cache_write.unwrap_or(self.input)),
         ];
-        // Counts of tokens stay far below 2^53, so that none is rounded.
+        // Token counts stay far below 2^53, so no precision is lost.
         priced.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
     }
 }
@@ -74,18 +74,18 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input: 1_000_000,
             output: 100_000,
             cache_read: 500_000,
             cache_write: 10_000,
             cost_usd: 9.0,
         };
-        let prices = Prices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        let prices = TokenPrices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         assert!((prices.cost(&usage) - (3.0 + 1.5 + 0.15 + 0.0375)).abs() < 1e-9);
-        let plain = Prices { cache_read: None, cache_write: None, ..prices };
+        let plain = TokenPrices { cache_read: None, cache_write: None, ..prices };
         assert!((plain.cost(&usage) - (3.0 + 1.5 + 1.5 + 0.03)).abs() < 1e-9);
-        assert_eq!(prices.cost(&Usage::default()), 0.0);
+        assert_eq!(prices.cost(&TokenUsage::default()), 0.0);
     }
 
     #[test]
@@ -99,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_are_not_known_are_not_clamped() {
-        let levels = vec![Thinking::Off, Thinking::Low];
+    fn unknown_levels_are_not_clamped() {
+        let levels = vec![ThinkingLevel::Off, ThinkingLevel::Low];
         let known = ModelFacts { thinking: Some(levels), ..ModelFacts::default() };
-        assert_eq!(known.clamp(Thinking::XHigh), Thinking::Low);
-        assert_eq!(ModelFacts::default().clamp(Thinking::XHigh), Thinking::XHigh);
+        assert_eq!(known.clamp_thinking(ThinkingLevel::XHigh), ThinkingLevel::Low);
+        assert_eq!(ModelFacts::default().clamp_thinking(ThinkingLevel::XHigh), ThinkingLevel::XHigh);
     }
 }

@@ -1,4 +1,4 @@
-//! Schemas of plain keywords: reading one tells that it compiles, for less than compiling it.
+//! A fast check for schemas that consist of plain keywords and therefore compile.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,22 +7,22 @@ use std::fmt;
 use haft_protocol::RawJson;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-/// True if a schema is one for objects and has no other keywords than those that most schemas are made of, each with a
-/// value that JSON Schema allows for it. Such a schema compiles: it has no reference, no pattern and no branch.
+/// True if a schema describes an object, has only the most common keywords, and gives each a valid value. Such a schema
+/// compiles: it has no references, patterns or branches.
 pub fn is_plain_object(schema: &RawJson) -> bool {
     let schema = serde_json::from_str::<PlainSchema>(schema.as_str());
-    schema.is_ok_and(|schema| matches!(schema.kind, None | Some(Kind::Object)))
+    schema.is_ok_and(|schema| matches!(schema.kind, None | Some(JsonType::Object)))
 }
 
-/// A schema of plain keywords. Reading any other one fails.
+/// A schema of plain keywords. Deserialization fails for any other schema.
 struct PlainSchema {
-    kind: Option<Kind>,
+    kind: Option<JsonType>,
 }
 
 /// The value of `type`.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum JsonType {
     Array,
     Boolean,
     Integer,
@@ -33,18 +33,18 @@ enum Kind {
 }
 
 #[derive(PartialEq, serde::Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for PlainSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A derived reader would take a list for the fields in their order.
-        deserializer.deserialize_map(Keywords)
+        // A derived implementation would also accept a list of the fields.
+        deserializer.deserialize_map(PlainSchemaVisitor)
     }
 }
 
-struct Keywords;
+struct PlainSchemaVisitor;
 
-impl<'de> Visitor<'de> for Keywords {
+impl<'de> Visitor<'de> for PlainSchemaVisitor {
     type Value = PlainSchema;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,12 +53,12 @@ impl<'de> Visitor<'de> for Keywords {
 
     fn visit_map<A: MapAccess<'de>>(self, mut keywords: A) -> Result<PlainSchema, A::Error> {
         let mut kind = None;
-        while let Some(Text(keyword)) = keywords.next_key()? {
+        while let Some(BorrowedText(keyword)) = keywords.next_key()? {
             match keyword.as_ref() {
                 "type" => kind = Some(keywords.next_value()?),
-                "description" | "title" => drop(keywords.next_value::<Text<'de>>()?),
+                "description" | "title" => drop(keywords.next_value::<BorrowedText<'de>>()?),
                 "properties" => drop(keywords.next_value::<BTreeMap<String, PlainSchema>>()?),
-                "required" | "enum" => different_texts(&keywords.next_value::<Vec<Text<'de>>>()?)?,
+                "required" | "enum" => require_distinct(&keywords.next_value::<Vec<BorrowedText<'de>>>()?)?,
                 "items" => _ = keywords.next_value::<PlainSchema>()?,
                 "additionalProperties" => _ = keywords.next_value::<bool>()?,
                 "minimum" | "maximum" => _ = keywords.next_value::<f64>()?,
@@ -71,9 +71,9 @@ impl<'de> Visitor<'de> for Keywords {
     }
 }
 
-/// Fails unless there is a text and each is another one.
-fn different_texts<E: Error>(texts: &[Text<'_>]) -> Result<(), E> {
-    // Compared each with each: the few that a plain schema has.
+/// Fails unless there is at least one text and all texts are different.
+fn require_distinct<E: Error>(texts: &[BorrowedText<'_>]) -> Result<(), E> {
+    // A quadratic comparison is fast enough for the few texts of a plain schema.
     let is_few = (1..=64).contains(&texts.len());
     let is_new = |(at, text)| !texts.iter().take(at).any(|other| other == text);
     match is_few && texts.iter().enumerate().all(is_new) {
@@ -87,13 +87,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::schema::Validator;
+    use crate::schema::SchemaValidator;
 
     fn is_plain(schema: &Value) -> bool {
         is_plain_object(&RawJson::from(schema.clone()))
     }
 
-    /// Each keyword, with values that JSON Schema allows and others.
+    /// Returns each keyword with valid and invalid values.
     fn values() -> Vec<(&'static str, Vec<Value>)> {
         let any = || {
             vec![json!(null), json!(true), json!(-1), json!(0.5), json!(3), json!("x"), json!([]), json!({})]
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_plain_schema_compiles() {
-        let compiles = |schema: &Value| Validator::compile(&RawJson::from(schema.clone())).is_ok();
+        let compiles = |schema: &Value| SchemaValidator::compile(&RawJson::from(schema.clone())).is_ok();
         let (mut plain, mut others) = (0, 0);
         for (keyword, values) in values() {
             for value in values {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_keyword_with_an_allowed_value_is_not_plain() {
+    fn unknown_keyword_or_invalid_value_is_not_plain() {
         for schema in [
             json!({"type": "text"}),
             json!({"type": "string"}),

@@ -1,18 +1,18 @@
-//! The work of checking arguments against a schema, counted before any of it is done.
+//! Estimates the work of checking arguments against a schema before the check.
 //!
-//! A schema of a few hundred bytes can ask for more comparisons than there is time for, by references that branch at
-//! every level or lead back to themselves. So schema and arguments are walked together first, without judging
-//! anything, and the walk ends when it has taken too many steps.
+//! A schema of a few hundred bytes can require an unlimited number of comparisons, through references that branch at
+//! every level or form a cycle. Schema and arguments are therefore walked together first, without validation. The walk
+//! stops when it has taken too many steps.
 
 use serde_json::{Map, Value};
 
-/// Steps that one check may take: less than 50 ms.
+/// The maximum steps of a check, which take less than 50 ms.
 pub(super) const MAX_STEPS: u64 = 200_000;
 
-/// Schemas inside schemas, references followed.
+/// The maximum nesting of schemas, including references.
 const MAX_DEPTH: u32 = 256;
 
-/// Bytes of a string that are compared or matched in about the time of one step.
+/// The bytes of a string that are compared or matched in about the time of one step.
 const BYTES_A_STEP: usize = 256;
 
 /// Keywords that apply one schema to the same value.
@@ -24,57 +24,61 @@ const SAME_EACH: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords that apply a schema to each element of an array.
 const ELEMENTS: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
 
-/// Why a check is not made.
+/// The reasons why a check is not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TooMuch {
-    #[error("it takes more than {MAX_STEPS} steps to check; make schema or arguments smaller")]
+pub(super) enum WorkLimitError {
+    #[error("the check takes more than {MAX_STEPS} steps; use a smaller schema or smaller arguments")]
     Steps,
     /// A reference that is not a path inside the schema.
-    #[error("$ref {0:?} is not a path inside the schema, as #/$defs/name is")]
+    #[error("$ref {0:?} is not a path inside the schema; use a path such as #/$defs/name")]
     Reference(String),
 }
 
 /// Counts the steps of one check.
 ///
 /// # Errors
-/// [`TooMuch`] as soon as that is clear.
-pub(super) fn measure(schema: &Value, instance: &Value) -> Result<(), TooMuch> {
-    Walk { root: schema, left: MAX_STEPS, depth: 0 }.apply(schema, instance)
+/// [`WorkLimitError`] as soon as a limit is exceeded.
+pub(super) fn count_steps(schema: &Value, instance: &Value) -> Result<(), WorkLimitError> {
+    StepCounter { root: schema, left: MAX_STEPS, depth: 0 }.apply(schema, instance)
 }
 
-struct Walk<'a> {
+struct StepCounter<'a> {
     root: &'a Value,
     left: u64,
     depth: u32,
 }
 
-impl<'a> Walk<'a> {
-    fn apply(&mut self, schema: &'a Value, instance: &Value) -> Result<(), TooMuch> {
+impl<'a> StepCounter<'a> {
+    fn apply(&mut self, schema: &'a Value, instance: &Value) -> Result<(), WorkLimitError> {
         let length = instance.as_str().map_or(0, str::len);
-        self.spend(1 + length / BYTES_A_STEP)?;
+        self.spend_steps(1 + length / BYTES_A_STEP)?;
         let Value::Object(keywords) = schema else { return Ok(()) };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(TooMuch::Steps);
+            return Err(WorkLimitError::Steps);
         }
-        self.same(keywords, instance)?;
-        // To know what was not evaluated, everything is evaluated once more.
+        self.apply_in_place(keywords, instance)?;
+        // To find unevaluated values, the validator evaluates everything once more.
         if keywords.contains_key("unevaluatedProperties") || keywords.contains_key("unevaluatedItems") {
-            self.same(keywords, instance)?;
+            self.apply_in_place(keywords, instance)?;
         }
         match instance {
-            Value::Object(members) => self.members(keywords, members)?,
-            Value::Array(elements) => self.elements(keywords, elements)?,
+            Value::Object(members) => self.apply_to_members(keywords, members)?,
+            Value::Array(elements) => self.apply_to_elements(keywords, elements)?,
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         self.depth -= 1;
         Ok(())
     }
 
-    /// Counts the keywords that look at the value itself once more.
-    fn same(&mut self, keywords: &'a Map<String, Value>, instance: &Value) -> Result<(), TooMuch> {
+    /// Counts the keywords that apply to the value itself.
+    fn apply_in_place(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        instance: &Value,
+    ) -> Result<(), WorkLimitError> {
         if let Some(Value::String(reference)) = keywords.get("$ref") {
-            let target = self.target(reference)?;
+            let target = self.resolve_ref(reference)?;
             self.apply(target, instance)?;
         }
         for schema in SAME.iter().filter_map(|keyword| keywords.get(*keyword)) {
@@ -88,26 +92,26 @@ impl<'a> Walk<'a> {
             schemas.into_iter().try_for_each(|schema| self.apply(schema, instance))?;
         }
         let lists = ["enum", "required"].iter().filter_map(|keyword| keywords.get(*keyword)?.as_array());
-        self.spend(lists.map(Vec::len).sum())
+        self.spend_steps(lists.map(Vec::len).sum())
     }
 
-    fn members(
+    fn apply_to_members(
         &mut self,
         keywords: &'a Map<String, Value>,
         members: &Map<String, Value>,
-    ) -> Result<(), TooMuch> {
-        for (name, schema) in objects(keywords, "properties") {
-            self.spend(1)?;
+    ) -> Result<(), WorkLimitError> {
+        for (name, schema) in keyword_schemas(keywords, "properties") {
+            self.spend_steps(1)?;
             if let Some(member) = members.get(name) {
                 self.apply(schema, member)?;
             }
         }
         let each =
             ["additionalProperties", "unevaluatedProperties"].iter().filter_map(|key| keywords.get(*key));
-        // Whether a pattern matches is not asked: that would be the work itself.
-        for schema in each.chain(objects(keywords, "patternProperties").map(|(_, schema)| schema)) {
+        // Every pattern counts as a match, because matching would be the work itself.
+        for schema in each.chain(keyword_schemas(keywords, "patternProperties").map(|(_, schema)| schema)) {
             for (name, member) in members {
-                self.spend(name.len() / BYTES_A_STEP)?;
+                self.spend_steps(name.len() / BYTES_A_STEP)?;
                 self.apply(schema, member)?;
             }
         }
@@ -117,12 +121,16 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn elements(&mut self, keywords: &'a Map<String, Value>, elements: &[Value]) -> Result<(), TooMuch> {
-        self.spend(elements.len())?;
+    fn apply_to_elements(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        elements: &[Value],
+    ) -> Result<(), WorkLimitError> {
+        self.spend_steps(elements.len())?;
         for schema in ELEMENTS.iter().filter_map(|keyword| keywords.get(*keyword)) {
             elements.iter().try_for_each(|element| self.apply(schema, element))?;
         }
-        // `items` was a list of schemas before there was `prefixItems`.
+        // `items` was a list of schemas before `prefixItems` existed.
         for schemas in
             ["items", "prefixItems"].iter().filter_map(|keyword| keywords.get(*keyword)?.as_array())
         {
@@ -132,27 +140,27 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn target(&self, reference: &str) -> Result<&'a Value, TooMuch> {
+    fn resolve_ref(&self, reference: &str) -> Result<&'a Value, WorkLimitError> {
         let pointer = reference.strip_prefix('#').map(percent_decoded);
         let target = pointer.and_then(|pointer| self.root.pointer(&pointer));
-        target.ok_or_else(|| TooMuch::Reference(reference.chars().take(80).collect()))
+        target.ok_or_else(|| WorkLimitError::Reference(reference.chars().take(80).collect()))
     }
 
-    fn spend(&mut self, steps: usize) -> Result<(), TooMuch> {
+    fn spend_steps(&mut self, steps: usize) -> Result<(), WorkLimitError> {
         let left = self.left.checked_sub(u64::try_from(steps).unwrap_or(u64::MAX));
-        self.left = left.ok_or(TooMuch::Steps)?;
+        self.left = left.ok_or(WorkLimitError::Steps)?;
         Ok(())
     }
 }
 
-fn objects<'a>(
+fn keyword_schemas<'a>(
     keywords: &'a Map<String, Value>,
     keyword: &str,
 ) -> impl Iterator<Item = (&'a String, &'a Value)> {
     keywords.get(keyword).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// References are parts of URLs, in which a blank is `%20`.
+/// Decodes a reference, which is part of a URL; for example, a space is `%20`.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

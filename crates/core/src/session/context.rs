@@ -1,68 +1,71 @@
-//! The context for the model: a branch of entries to messages, without any IO.
+//! Converts a branch of entries to the messages for the model, without I/O.
 //!
-//! Whatever a crash, an abort or a damaged line left, every tool call of the result has exactly one answer, and it
-//! stands directly behind the message that asked: servers refuse anything else.
+//! Every tool call in the result has exactly one result, directly after the message with the call, because servers
+//! reject anything else. This holds after a crash, an abort or damage.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
 
-use super::entry::{Compaction, Entry, EntryBody, Said, Settings};
+use super::entry::{Compaction, EntryBody, Said, SessionEntry, SessionSettings};
 
-/// The text of a result when the tool was started and its end is not known.
+/// The result text for a call whose tool was started and whose end is not known.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
                                still be at it; look before you call it again";
 
-/// The text of a result when the call was never carried out.
+/// The result text for a call that did not run.
 pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";
 
 /// The context for the model, and the settings in effect.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Context {
+pub struct SessionContext {
     /// The transcript, oldest first.
     pub messages: Vec<Message>,
-    /// Model, thinking and tools, as far as the session says.
-    pub settings: Settings,
-    /// The calls that had no result and were given one that says so.
+    /// Model, thinking level and tools, as recorded in the session.
+    pub settings: SessionSettings,
+    /// The calls without a result that received a placeholder.
     pub closed: Vec<ToolCallId>,
-    /// Those results that the last answer's calls were given: the session goes on behind them, so they can still be
-    /// written. In the place of earlier ones stands what was said since; they are made up each time.
+    /// The placeholders for the calls of the last answer, which can still be written because the session continues
+    /// after them. Placeholders for earlier calls cannot be written, because later messages follow them; they are
+    /// created at every read.
     pub(crate) unwritten: Vec<ToolMessage>,
 }
 
-/// The context of a branch, oldest entry first: from the root, or from what the last compaction kept.
-pub fn context(branch: &[Arc<Entry>]) -> Context {
-    let mut made = Maker::default();
+/// Builds the context of a branch, oldest entry first: from the root, or from the first entry that the last compaction
+/// kept.
+pub fn build_context(branch: &[Arc<SessionEntry>]) -> SessionContext {
+    let mut made = ContextBuilder::default();
     let compacted = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)));
     if let Some(EntryBody::Compaction(compaction)) =
         compacted.and_then(|at| branch.get(at)).map(|entry| &entry.body)
     {
-        let time =
-            compacted.and_then(|at| branch.get(at)).map_or(Time(String::new()), |entry| entry.time.clone());
-        made.told(vec![Content::text(told(compaction))], time);
+        let time = compacted
+            .and_then(|at| branch.get(at))
+            .map_or(Rfc3339Time(String::new()), |entry| entry.time.clone());
+        made.add_user_message(vec![ContentBlock::text(compaction_text(compaction))], time);
     }
     branch.iter().for_each(|entry| made.add(entry));
-    made.answer();
+    made.close_calls();
     made.context
 }
 
-/// The messages with one answer to every tool call, as [`context`] gives them.
-pub(crate) fn answered(messages: Vec<Message>) -> Vec<Message> {
-    let mut made = Maker::default();
-    messages.into_iter().for_each(|message| made.say(message));
-    made.answer();
+/// Returns the messages with one result for every tool call, as [`build_context`] does.
+pub(crate) fn complete_tool_calls(messages: Vec<Message>) -> Vec<Message> {
+    let mut made = ContextBuilder::default();
+    messages.into_iter().for_each(|message| made.add_message(message));
+    made.close_calls();
     made.context.messages
 }
 
-/// The number of files of a kind that are named to the model, the last one touched first to stay.
+/// The maximum number of files per list in the text for the model; the most recently touched files stay.
 const NAMED: usize = 60;
 
-/// Returns the text for the model in place of what was summarized.
-fn told(compaction: &Compaction) -> String {
-    let mut text = summed_up("The conversation so far", &compaction.summary);
+/// Returns the text for the model that replaces the summarized part.
+fn compaction_text(compaction: &Compaction) -> String {
+    let mut text = summary_text("The conversation so far", &compaction.summary);
     let lists = [("files_read", &compaction.files_read), ("files_modified", &compaction.files_modified)];
     for (name, files) in lists.into_iter().filter(|(_, files)| !files.is_empty()) {
         let left_out = files.len().saturating_sub(NAMED);
@@ -73,30 +76,30 @@ fn told(compaction: &Compaction) -> String {
     text
 }
 
-fn summed_up(what: &str, summary: &str) -> String {
+fn summary_text(what: &str, summary: &str) -> String {
     format!("{what} was summed up as follows:\n\n<summary>\n{summary}\n</summary>")
 }
 
 #[derive(Default)]
-struct Maker {
-    context: Context,
-    open: Option<Open>,
+struct ContextBuilder {
+    context: SessionContext,
+    open: Option<OpenToolCalls>,
 }
 
-/// The last message of the model, while its calls are answered.
-struct Open {
+/// The last message of the model while its calls receive results.
+struct OpenToolCalls {
     calls: Vec<ToolCall>,
-    time: Time,
+    time: Rfc3339Time,
     started: HashSet<ToolCallId>,
     results: Vec<ToolMessage>,
-    /// Messages that came meanwhile: it comes behind the results.
+    /// Messages that arrived in between; they follow the results.
     behind: Vec<Message>,
 }
 
-impl Maker {
-    fn add(&mut self, Entry { time, body, .. }: &Entry) {
+impl ContextBuilder {
+    fn add(&mut self, SessionEntry { time, body, .. }: &SessionEntry) {
         match body {
-            EntryBody::Said(Said { message, .. }) => self.say(message.clone()),
+            EntryBody::Said(Said { message, .. }) => self.add_message(message.clone()),
             EntryBody::ModelChange(change) => self.context.settings.model = Some(change.clone()),
             EntryBody::ThinkingChange(change) => self.context.settings.thinking = Some(change.level.clone()),
             EntryBody::ToolsChange(change) => self.context.settings.tools = change.active.clone(),
@@ -107,10 +110,10 @@ impl Maker {
             }
             EntryBody::Compaction(compaction) => self.context.settings = compaction.settings.clone(),
             EntryBody::BranchSummary(branch) => {
-                let text = summed_up("Another attempt, which was left,", &branch.summary);
-                self.told(vec![Content::text(text)], time.clone());
+                let text = summary_text("Another attempt, which was left,", &branch.summary);
+                self.add_user_message(vec![ContentBlock::text(text)], time.clone());
             }
-            EntryBody::CustomMessage(custom) => self.told(custom.content.clone(), time.clone()),
+            EntryBody::CustomMessage(custom) => self.add_user_message(custom.content.clone(), time.clone()),
             EntryBody::Custom(_)
             | EntryBody::Label(_)
             | EntryBody::Tags(_)
@@ -119,35 +122,37 @@ impl Maker {
         }
     }
 
-    fn told(&mut self, content: Vec<Content>, time: Time) {
-        self.say(Message::User { content, time });
+    fn add_user_message(&mut self, content: Vec<ContentBlock>, time: Rfc3339Time) {
+        self.add_message(Message::User { content, time });
     }
 
-    fn say(&mut self, message: Message) {
+    fn add_message(&mut self, message: Message) {
         match (message, &mut self.open) {
             (Message::Assistant(said), _) => {
-                self.answer();
+                self.close_calls();
                 self.context.unwritten.clear();
-                self.open = Open::new(&said);
+                self.open = OpenToolCalls::new(&said);
                 self.context.messages.push(Message::Assistant(said));
             }
             (Message::Tool(result), Some(open)) => open.results.push(result),
-            // It answers nothing that the model would still see.
+            // The call of this result is not in the context.
             (Message::Tool(_), None) => {}
             (said @ Message::User { .. }, Some(open)) => open.behind.push(said),
             (said @ Message::User { .. }, None) => self.context.messages.push(said),
         }
     }
 
-    /// Answers every call of the last message once, in the order of the calls.
-    fn answer(&mut self) {
-        let Some(Open { calls, time, started, mut results, behind }) = self.open.take() else { return };
+    /// Adds one result for every call of the last message, in the order of the calls.
+    fn close_calls(&mut self) {
+        let Some(OpenToolCalls { calls, time, started, mut results, behind }) = self.open.take() else {
+            return;
+        };
         for call in calls {
             let found = results.iter().position(|result| result.call_id == call.id);
             let result = found.map(|at| results.remove(at)).unwrap_or_else(|| {
                 self.context.closed.push(call.id.clone());
                 let begun = started.contains(&call.id);
-                let result = closing(call, begun, time.clone());
+                let result = missing_result(call, begun, time.clone());
                 self.context.unwritten.push(result.clone());
                 result
             });
@@ -157,7 +162,7 @@ impl Maker {
     }
 }
 
-impl Open {
+impl OpenToolCalls {
     fn new(said: &AssistantMessage) -> Option<Self> {
         let calls: Vec<ToolCall> = said.tool_calls().cloned().collect();
         (!calls.is_empty()).then(|| Self {
@@ -170,14 +175,14 @@ impl Open {
     }
 }
 
-/// The result of a call that has none. With the time of the call it is the same each time the session is read, so that a
-/// provider's cache still fits.
-pub(crate) fn closing(call: ToolCall, begun: bool, time: Time) -> ToolMessage {
+/// Returns the placeholder result of a call. It has the time of the call, so that every read creates the same result
+/// and the provider's cache stays valid.
+pub(crate) fn missing_result(call: ToolCall, begun: bool, time: Rfc3339Time) -> ToolMessage {
     let text = if begun { INTERRUPTED } else { NOT_RUN };
     ToolMessage {
         call_id: call.id,
         name: call.name,
-        content: vec![Content::text(text)],
+        content: vec![ContentBlock::text(text)],
         is_error: true,
         extension: None,
         details: None,

@@ -1,26 +1,26 @@
-//! The few things that a session asks of the system, so that a test can let each of them fail.
+//! The system calls that a session uses, behind a trait so that tests can make each of them fail.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
-/// Files by their paths.
+/// File system operations by path.
 pub(super) trait Disk: Send + Sync {
-    /// Makes a file that must not exist yet, for its owner alone, and locks it.
+    /// Creates and locks a new file that only its owner can access; fails if the file exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Opens a file and locks it; [`io::ErrorKind::WouldBlock`] if somebody else has.
+    /// Opens and locks a file; fails with [`io::ErrorKind::WouldBlock`] if it is locked.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Looks at a path; links are not followed.
-    fn look(&self, path: &Path) -> io::Result<Seen>;
+    /// Returns the status of a path without following links.
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus>;
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Makes sure that the names in a directory survive a loss of power.
+    /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
     fn start_thread(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
@@ -34,27 +34,27 @@ pub(super) trait DiskFile: Send + Sync {
 
     fn truncate(&self, length: u64) -> io::Result<()>;
 
-    /// Waits until everything that was written survives a loss of power.
+    /// Makes everything that was written durable.
     fn sync(&self) -> io::Result<()>;
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// The file itself, wherever its name points by now.
-    fn look(&self) -> io::Result<Seen>;
+    /// Returns the status of the open file, even if its path now refers to another file.
+    fn file_status(&self) -> io::Result<FileStatus>;
 
-    /// Lets others lock it.
+    /// Unlocks the file.
     fn unlock(&self);
 }
 
-/// Which file it is, and how long.
+/// The identity and the length of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// Device and inode, where the system has them.
+pub(super) struct FileStatus {
+    /// Device and inode, on systems that have them.
     pub(super) identity: Option<(u64, u64)>,
     pub(super) length: u64,
 }
 
-/// The file system of this machine.
+/// The real file system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RealDisk;
 
@@ -64,15 +64,15 @@ impl Disk for RealDisk {
         options.read(true).append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        locked(options.open(path)?)
+        lock_file(options.open(path)?)
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        locked(OpenOptions::new().read(true).append(true).open(path)?)
+        lock_file(OpenOptions::new().read(true).append(true).open(path)?)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        std::fs::symlink_metadata(path).map(|found| seen(&found))
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        std::fs::symlink_metadata(path).map(|found| status_from(&found))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -91,31 +91,31 @@ impl Disk for RealDisk {
     }
 }
 
-fn locked(file: File) -> io::Result<Arc<dyn DiskFile>> {
+fn lock_file(file: File) -> io::Result<Arc<dyn DiskFile>> {
     match file.try_lock() {
         Ok(()) => Ok(Arc::new(file)),
-        Err(TryLockError::WouldBlock) if !is_up(Defence::SessionLock) => Ok(Arc::new(file)),
+        Err(TryLockError::WouldBlock) if !is_up(Defense::SessionLock) => Ok(Arc::new(file)),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
 #[cfg(unix)]
-fn seen(found: &std::fs::Metadata) -> Seen {
+fn status_from(found: &std::fs::Metadata) -> FileStatus {
     use std::os::unix::fs::MetadataExt;
-    Seen { identity: Some((found.dev(), found.ino())), length: found.len() }
+    FileStatus { identity: Some((found.dev(), found.ino())), length: found.len() }
 }
 
 #[cfg(not(unix))]
-fn seen(found: &std::fs::Metadata) -> Seen {
-    Seen { identity: None, length: found.len() }
+fn status_from(found: &std::fs::Metadata) -> FileStatus {
+    FileStatus { identity: None, length: found.len() }
 }
 
 impl DiskFile for File {
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match io::Write::write(&mut &*self, bytes) {
-                // Nothing was written yet.
+                // Nothing was written yet, so the write is retried.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => return outcome,
             }
@@ -140,17 +140,17 @@ impl DiskFile for File {
         std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
     }
 
-    fn look(&self) -> io::Result<Seen> {
-        self.metadata().map(|found| seen(&found))
+    fn file_status(&self) -> io::Result<FileStatus> {
+        self.metadata().map(|found| status_from(&found))
     }
 
     fn unlock(&self) {
-        // The system does it too, when the file is closed.
+        // The system also unlocks the file when it is closed.
         let _ = Self::unlock(self);
     }
 }
 
-/// Reads what stands in a range, or less at the end of the file.
+/// Reads a range of the file; returns less at the end of the file.
 pub(super) fn read_range(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let length = usize::try_from(to.saturating_sub(from)).map_err(|_| io::ErrorKind::FileTooLarge)?;
     let mut bytes = vec![0; length];

@@ -1,61 +1,61 @@
-//! Entries of a session file: a header, then entries, one line of JSON each.
+//! Entries of a session file: a header, then entries, each a line of JSON.
 //!
 //! Every line begins with `{"type":"…","id":"…","parent":"…"` or `"parent":null`, in this order and without white
-//! space, so that who looks for the shape of the tree need not read further. Fields that an entry's type does not have
-//! are passed over when it is read, and stay in the file: no line is ever rewritten.
+//! space. A reader of the tree's structure does not have to parse the rest. Unknown fields of an entry are ignored by
+//! readers and stay in the file, because no line is ever rewritten.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Stop, Time, Usage};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 use super::id::{EntryId, SessionId};
 
-/// The version of the format that this build writes. Files of a newer one are only read.
+/// The format version that this build writes. Files of a newer version are opened read-only.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// The first line of a file. On disk its `type` is `session` and its `parent` is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// The session, and the name of its file.
+pub struct SessionHeader {
+    /// The id of the session, and the name of its file.
     pub id: SessionId,
-    /// [`FORMAT_VERSION`] of who wrote it.
+    /// The [`FORMAT_VERSION`] of the writer.
     pub format_version: u32,
-    /// The directory that the session is about.
+    /// The working directory of the session.
     pub cwd: String,
-    /// When it began.
-    pub created: Time,
-    /// Where it was forked from.
+    /// The time when the session began.
+    pub created: Rfc3339Time,
+    /// The origin of a forked session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<Origin>,
+    pub forked_from: Option<ForkOrigin>,
 }
 
-impl Header {
-    /// The version of the format, if it is one that this build can only read.
-    pub(super) fn newer(&self) -> Option<u32> {
+impl SessionHeader {
+    /// Returns the format version if it is newer than this build's.
+    pub(super) fn newer_version(&self) -> Option<u32> {
         Some(self.format_version).filter(|version| *version > FORMAT_VERSION)
     }
 }
 
-/// Where a fork comes from.
+/// The origin of a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The session.
+pub struct ForkOrigin {
+    /// The original session.
     pub session: SessionId,
-    /// The last entry that both have; none if the fork was made of an empty session.
+    /// The last common entry; `None` if the original session was empty.
     pub entry: Option<EntryId>,
 }
 
 /// One line after the header.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
-    /// Its name.
+pub struct SessionEntry {
+    /// The id of the entry.
     pub id: EntryId,
-    /// The entry that it follows; none for a root.
+    /// The entry that this entry follows; `None` for a root.
     pub parent: Option<EntryId>,
-    /// When it was written, for people: order is that of parents, and of lines.
-    pub time: Time,
+    /// The time of writing, for people. The order of entries is determined by parents and lines.
+    pub time: Rfc3339Time,
     /// The body.
     pub body: EntryBody,
 }
@@ -68,11 +68,11 @@ pub(super) enum Fields<'a> {
 
 macro_rules! bodies {
     ($($(#[$doc:meta])* $name:ident = $kind:literal,)*) => {
-        /// What an entry says.
+        /// The content of an entry.
         #[derive(Debug, Clone, PartialEq)]
         pub enum EntryBody {
             $($(#[$doc])* $name($name),)*
-            /// Of a type that this build does not know, or cannot read: kept as it stands.
+            /// An entry of a type that this build does not know or cannot read; its line is kept unchanged.
             Unknown(Unknown),
         }
 
@@ -80,7 +80,7 @@ macro_rules! bodies {
             /// The types that this build writes.
             pub const KINDS: &'static [&'static str] = &[$($kind),*];
 
-            /// Its `type` on disk.
+            /// Returns the `type` on disk.
             pub fn kind(&self) -> &str {
                 match self {
                     $(Self::$name(_) => $kind,)*
@@ -95,7 +95,7 @@ macro_rules! bodies {
                 }
             }
 
-            /// Reads the fields of a type; `None` for one that is not known.
+            /// Reads the fields of a type; `None` for an unknown type.
             pub(super) fn read(kind: &str, line: &str) -> Option<serde_json::Result<Self>> {
                 match kind {
                     $($kind => Some(serde_json::from_str(line).map(Self::$name)),)*
@@ -115,142 +115,142 @@ macro_rules! bodies {
 }
 
 bodies! {
-    /// Of the transcript.
+    /// A message of the transcript.
     Said = "message",
-    /// From here on another model is asked.
+    /// A change of the model.
     ModelChange = "model_change",
-    /// From here on the model thinks more or less.
+    /// A change of the thinking level.
     ThinkingChange = "thinking_change",
-    /// From here on other tools are offered.
+    /// A change of the offered tools.
     ToolsChange = "tools_change",
-    /// A tool is about to run. Written, and on the disk, before it may do anything.
+    /// The start of a tool. The entry is on disk before the tool can have any effect.
     ToolStart = "tool_start",
-    /// What was before is summed up for the model.
+    /// A summary that replaces the older part of the conversation.
     Compaction = "compaction",
-    /// What happened on a branch that was left, summed up for the model.
+    /// A summary of an abandoned branch, for the model.
     BranchSummary = "branch_summary",
     /// State of an extension. The model never sees it.
     Custom = "custom",
-    /// What an extension tells the model, and perhaps the user.
+    /// A message of an extension for the model, optionally shown to the user.
     CustomMessage = "custom_message",
-    /// A mark on an entry, for people.
+    /// A label on an entry, for people.
     Label = "label",
-    /// Words to find the session by; the newest entry counts.
+    /// Tags of the session; the newest entry counts.
     Tags = "tags",
-    /// The session's name for people; the newest entry counts.
+    /// The session's display name; the newest entry counts.
     Name = "name",
 }
 
-/// A message of the transcript, and for an answer of the model what it cost.
+/// A message of the transcript, with metadata for an answer of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// The message.
     pub message: Message,
-    /// The model that answered, and its usage; only with an assistant's message.
+    /// The model that answered and its usage; only for an assistant's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
 }
 
-/// Where an answer came from.
+/// The origin of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct ResponseMetadata {
     /// The provider.
     pub provider: String,
-    /// The model's id there.
+    /// The model's id at the provider.
     pub model: String,
-    /// Why it ended.
-    pub stop: Stop,
+    /// The reason why the answer ended.
+    pub stop: StopCause,
     /// The usage of the request.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
-/// Another model.
+/// A change of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelChange {
     /// The provider.
     pub provider: String,
-    /// The model's id there.
+    /// The model's id at the provider.
     pub model: String,
 }
 
-/// Another level of thinking.
+/// A change of the thinking level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinkingChange {
-    /// The level's name: `off`, `low`, …
+    /// The name of the level: `off`, `low`, …
     pub level: String,
 }
 
-/// Other tools.
+/// A change of the offered tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolsChange {
-    /// The names of those that are offered; all there are if there is no list.
+    /// The names of the offered tools; `None` offers all tools.
     pub active: Option<Vec<String>>,
 }
 
-/// A tool is about to run.
+/// The start of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolStart {
-    /// The call that it answers.
+    /// The id of the call.
     pub call_id: ToolCallId,
     /// The tool.
     pub name: String,
-    /// The arguments that it runs with: what every gate approved last.
+    /// The arguments that every gate allowed.
     pub args: RawJson,
 }
 
-/// A summary in place of what was before.
+/// A summary that replaces the older part of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     /// The summary for the model.
     pub summary: String,
-    /// The first entry that is still sent; none if the summary stands for everything.
+    /// The first kept entry; `None` if the summary replaces all entries.
     pub first_kept: Option<EntryId>,
-    /// Tokens of the context before.
+    /// Tokens of the context before the compaction.
     pub tokens_before: u64,
-    /// Files that were read by what was summed up, and by what that had summed up.
+    /// Files that the summarized part read, and those of the previous summary.
     #[serde(default)]
     pub files_read: Vec<String>,
-    /// Files that were changed, likewise.
+    /// Files that the summarized part changed, and those of the previous summary.
     #[serde(default)]
     pub files_modified: Vec<String>,
     /// The extension that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Everything the session has used, this summary included: who reads from here on only does not see the rest.
+    /// The total usage of the session, including this summary, for readers that start at this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<Usage>,
-    /// The model that wrote it, and what that cost.
+    pub used: Option<TokenUsage>,
+    /// The model that wrote the summary, and its usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
-    /// Settings in effect at this entry, for readers that start here. Filled in when it is appended.
+    pub answer: Option<ResponseMetadata>,
+    /// Settings in effect at this entry, for readers that start here. Set when the entry is appended.
     #[serde(default)]
-    pub settings: Settings,
+    pub settings: SessionSettings,
 }
 
 /// Settings in effect at an entry; none where they were never recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SessionSettings {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelChange>,
-    /// The level of thinking.
+    /// The thinking level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
-    /// The tools that are offered; all there are if none are named.
+    /// The names of the offered tools; `None` offers all tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }
 
-/// A summary of a branch that was left.
+/// A summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BranchSummary {
     /// The text for the model.
     pub summary: String,
     /// The last entry of that branch.
     pub from: EntryId,
-    /// The model that wrote it, and what that cost.
+    /// The model that wrote the summary, and its usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<ResponseMetadata>,
 }
 
 /// State of an extension.
@@ -258,9 +258,9 @@ pub struct BranchSummary {
 pub struct Custom {
     /// The extension.
     pub owner: String,
-    /// The kind, in the extension's words. On disk `kind`.
+    /// The kind, defined by the extension. On disk `kind`.
     pub kind: String,
-    /// The extension's own.
+    /// Data of the extension.
     pub data: RawJson,
 }
 
@@ -269,43 +269,43 @@ pub struct Custom {
 pub struct CustomMessage {
     /// The extension.
     pub owner: String,
-    /// The kind, in the extension's words.
+    /// The kind, defined by the extension.
     pub kind: String,
-    /// The text for the model, as a message of the user.
-    pub content: Vec<Content>,
-    /// True if the user is shown it, too.
+    /// The text for the model, sent as a user message.
+    pub content: Vec<ContentBlock>,
+    /// True if the user also sees the message.
     pub display: bool,
 }
 
-/// A mark.
+/// A label on an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// The entry that is marked.
+    /// The labeled entry.
     pub target: EntryId,
-    /// The mark; none takes it away.
+    /// The label; `None` removes it.
     pub label: Option<String>,
 }
 
-/// Words to find the session by.
+/// Tags of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tags {
-    /// All of them.
+    /// All tags.
     pub tags: Vec<String>,
 }
 
-/// The session's name for people.
+/// The session's display name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
-    /// The name; an empty one takes it away.
+    /// The name; an empty one removes it.
     pub name: String,
 }
 
-/// A line that is kept as it stands.
+/// An entry whose line is kept unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its `type`.
+    /// The `type` of the entry.
     pub kind: String,
-    /// All of it, without the newline.
+    /// The whole line, without the newline.
     pub line: Box<str>,
 }
 
@@ -316,8 +316,8 @@ impl From<Message> for EntryBody {
 }
 
 impl EntryBody {
-    /// The model that wrote it, and what that cost; none where no model did, or nobody counted.
-    pub fn answer(&self) -> Option<&Answer> {
+    /// Returns the model that wrote the content, and its usage; `None` if no model wrote it or its usage is unknown.
+    pub fn answer(&self) -> Option<&ResponseMetadata> {
         match self {
             Self::Said(said) => said.answer.as_ref(),
             Self::Compaction(compaction) => compaction.answer.as_ref(),
@@ -335,7 +335,7 @@ impl EntryBody {
         }
     }
 
-    /// True if it is worth a file: a session in which nothing but settings was said leaves none.
+    /// True if the entry requires a file: a session that contains only settings is not saved.
     pub(super) fn is_content(&self) -> bool {
         match self {
             Self::ModelChange(_) | Self::ThinkingChange(_) | Self::ToolsChange(_) | Self::Custom(_) => false,

@@ -1,4 +1,4 @@
-//! Names of sessions and of their entries: 128 random bits, 32 hexadecimal digits on disk.
+//! Ids of sessions and entries: 128 random bits, 32 hexadecimal digits on disk.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -16,12 +16,12 @@ macro_rules! id {
         pub struct $name(u128);
 
         impl $name {
-            /// One that nobody else has.
+            /// Creates a unique id.
             pub fn new() -> Self {
                 Self(random())
             }
 
-            /// Reads 32 hexadecimal digits.
+            /// Parses 32 hexadecimal digits.
             pub fn parse(text: &str) -> Option<Self> {
                 from_hex(text).map(Self)
             }
@@ -61,11 +61,11 @@ macro_rules! id {
 }
 
 id! {
-    /// The name of a session, and of its file.
+    /// The id of a session, and the name of its file.
     SessionId
 }
 id! {
-    /// The name of one entry, in whichever file it stands: a fork keeps the names.
+    /// The id of one entry, in any file: a fork keeps the ids.
     EntryId
 }
 
@@ -75,7 +75,7 @@ impl SessionId {
     }
 }
 
-/// Keyed by the system's randomness, and never asked the same twice.
+/// Returns a number from a hash that is keyed by the system's randomness, with a different input each time.
 fn random() -> u128 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
@@ -84,7 +84,7 @@ fn random() -> u128 {
     u128::from(high.hash_one(at)) << 64 | u128::from(low.hash_one(at))
 }
 
-/// Lower case only, as they are written: one id has one spelling.
+/// Parses lower-case digits only, so that each id has exactly one spelling.
 fn from_hex(text: &str) -> Option<u128> {
     let plain = text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     u128::from_str_radix(text, 16).ok().filter(|_| plain && text.len() == DIGITS)
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_spelling() {
+    fn accepts_exactly_one_spelling() {
         let id = EntryId::new();
         assert_eq!(EntryId::parse(&id.to_string()), Some(id));
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Interventions of extensions in a call, a message or a turn, as the log records them for people.
 //!
-//! The transcript has the call as the model wrote it and the result as the model was told it; who came between the two
-//! is in neither. It has the message that the model wrote, and not that the user saw another one.
+//! The transcript contains the model's call and the final result, but not the extensions in between. It contains the
+//! model's message, even if the user saw another text.
 
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::{RawJson, names};
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Custom;
 
-/// The owner of what haft itself keeps beside the transcript; no extension has this name.
+/// The owner of haft's own records beside the transcript; no extension has this name.
 pub const OWNER: &str = names::HAFT;
 
 const KIND: &str = "intervention";
 
-/// Something that did not go its usual way.
+/// An intervention of hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intervention {
-    /// The call; none when it was no call but the model's last message, or the turn.
+pub struct HookIntervention {
+    /// The call; `None` if the intervention concerns the model's last message or the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<ToolCallId>,
     /// The action.
-    pub action: Action,
+    pub action: InterventionAction,
     /// The extensions, in order.
     pub by: Vec<String>,
 }
@@ -29,30 +29,30 @@ pub struct Intervention {
 /// The kind of an intervention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// The call did not run.
+pub enum InterventionAction {
+    /// A hook blocked the call.
     Blocked,
-    /// The call did not run; somebody else gave the result.
+    /// The call did not run; an extension returned the result.
     Answered,
     /// The call ran with other arguments.
     Rewritten,
-    /// The turn ended; with a call, that one did not run, and without one the model was not asked.
+    /// A hook ended the turn. A call, if there is one, did not run; otherwise no request was sent.
     TurnEnded,
-    /// The call ran, and the model was told another result than the tool's.
+    /// The call ran, and a hook changed the result for the model.
     Edited,
-    /// The user was shown another text than the model wrote in its last message.
+    /// A hook replaced the text of the model's last message for the user.
     Replaced,
-    /// The user was not shown the model's last message.
+    /// A hook hid the model's last message from the user.
     Suppressed,
-    /// The model's last message is not as the model wrote it.
+    /// A hook changed the model's last message.
     AnswerEdited,
-    /// The model answered, and what it said is not part of the conversation.
+    /// The model answered, and a hook removed the answer from the conversation.
     AnswerDropped,
-    /// Everything since the user's last message is left out of the conversation.
+    /// A hook removed everything since the user's last message from the conversation.
     Discarded,
 }
 
-impl Action {
+impl InterventionAction {
     /// Returns the verb before the names of the extensions.
     pub fn verb(self) -> &'static str {
         match self {
@@ -61,15 +61,15 @@ impl Action {
             Self::Rewritten => "rewritten by",
             Self::TurnEnded => "turn ended by",
             Self::Edited => "result changed by",
-            Self::Replaced => "shown otherwise by",
-            Self::Suppressed => "not shown because of",
+            Self::Replaced => "message replaced by",
+            Self::Suppressed => "message hidden by",
             Self::AnswerEdited => "answer changed by",
             Self::AnswerDropped => "answer dropped by",
             Self::Discarded => "turn discarded by",
         }
     }
 
-    /// True if the tool did not run because of it.
+    /// True if the intervention prevented the tool from running.
     pub fn is_stop(self) -> bool {
         match self {
             Self::Blocked | Self::Answered | Self::TurnEnded => true,
@@ -84,15 +84,15 @@ impl Action {
     }
 }
 
-impl Intervention {
-    /// As an entry; none if it has no form on disk.
+impl HookIntervention {
+    /// Converts to an entry; `None` if it cannot be serialized.
     pub fn to_custom(&self) -> Option<Custom> {
         let data = RawJson::from_value(self).ok()?;
         Some(Custom { owner: OWNER.to_owned(), kind: KIND.to_owned(), data })
     }
 
-    /// Out of an entry, if it is one.
-    pub fn of(custom: &Custom) -> Option<Self> {
+    /// Converts from an entry; `None` if the entry is not an intervention.
+    pub fn from_custom(custom: &Custom) -> Option<Self> {
         let is_one = custom.owner == OWNER && custom.kind == KIND;
         is_one.then(|| custom.data.read().ok()).flatten()
     }
@@ -103,19 +103,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_read_again() {
-        let blocked = Intervention {
+    fn intervention_round_trips() {
+        let blocked = HookIntervention {
             call_id: Some(ToolCallId::new("call_1")),
-            action: Action::TurnEnded,
+            action: InterventionAction::TurnEnded,
             by: vec!["guard".to_owned()],
         };
         let custom = blocked.to_custom().unwrap();
         assert_eq!(custom.data.as_str(), r#"{"call_id":"call_1","action":"turn_ended","by":["guard"]}"#);
-        assert_eq!(Intervention::of(&custom), Some(blocked.clone()));
-        let turn = Intervention { call_id: None, ..blocked };
+        assert_eq!(HookIntervention::from_custom(&custom), Some(blocked.clone()));
+        let turn = HookIntervention { call_id: None, ..blocked };
         let data = turn.to_custom().unwrap().data;
         assert_eq!(data.as_str(), r#"{"action":"turn_ended","by":["guard"]}"#);
-        assert_eq!(Intervention::of(&Custom { data, ..custom.clone() }), Some(turn));
-        assert_eq!(Intervention::of(&Custom { owner: "guard".to_owned(), ..custom }), None);
+        assert_eq!(HookIntervention::from_custom(&Custom { data, ..custom.clone() }), Some(turn));
+        assert_eq!(HookIntervention::from_custom(&Custom { owner: "guard".to_owned(), ..custom }), None);
     }
 }

@@ -1,22 +1,22 @@
-//! Lines of a session file: entries to text and back.
+//! Lines of a session file: conversion of entries to text and back.
 
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
 use super::SessionError;
-use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
+use super::entry::{EntryBody, Fields, SessionEntry, SessionHeader, Unknown};
 use super::id::EntryId;
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "session";
 
-impl Header {
-    /// Its line, newline included.
+impl SessionHeader {
+    /// Returns the line, including the newline.
     ///
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        // The id comes first among the header's fields, and the parent second, which it has none of.
+        // The id is the first field of the header; the parent, which a header does not have, is the second.
         let fields = serde_json::to_string(self)?;
         let id = self.id;
         let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
@@ -24,9 +24,9 @@ impl Header {
     }
 }
 
-impl Entry {
-    /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
-    /// parent that it had there.
+impl SessionEntry {
+    /// Returns the line, including the newline. The line of an [unknown](EntryBody::Unknown) type is returned as it was
+    /// read, with its original id and parent.
     ///
     /// # Errors
     /// [`SessionError::Unwritable`].
@@ -53,55 +53,55 @@ impl Entry {
 
 /// The fields of every entry, whatever its type.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Head {
+pub(super) struct EntryHead {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) id: EntryId,
     pub(super) parent: Option<EntryId>,
     #[serde(default = "never")]
-    pub(super) time: Time,
+    pub(super) time: Rfc3339Time,
 }
 
-fn never() -> Time {
-    Time(String::new())
+fn never() -> Rfc3339Time {
+    Rfc3339Time(String::new())
 }
 
-impl Head {
+impl EntryHead {
     pub(super) fn read(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)
     }
 
-    /// Reads the rest of the line that this head is of. A line of a known type that cannot be read is kept, too: the
-    /// entries that follow it keep their place.
-    pub(super) fn with_body(self, line: &str) -> Reading {
+    /// Reads the rest of the line. A line of a known type that cannot be read is also kept, so that the entries after
+    /// it keep their place.
+    pub(super) fn with_body(self, line: &str) -> ParsedEntry {
         let Self { kind, id, parent, time } = self;
         let (body, unread) = match EntryBody::read(&kind, line) {
             Some(Ok(body)) => (body, None),
             other => {
-                let unread = other.and_then(Result::err).map(|error| wrong(&error));
+                let unread = other.and_then(Result::err).map(|error| describe_error(&error));
                 (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
             }
         };
-        Reading { entry: Entry { id, parent, time, body }, unread }
+        ParsedEntry { entry: SessionEntry { id, parent, time, body }, unread }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Reading {
-    pub(super) entry: Entry,
-    /// Why a line of a known type is kept as it stands.
+pub(super) struct ParsedEntry {
+    pub(super) entry: SessionEntry,
+    /// The reason why a line of a known type is kept without reading it.
     pub(super) unread: Option<String>,
 }
 
 /// Reads one line, without its newline.
 ///
 /// # Errors
-/// What is wrong with a line that is no entry.
-pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
+/// The reason why the line is not an entry.
+pub(super) fn read(line: &[u8]) -> Result<ParsedEntry, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
-    let head = Head::read(line).map_err(|error| wrong(&error))?;
+    let head = EntryHead::read(line).map_err(|error| describe_error(&error))?;
     match head.kind == HEADER {
-        true => Err("a second header".to_owned()),
+        true => Err("duplicate session header".to_owned()),
         false => Ok(head.with_body(line)),
     }
 }
@@ -109,28 +109,28 @@ pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
 /// Reads the first line, without its newline.
 ///
 /// # Errors
-/// What is wrong with it.
-pub(super) fn read_header(line: &[u8]) -> Result<Header, String> {
+/// The reason why the line is not a header.
+pub(super) fn read_header(line: &[u8]) -> Result<SessionHeader, String> {
     #[derive(Deserialize)]
-    struct Kind {
+    struct LineType {
         #[serde(rename = "type")]
         kind: String,
     }
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
-    let Kind { kind } = serde_json::from_str(line).map_err(|error| wrong(&error))?;
+    let LineType { kind } = serde_json::from_str(line).map_err(|error| describe_error(&error))?;
     if kind != HEADER {
-        return Err("it does not begin with a header".to_owned());
+        return Err("the file does not begin with a session header".to_owned());
     }
-    serde_json::from_str(line).map_err(|error| wrong(&error))
+    serde_json::from_str(line).map_err(|error| describe_error(&error))
 }
 
-/// Why bytes are no line at all.
-const NO_TEXT: &str = "it is not UTF-8 text";
+/// The error for bytes that are not text.
+const NO_TEXT: &str = "not valid UTF-8 text";
 
-/// Returns the mistake in a line. Where in it does not help, since it is looked for by its number in the file.
-fn wrong(error: &serde_json::Error) -> String {
+/// Returns the error in a line, without its position: readers refer to lines by number.
+fn describe_error(error: &serde_json::Error) -> String {
     if !error.is_data() {
-        return "it is not JSON".to_owned();
+        return "not valid JSON".to_owned();
     }
     let text = error.to_string();
     text.rfind(" at line ").and_then(|at| text.get(..at)).unwrap_or(&text).to_owned()
@@ -141,16 +141,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said_without_a_place_in_it() {
+    fn line_errors_contain_no_position() {
         for (line, expect) in [
-            (&b"garbage"[..], "it is not JSON"),
-            (br#"{"type":"label","id"#, "it is not JSON"),
-            (b"\xff", "it is not UTF-8 text"),
+            (&b"garbage"[..], "not valid JSON"),
+            (br#"{"type":"label","id"#, "not valid JSON"),
+            (b"\xff", "not valid UTF-8 text"),
             (br#"{"id":"x"}"#, "missing field `type`"),
         ] {
             let (entry, header) = (read(line).unwrap_err(), read_header(line).unwrap_err());
             assert_eq!(header, expect);
-            // Of an entry the id is read before it is missed that there is no type.
+            // For an entry, the missing id is reported before the missing type.
             assert!(
                 entry == expect || expect.starts_with("missing") && !entry.contains(" at line "),
                 "{entry}"

@@ -1,41 +1,41 @@
-//! The open file of a session: whole lines at its end, or nothing.
+//! The open file of a session, to which only whole lines are appended.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
-use super::disk::{Disk, DiskFile, Seen, read_range};
+use super::disk::{Disk, DiskFile, FileStatus, read_range};
 
-/// The size of one step backwards when the last newline is searched.
+/// The number of bytes per step of the backward search for a newline.
 const STEP: u64 = 64 * 1024;
 
-/// An open and locked file whose end is the end of a line.
-pub(super) struct Log {
+/// An open and locked file that ends with a whole line.
+pub(super) struct SessionLog {
     pub(super) file: Arc<LogFile>,
     pub(super) path: PathBuf,
     identity: Option<(u64, u64)>,
-    /// Where the next line begins, up to which lines are whole.
+    /// The offset of the next line, after the last whole line.
     pub(super) end: u64,
-    /// The end holds part of a line that could not be cut off.
+    /// True if the file ends with a partial line that could not be cut off.
     ragged: bool,
 }
 
 /// The part that was cut off the end of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct RemovedTail {
     pub(super) bytes: u64,
     pub(super) saved: PathBuf,
 }
 
-/// Why a line is not in the file.
+/// The reasons why a line was not written.
 #[derive(Debug)]
 pub(super) enum AppendError {
-    /// The system refused. The file is as it was before.
+    /// A system call failed. The file is unchanged.
     Io(io::Error),
-    /// The file is not the one that was opened, or somebody else has changed it.
+    /// The path refers to another file, or another program changed the file.
     Lost(&'static str),
 }
 
@@ -48,25 +48,25 @@ impl From<AppendError> for io::Error {
     }
 }
 
-impl Log {
-    /// Makes the file with its first lines. When this fails there is none.
+impl SessionLog {
+    /// Creates the file with its first lines. After an error there is no file.
     pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
         let named = make_dir(path.parent().unwrap_or(Path::new(".")))?;
         let file = disk.create(path)?;
-        let made = Self::new(disk, file, path, named).and_then(|log| log.begun(lines));
+        let made = Self::new(disk, file, path, named).and_then(|log| log.with_lines(lines));
         if made.is_err() {
-            // Nobody can have read it: it is locked, and nothing in it was acknowledged.
+            // No other process has read the file, because it is locked, and nothing in it was acknowledged.
             let _ = std::fs::remove_file(path);
         }
         made
     }
 
-    fn begun(mut self, lines: &[u8]) -> io::Result<Self> {
+    fn with_lines(mut self, lines: &[u8]) -> io::Result<Self> {
         self.append(lines)?;
         Ok(self)
     }
 
-    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::mend).
+    /// Opens a file. Before the first write, [`repair_tail`](Self::repair_tail) must be called.
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
         Self::new(disk, file, path, Vec::new())
@@ -78,24 +78,24 @@ impl Log {
         path: &Path,
         named: Vec<PathBuf>,
     ) -> io::Result<Self> {
-        let Seen { identity, length } = file.look()?;
+        let FileStatus { identity, length } = file.file_status()?;
         let file = Arc::new(LogFile { file, disk, named: Mutex::new(named) });
         Ok(Self { file, path: path.to_owned(), identity, end: length, ragged: false })
     }
 
-    /// Cuts off what is no whole line at the end, after saving it.
-    pub(super) fn mend(&mut self) -> io::Result<Option<Cut>> {
+    /// Cuts off an incomplete last line after saving it.
+    pub(super) fn repair_tail(&mut self) -> io::Result<Option<RemovedTail>> {
         let end = last_newline(self.disk_file().as_ref(), self.end)?;
-        if end == self.end || !is_up(Defence::TornTails) {
+        if end == self.end || !is_up(Defense::TornTails) {
             return Ok(None);
         }
-        let cut = cut_off(self.disk_file().as_ref(), &self.path, end, self.end)?;
+        let cut = cut_torn_tail(self.disk_file().as_ref(), &self.path, end, self.end)?;
         self.end = end;
         Ok(Some(cut))
     }
 
-    /// Adds whole lines with one write. After an error nothing of them is in the file, or what is cannot be taken for
-    /// a line.
+    /// Appends whole lines with one write. After an error the file contains no part of them, or a part that is not a
+    /// valid line.
     pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
         self.check()?;
         let ragged = self.ragged.then(|| [b"\n", lines].concat());
@@ -103,7 +103,7 @@ impl Log {
         let outcome = match self.disk_file().write(bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(written) => {
-                let what = format!("only {written} of {} bytes could be written", bytes.len());
+                let what = format!("only {written} of {} bytes were written", bytes.len());
                 Err(io::Error::new(io::ErrorKind::StorageFull, what))
             }
             Err(error) => Err(error),
@@ -115,14 +115,14 @@ impl Log {
                 Ok(())
             }
             Err(error) => {
-                self.cut_back();
+                self.undo_append();
                 Err(AppendError::Io(error))
             }
         }
     }
 
     fn check(&self) -> Result<(), AppendError> {
-        let seen = match self.file.disk.look(&self.path) {
+        let seen = match self.file.disk.file_status(&self.path) {
             Ok(seen) => seen,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(AppendError::Lost("the file was deleted or renamed"));
@@ -130,20 +130,20 @@ impl Log {
             Err(error) => return Err(AppendError::Io(error)),
         };
         if seen.identity != self.identity {
-            return Err(AppendError::Lost("another file took its place"));
+            return Err(AppendError::Lost("another file replaced it"));
         }
         match seen.length == self.end {
             true => Ok(()),
-            false => Err(AppendError::Lost("somebody else changed its length")),
+            false => Err(AppendError::Lost("another program changed its length")),
         }
     }
 
-    fn cut_back(&mut self) {
+    fn undo_append(&mut self) {
         if self.disk_file().truncate(self.end).is_ok() {
             return;
         }
-        // It stays, and the next line begins behind it on a line of its own.
-        if let Ok(Seen { length, .. }) = self.disk_file().look() {
+        // The partial line stays, and the next line begins after it on its own line.
+        if let Ok(FileStatus { length, .. }) = self.disk_file().file_status() {
             self.ragged |= length > self.end;
             self.end = length;
         }
@@ -164,30 +164,30 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for SessionLog {
     fn drop(&mut self) {
-        // The thread that syncs may still hold the file; whoever wants the session next need not wait for it.
+        // The sync thread may still hold the file, but another session can use it at once.
         self.disk_file().unlock();
     }
 }
 
-impl fmt::Debug for Log {
+impl fmt::Debug for SessionLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log").field("path", &self.path).field("end", &self.end).finish_non_exhaustive()
     }
 }
 
-/// The file of a log. The first sync of a file that was made here is that of its name, too, and of the names of directories
-/// that were made for it: whoever waits for an entry waits for them, and nobody else does.
+/// The file of a log. The first sync of a new file also syncs its name and the names of new directories. Only callers
+/// that wait for an entry wait for them.
 pub(super) struct LogFile {
     pub(super) file: Arc<dyn DiskFile>,
     disk: Arc<dyn Disk>,
-    /// The directories with a new name in them that is not on the disk yet.
+    /// The directories with new names that are not yet on disk.
     named: Mutex<Vec<PathBuf>>,
 }
 
 impl LogFile {
-    /// Waits until everything that was written survives a loss of power.
+    /// Makes everything that was written durable.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync()?;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,8 +199,8 @@ impl LogFile {
     }
 }
 
-/// Makes a directory and those above it, each for its owner alone. Says which directories have a new name in them as soon
-/// as there is a file in this one.
+/// Creates a directory and its parents, accessible only to their owner. Returns the directories that will have a new
+/// name when this directory contains a file.
 fn make_dir(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let made = dir.ancestors().take_while(|dir| !dir.exists()).filter_map(Path::parent);
     let named = |dir: &Path| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir.to_owned() };
@@ -213,7 +213,7 @@ fn make_dir(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(named)
 }
 
-/// Behind the last newline; 0 if there is none. Reads the end of the file only.
+/// Returns the offset after the last newline; 0 without one. Reads only the end of the file.
 pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> {
     let mut to = length;
     while to > 0 {
@@ -227,16 +227,16 @@ pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> 
     Ok(0)
 }
 
-/// Saves what stands behind the last line, then cuts it off.
-fn cut_off(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<Cut> {
+/// Saves the bytes after the last line, then cuts them off.
+fn cut_torn_tail(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<RemovedTail> {
     let torn = read_range(file, end, length)?;
-    let saved = save(path, &torn)?;
+    let saved = save_torn_tail(path, &torn)?;
     file.truncate(end)?;
-    Ok(Cut { bytes: length - end, saved })
+    Ok(RemovedTail { bytes: length - end, saved })
 }
 
-/// Writes a torn end beside its file, under the first name that is free: `<id>.torn-1`, …
-fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
+/// Writes an incomplete last line to a file beside the session, under the first free name: `<id>.torn-1`, …
+fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
     let mut number = 1_u32;
     loop {
         let beside = path.with_extension(format!("torn-{number}"));
@@ -255,8 +255,8 @@ fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
     }
 }
 
-/// The file that a path means: a link to it is not replaced.
-pub(super) fn behind_link(path: &Path) -> PathBuf {
+/// Returns the target of a path, so that a link is not replaced.
+pub(super) fn resolve_link(path: &Path) -> PathBuf {
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
     meant.unwrap_or_else(|| path.to_owned())

@@ -1,8 +1,8 @@
-//! Reads a session file, however damaged: bytes to entries, without any IO.
+//! Reads a session file despite damage: converts bytes to entries, without I/O.
 //!
-//! Three things go wrong with a file. Its end is torn, because the machine or the program stopped in the middle of a
-//! line. A line in the middle is damaged. An entry follows one that is not there any more. None of them costs another
-//! entry: the torn end is left out, the damaged line is passed over, and what followed it follows the entry before it.
+//! Three kinds of damage are handled. The last line is incomplete because the machine or the program stopped while
+//! writing. A line in the middle is damaged. The parent of an entry is missing. No other entry is lost: the incomplete
+//! line is ignored, the damaged line is skipped, and an entry without its parent follows the entry before it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,97 +10,102 @@ use std::path::PathBuf;
 
 use memchr::memmem;
 
-use super::entry::{Entry, FORMAT_VERSION, Header};
+use super::entry::{FORMAT_VERSION, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line;
 
 /// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recovered {
-    /// The first line; none if that is damaged or missing.
-    pub header: Option<Header>,
-    /// The entries in the order of their lines. Each parent stands before its children.
-    pub entries: Vec<Entry>,
+pub struct RecoveredSession {
+    /// The first line; `None` if it is damaged or missing.
+    pub header: Option<SessionHeader>,
+    /// The entries in the order of their lines. Each parent comes before its children.
+    pub entries: Vec<SessionEntry>,
     /// The repairs.
-    pub repairs: Vec<Repair>,
-    /// The bytes up to the last newline; what is behind them is torn.
+    pub repairs: Vec<SessionRepair>,
+    /// The number of bytes up to the last newline; the rest is an incomplete line.
     pub whole: usize,
 }
 
-/// Something that was wrong with a session's file, and what became of it.
+/// A repair of a session's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repair {
-    /// The end of the file was no whole line: it was cut off.
+pub enum SessionRepair {
+    /// The last line was incomplete and was cut off.
     TornTail {
         /// The number of bytes.
         bytes: u64,
-        /// Where it was saved; none where the file was only read.
+        /// The file with the cut-off bytes; `None` if the session was opened read-only.
         saved: Option<PathBuf>,
     },
-    /// The file does not begin with a header that can be read.
+    /// The file does not begin with a valid header.
     NoHeader {
-        /// The mistake.
+        /// The error.
         reason: String,
     },
-    /// A line was passed over. It stays in the file.
+    /// A line was skipped. It stays in the file.
     BadLine {
-        /// Counted from 1.
+        /// The line number, counted from 1.
         line: u64,
-        /// The mistake.
+        /// The error.
         reason: String,
     },
-    /// An entry whose parent is gone follows another one.
+    /// An entry whose parent is missing follows another one.
     Reattached {
         /// The entry.
         entry: EntryId,
-        /// The entry that it follows now.
+        /// The new parent.
         to: Option<EntryId>,
     },
-    /// The file is of a newer version of haft and can only be read.
+    /// The file has a newer format and is read-only.
     Newer {
-        /// Its version.
+        /// The format version.
         version: u32,
     },
-    /// The session goes on in another file, which holds everything.
+    /// The session continues in another file, which contains all entries.
     Moved {
-        /// The file that it was in.
+        /// The previous file.
         from: PathBuf,
-        /// The file that it is in now.
+        /// The new file.
         to: PathBuf,
-        /// The session's name from now on.
+        /// The new id of the session.
         session: SessionId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-impl fmt::Display for Repair {
+impl fmt::Display for SessionRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes, saved: Some(saved) } => {
-                write!(f, "the last line was torn: its {bytes} bytes are in {}", saved.display())
+                write!(f, "the last line was incomplete; its {bytes} bytes were moved to {}", saved.display())
             }
             Self::TornTail { bytes, saved: None } => {
-                write!(f, "the last line is torn: its {bytes} bytes were left out")
+                write!(f, "the last line is incomplete; its {bytes} bytes were ignored")
             }
-            Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
-            Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
+            Self::NoHeader { reason } => write!(f, "cannot read the session header: {reason}"),
+            Self::BadLine { line, reason } => write!(f, "line {line} was skipped: {reason}"),
             Self::Reattached { entry, to: Some(to) } => {
-                write!(f, "entry {} has lost its parent and follows {} now", short(*entry), short(*to))
+                write!(
+                    f,
+                    "entry {} lost its parent entry and now follows {}",
+                    short_id(*entry),
+                    short_id(*to)
+                )
             }
             Self::Reattached { entry, to: None } => {
-                write!(f, "entry {} has lost its parent and begins the session now", short(*entry))
+                write!(f, "entry {} lost its parent entry and now starts the session", short_id(*entry))
             }
             Self::Newer { version } => {
                 write!(
                     f,
-                    "the session is of format {version}, newer than {FORMAT_VERSION}: it can only be read"
+                    "the session is read-only: a newer version of haft wrote it (format {version}; this version supports {FORMAT_VERSION}); upgrade haft"
                 )
             }
             Self::Moved { from, to, reason, .. } => {
                 write!(
                     f,
-                    "{} cannot be written any more ({reason}): the session goes on in {}",
+                    "cannot write {} ({reason}); the session continues in {}",
                     from.display(),
                     to.display()
                 )
@@ -109,16 +114,16 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Enough of an id for people.
-fn short(id: EntryId) -> String {
+/// Returns the part of an id that is shown to people.
+fn short_id(id: EntryId) -> String {
     id.to_string().chars().take(8).collect()
 }
 
 /// Reads a whole file.
-pub fn recover(bytes: &[u8]) -> Recovered {
+pub fn recover(bytes: &[u8]) -> RecoveredSession {
     let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let (lines, torn) = bytes.split_at(whole);
-    let mut tree = Tree::default();
+    let mut tree = RecoveryTree::default();
     let mut header = None;
     let lines = lines.split(|byte| *byte == b'\n').take(memchr::memchr_iter(b'\n', lines).count());
     for (at, line) in lines.enumerate() {
@@ -130,12 +135,12 @@ pub fn recover(bytes: &[u8]) -> Recovered {
         match line::read_header(line) {
             Ok(read) => {
                 let newer = read.format_version > FORMAT_VERSION;
-                tree.repairs.extend(newer.then_some(Repair::Newer { version: read.format_version }));
+                tree.repairs.extend(newer.then_some(SessionRepair::Newer { version: read.format_version }));
                 header = Some(read);
             }
             Err(reason) => {
-                tree.repairs.push(Repair::NoHeader { reason });
-                // It may be an entry all the same.
+                tree.repairs.push(SessionRepair::NoHeader { reason });
+                // The first line may be an entry.
                 if line::read(line).is_ok() {
                     tree.add(number, line);
                 }
@@ -143,46 +148,46 @@ pub fn recover(bytes: &[u8]) -> Recovered {
         }
     }
     if !torn.is_empty() {
-        tree.repairs.push(Repair::TornTail { bytes: torn.len() as u64, saved: None });
+        tree.repairs.push(SessionRepair::TornTail { bytes: torn.len() as u64, saved: None });
     }
-    Recovered { header, entries: tree.entries, repairs: tree.repairs, whole }
+    RecoveredSession { header, entries: tree.entries, repairs: tree.repairs, whole }
 }
 
-/// Entries as they are put together.
+/// The entries during recovery.
 #[derive(Default)]
-struct Tree<'a> {
-    entries: Vec<Entry>,
+struct RecoveryTree<'a> {
+    entries: Vec<SessionEntry>,
     known: HashMap<EntryId, usize>,
-    /// Damaged lines, and how many entries came before each.
+    /// Damaged lines, each with the number of entries before it.
     damaged: Vec<(&'a [u8], usize)>,
-    repairs: Vec<Repair>,
+    repairs: Vec<SessionRepair>,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> RecoveryTree<'a> {
     fn add(&mut self, number: u64, line: &'a [u8]) {
         let (mut entry, unread) = match line::read(line) {
             Ok(reading) => (reading.entry, reading.unread),
             Err(reason) => {
                 self.damaged.push((line, self.entries.len()));
-                return self.repairs.push(Repair::BadLine { line: number, reason });
+                return self.repairs.push(SessionRepair::BadLine { line: number, reason });
             }
         };
         if self.known.contains_key(&entry.id) {
-            let reason = format!("a second entry with the id {}", entry.id);
-            return self.repairs.push(Repair::BadLine { line: number, reason });
+            let reason = format!("duplicate entry id {}", entry.id);
+            return self.repairs.push(SessionRepair::BadLine { line: number, reason });
         }
-        self.repairs.extend(unread.map(|reason| Repair::BadLine { line: number, reason }));
+        self.repairs.extend(unread.map(|reason| SessionRepair::BadLine { line: number, reason }));
         if let Some(parent) = entry.parent.filter(|parent| !self.known.contains_key(parent)) {
-            entry.parent = self.stand_in(parent);
-            self.repairs.push(Repair::Reattached { entry: entry.id, to: entry.parent });
+            entry.parent = self.replacement_parent(parent);
+            self.repairs.push(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
         }
         self.known.insert(entry.id, self.entries.len());
         self.entries.push(entry);
     }
 
-    /// The entry before the line that a lost parent stood in: the damaged line that still holds its id, otherwise the
-    /// last damaged one, otherwise where the orphan itself is.
-    fn stand_in(&self, parent: EntryId) -> Option<EntryId> {
+    /// Returns the replacement for a lost parent: the entry before the damaged line that contains the parent's id, or
+    /// else before the last damaged line, or else before the orphan.
+    fn replacement_parent(&self, parent: EntryId) -> Option<EntryId> {
         let id = format!("\"id\":\"{parent}\"");
         let holds = |line: &[u8]| memmem::find(line, id.as_bytes()).is_some();
         let lost = self.damaged.iter().find(|(line, _)| holds(line)).or(self.damaged.last());

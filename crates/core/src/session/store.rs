@@ -1,4 +1,4 @@
-//! Where sessions lie: `<sessions>/<project>/<id>.jsonl`.
+//! The location of sessions: `<sessions>/<project>/<id>.jsonl`.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,128 +6,129 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_protocol::message::{Time, Usage};
+use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::disk::{Disk, RealDisk};
-use super::entry::{Entry, Header, Origin};
+use super::entry::{ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
-use super::line::Head;
-use super::log::Log;
+use super::line::EntryHead;
+use super::log::SessionLog;
 use super::moving::MOVING;
-use super::recover::{Recovered, recover};
-use super::state::State;
-use super::survey::Survey;
+use super::recover::{RecoveredSession, recover};
+use super::state::SessionState;
+use super::survey::SessionDigest;
 use super::{Session, SessionError, header};
 
 /// The sessions of one user.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct SessionStore {
     root: PathBuf,
 }
 
-/// The file of a session. Only its name and what the directory says of it were looked at.
+/// The file of a session, known only by its name and directory entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The session.
+pub struct SessionFile {
+    /// The id of the session.
     pub id: SessionId,
-    /// Its file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// When something was last written to it.
+    /// The time of the last write.
     pub modified: SystemTime,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// A session in a list.
+/// The summary of a session for a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    /// The directory that it is about.
+pub struct SessionSummary {
+    /// The working directory of the session.
     pub cwd: String,
-    /// When it began.
-    pub created: Time,
-    /// When its last entry was written, as the entry says.
-    pub last: Option<Time>,
-    /// The name that it was given.
+    /// The time when the session began.
+    pub created: Rfc3339Time,
+    /// The time of the last entry.
+    pub last: Option<Rfc3339Time>,
+    /// The display name.
     pub name: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
     /// The first prompt of the user.
     pub first_text: Option<String>,
-    /// Messages, on all branches.
+    /// The number of messages, on all branches.
     pub messages: usize,
     /// The usage of all answers, on all branches.
-    pub usage: Usage,
-    /// Where it was forked from.
-    pub forked_from: Option<Origin>,
+    pub usage: TokenUsage,
+    /// The origin of a forked session.
+    pub forked_from: Option<ForkOrigin>,
 }
 
-impl Store {
-    /// The sessions below a directory, which need not exist.
+impl SessionStore {
+    /// Creates a store for a directory, which does not have to exist.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Where the sessions of a project lie: its path in readable form, and a few digits that tell it from others.
-    pub fn project(&self, cwd: &Path) -> PathBuf {
+    /// Returns the directory for the sessions of a project: a readable form of its path, with a few digits that make it
+    /// unique.
+    pub fn project_dir(&self, cwd: &Path) -> PathBuf {
         let path = cwd.to_string_lossy();
-        self.root.join(format!("{}-{:08x}", slug(&path), hash(path.as_bytes())))
+        self.root.join(format!("{}-{:08x}", slug(&path), fnv1a(path.as_bytes())))
     }
 
-    /// A new session about a directory; see [`Session::create`].
+    /// Creates a session for a working directory; see [`Session::create`].
     pub fn create(&self, cwd: &Path) -> Session {
-        Session::create(&self.project(cwd), cwd)
+        Session::create(&self.project_dir(cwd), cwd)
     }
 
-    /// Writes a session that comes from elsewhere, below the project that its header names, and says where it is. It is
-    /// on the disk when this returns. Each entry must stand behind its parent.
+    /// Writes an imported session to the directory of the project that its header names; returns the path. The session
+    /// is on disk when this returns. Each entry must come after its parent.
     ///
     /// # Errors
-    /// [`SessionError::Unwritable`], [`SessionError::Io`]: then there is no file.
-    pub fn write(&self, header: &Header, entries: &[Entry]) -> Result<PathBuf, SessionError> {
+    /// [`SessionError::Unwritable`], [`SessionError::Io`]; there is no file then.
+    pub fn write(&self, header: &SessionHeader, entries: &[SessionEntry]) -> Result<PathBuf, SessionError> {
         let mut lines = header.to_line()?;
         for entry in entries {
             lines.extend(entry.to_line()?);
         }
-        let path = self.project(Path::new(&header.cwd)).join(header.id.file_name());
-        let io = |error| SessionError::io("make", &path, error);
-        let log = Log::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
+        let path = self.project_dir(Path::new(&header.cwd)).join(header.id.file_name());
+        let io = |error| SessionError::from_io("make", &path, error);
+        let log = SessionLog::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
         log.file.sync().map_err(io)?;
         Ok(path)
     }
 
-    /// The sessions of a project, the one that was written last first.
+    /// Returns the sessions of a project, most recently written first.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn list(&self, cwd: &Path) -> Result<Vec<Found>, SessionError> {
-        sorted(in_dir(&self.project(cwd))?)
+    pub fn list(&self, cwd: &Path) -> Result<Vec<SessionFile>, SessionError> {
+        sort_by_modified(session_files_in(&self.project_dir(cwd))?)
     }
 
-    /// The sessions of all projects, the one that was written last first.
+    /// Returns the sessions of all projects, most recently written first.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn list_all(&self) -> Result<Vec<Found>, SessionError> {
+    pub fn list_all(&self) -> Result<Vec<SessionFile>, SessionError> {
         let mut all = Vec::new();
-        for project in entries_of(&self.root)?.into_iter().filter(|entry| entry.path().is_dir()) {
-            all.extend(in_dir(&project.path())?);
+        for project in dir_entries(&self.root)?.into_iter().filter(|entry| entry.path().is_dir()) {
+            all.extend(session_files_in(&project.path())?);
         }
-        sorted(all)
+        sort_by_modified(all)
     }
 
-    /// The session of a project that was written last.
+    /// Returns the most recently written session of a project.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn latest(&self, cwd: &Path) -> Result<Option<Found>, SessionError> {
+    pub fn latest(&self, cwd: &Path) -> Result<Option<SessionFile>, SessionError> {
         Ok(self.list(cwd)?.into_iter().next())
     }
 
-    /// The one session, of whichever project, whose name begins so.
+    /// Finds the session of any project whose id begins with `prefix`.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`] if there is none, or more than one.
-    pub fn find(&self, prefix: &str) -> Result<Found, SessionError> {
+    /// [`SessionError::NotFound`] if none or more than one matches.
+    pub fn find(&self, prefix: &str) -> Result<SessionFile, SessionError> {
         let mut all = self.list_all()?;
         all.retain(|found| !prefix.is_empty() && found.id.to_string().starts_with(prefix));
         match (all.pop(), all.len()) {
@@ -140,22 +141,23 @@ impl Store {
     }
 }
 
-impl Found {
-    /// Reads what a list says. One pass over the file that looks at little of it.
+impl SessionFile {
+    /// Reads the summary for a list, in one pass that parses little of the file.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn summary(&self) -> Result<Summary, SessionError> {
-        self.read_summary().map_err(|error| SessionError::io("read", &self.path, error))
+    pub fn summary(&self) -> Result<SessionSummary, SessionError> {
+        self.read_summary().map_err(|error| SessionError::from_io("read", &self.path, error))
     }
 
-    fn read_summary(&self) -> io::Result<Summary> {
+    fn read_summary(&self) -> io::Result<SessionSummary> {
         let file = File::open(&self.path)?;
-        let header = super::resume::header(&file, self.size)?;
-        let Survey { last, name, tags, first_text, messages, usage } = Survey::of(&file)?;
-        Ok(Summary {
+        let header = super::resume::read_header(&file, self.size)?;
+        let SessionDigest { last, name, tags, first_text, messages, usage } =
+            SessionDigest::read_from(&file)?;
+        Ok(SessionSummary {
             cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
-            created: header.as_ref().map_or(Time(String::new()), |header| header.created.clone()),
+            created: header.as_ref().map_or(Rfc3339Time(String::new()), |header| header.created.clone()),
             last,
             name,
             tags,
@@ -166,8 +168,8 @@ impl Found {
         })
     }
 
-    /// A new session with the branch that ends with `at`, or with the last entry, beside this one. The file is a copy:
-    /// what happens to one does not happen to the other.
+    /// Creates a session from the branch that ends with `at`, or with the last entry. The new file is an independent
+    /// copy beside this one.
     ///
     /// # Errors
     /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
@@ -175,18 +177,18 @@ impl Found {
         fork(&self.path, at)
     }
 
-    /// Deletes the session, what was torn off its file, and the copies of it that the end of the program left half made.
+    /// Deletes the session, its saved incomplete lines, and its unfinished copies.
     ///
     /// # Errors
-    /// [`SessionError::Locked`] when somebody has it open, [`SessionError::Io`].
+    /// [`SessionError::Locked`] if the session is open, [`SessionError::Io`].
     pub fn remove(self) -> Result<(), SessionError> {
-        let io = |error| SessionError::io("remove", &self.path, error);
-        // Held until it is gone, so that nobody opens it meanwhile.
-        let _log = Log::open(Arc::new(RealDisk), &self.path).map_err(io)?;
+        let io = |error| SessionError::from_io("remove", &self.path, error);
+        // The lock is held until the file is deleted, so that no other process opens it.
+        let _log = SessionLog::open(Arc::new(RealDisk), &self.path).map_err(io)?;
         let torn = format!("{}.torn-", self.id);
-        for beside in entries_of(self.path.parent().unwrap_or(Path::new(".")))? {
+        for beside in dir_entries(self.path.parent().unwrap_or(Path::new(".")))? {
             let path = beside.path();
-            if beside.file_name().to_string_lossy().starts_with(&torn) || is_left_copy(&path, self.id) {
+            if beside.file_name().to_string_lossy().starts_with(&torn) || is_abandoned_copy(&path, self.id) {
                 fs::remove_file(path).map_err(io)?;
             }
         }
@@ -194,58 +196,59 @@ impl Found {
     }
 }
 
-/// True if a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
-/// that session's own file has lost.
-fn is_left_copy(path: &Path, of: SessionId) -> bool {
+/// True if a file is an unfinished copy of this session that is not being written. Copies of other sessions are kept,
+/// because one may contain entries that the session's own file has lost.
+fn is_abandoned_copy(path: &Path, of: SessionId) -> bool {
     if path.extension().is_none_or(|extension| extension != MOVING) {
         return false;
     }
-    // Whoever makes one holds its lock.
-    let Ok(log) = Log::open(Arc::new(RealDisk), path) else { return false };
-    let header = super::resume::header(log.disk_file().as_ref(), log.end).ok().flatten();
+    // The writer of a copy holds its lock.
+    let Ok(log) = SessionLog::open(Arc::new(RealDisk), path) else { return false };
+    let header = super::resume::read_header(log.disk_file().as_ref(), log.end).ok().flatten();
     header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
 
-/// Reads all of a session's file, for who shows or exports it.
+/// Reads a session's whole file, for display or export.
 ///
 /// # Errors
 /// [`SessionError::Io`].
-pub fn read(path: &Path) -> Result<Recovered, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+pub fn read(path: &Path) -> Result<RecoveredSession, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
     Ok(recover(&bytes))
 }
 
-/// A new session with the branch of another one that ends with `at`, or with the last entry. Whoever has the other one
-/// open keeps it.
+/// Creates a session from the branch of another one that ends with `at`, or with the last entry. The other session can
+/// be open elsewhere.
 ///
 /// # Errors
 /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
 pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
-    forked(path, at).map(Session::new)
+    fork_state(path, at).map(Session::new)
 }
 
-pub(super) fn forked(path: &Path, at: Option<EntryId>) -> Result<State, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+pub(super) fn fork_state(path: &Path, at: Option<EntryId>) -> Result<SessionState, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
     let recovered = recover(&bytes);
     let old = &recovered.header;
-    if let Some(version) = old.as_ref().and_then(Header::newer) {
+    if let Some(version) = old.as_ref().and_then(SessionHeader::newer_version) {
         return Err(SessionError::Newer { path: path.to_owned(), version });
     }
     let leaf = at.or_else(|| recovered.entries.last().map(|entry| entry.id));
-    let of = old.as_ref().map(|old| old.id).or_else(|| id_of(path)).unwrap_or_default();
+    let of = old.as_ref().map(|old| old.id).or_else(|| session_id_of(path)).unwrap_or_default();
     let cwd = old.as_ref().map(|old| old.cwd.as_str()).unwrap_or_default();
-    let header = header(Path::new(cwd), Some(Origin { session: of, entry: leaf }));
-    copy(Arc::new(RealDisk), path, &bytes, &recovered, &header)
+    let header = header(Path::new(cwd), Some(ForkOrigin { session: of, entry: leaf }));
+    copy_branch(Arc::new(RealDisk), path, &bytes, &recovered, &header)
 }
 
-/// Writes the branch that ends where a header says of a session of which these are the lines, beside its file.
-pub(super) fn copy(
+/// Copies the branch that the header's origin names to a new file beside the original. `bytes` are the lines of the
+/// original.
+pub(super) fn copy_branch(
     disk: Arc<dyn Disk>,
     path: &Path,
     bytes: &[u8],
-    recovered: &Recovered,
-    header: &Header,
-) -> Result<State, SessionError> {
+    recovered: &RecoveredSession,
+    header: &SessionHeader,
+) -> Result<SessionState, SessionError> {
     let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
         recovered.entries.iter().map(|entry| (entry.id, entry.parent)).collect();
     let mut branch = std::collections::HashSet::new();
@@ -255,57 +258,57 @@ pub(super) fn copy(
         branch.insert(id);
     }
     let mut lines = header.to_line()?;
-    // As they stand: what this build does not know in them is kept.
+    // Lines are copied unchanged, so that unknown content is kept.
     for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
-        let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());
+        let head = std::str::from_utf8(line).ok().and_then(|line| EntryHead::read(line.trim_end()).ok());
         if head.is_some_and(|head| branch.remove(&head.id)) {
             lines.extend_from_slice(line);
         }
     }
     let copy = path.with_file_name(header.id.file_name());
-    let io = |error| SessionError::io("make", &copy, error);
-    let log = Log::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
+    let io = |error| SessionError::from_io("make", &copy, error);
+    let log = SessionLog::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
     log.file.sync().map_err(io)?;
     drop(log);
-    State::open(disk, &copy)
+    SessionState::open(disk, &copy)
 }
 
-fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {
+fn session_files_in(dir: &Path) -> Result<Vec<SessionFile>, SessionError> {
     let found = |entry: fs::DirEntry| {
         let path = entry.path();
-        let id = id_of(&path)?;
-        // One that is removed meanwhile is not there.
+        let id = session_id_of(&path)?;
+        // A file that was removed meanwhile is skipped.
         let seen = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let modified = seen.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Some(Found { id, path, modified, size: seen.len() })
+        Some(SessionFile { id, path, modified, size: seen.len() })
     };
-    Ok(entries_of(dir)?.into_iter().filter_map(found).collect())
+    Ok(dir_entries(dir)?.into_iter().filter_map(found).collect())
 }
 
-fn id_of(path: &Path) -> Option<SessionId> {
+fn session_id_of(path: &Path) -> Option<SessionId> {
     let jsonl = path.extension().is_some_and(|extension| extension == "jsonl");
     path.file_stem().filter(|_| jsonl)?.to_str().and_then(SessionId::parse)
 }
 
-/// Returns the entries of a directory; none if it does not exist.
-fn entries_of(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
+/// Returns the entries of a directory; an empty list if it does not exist.
+fn dir_entries(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries.collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     };
-    entries.map_err(|error| SessionError::io("list", dir, error))
+    entries.map_err(|error| SessionError::from_io("list", dir, error))
 }
 
-fn sorted(mut found: Vec<Found>) -> Result<Vec<Found>, SessionError> {
+fn sort_by_modified(mut found: Vec<SessionFile>) -> Result<Vec<SessionFile>, SessionError> {
     found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.id.cmp(&b.id)));
     Ok(found)
 }
 
-/// The number of characters of a path in the name of its directory.
+/// The maximum characters of the path in the name of its directory.
 const SLUG: usize = 48;
 
-/// The end of a path, in letters and digits that every file system takes.
+/// Returns the end of a path, with only letters and digits that every file system supports.
 fn slug(path: &str) -> String {
     let plain: String =
         path.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
@@ -314,7 +317,7 @@ fn slug(path: &str) -> String {
     if slug.is_empty() { "root".to_owned() } else { slug.to_owned() }
 }
 
-/// FNV-1a in 32 bits: the same in every build, for ever.
-fn hash(bytes: &[u8]) -> u32 {
+/// FNV-1a with 32 bits, which is the same in every build.
+fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

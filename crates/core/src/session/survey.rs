@@ -1,4 +1,4 @@
-//! The summary of a session's file for a list: one pass that reads little of each line.
+//! Summarizes a session's file for a list, in one pass that parses little of each line.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -6,40 +6,40 @@ use std::io::{self, BufRead as _, BufReader};
 use std::sync::LazyLock;
 
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 use memchr::memmem;
 use serde::Deserialize;
 
 use super::entry::EntryBody;
-use super::line::{self, Head};
+use super::line::{self, EntryHead};
 
-/// The bytes that are read at a time.
+/// The number of bytes per read.
 const CHUNK: usize = 256 * 1024;
 
 const FIRST_TEXT_AMONG: usize = 20;
 
-/// The length of the end of a line in which its answer is searched.
+/// The number of bytes at the end of a line in which its answer field is searched.
 const TAIL: usize = 2048;
 
-/// The field of an answer. Inside of a text its quotes would be escaped.
+/// The answer field. Inside a string its quotes would be escaped.
 const FIELD: &[u8] = br#","answer":"#;
 
-/// Made once: this takes longer than to search a line.
+/// Created once, because this takes longer than searching a line.
 static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(FIELD));
 
-/// A summary of the entries of a file, those of all branches.
+/// A summary of the entries of a file on all branches.
 #[derive(Default)]
-pub(super) struct Survey {
-    pub(super) last: Option<Time>,
+pub(super) struct SessionDigest {
+    pub(super) last: Option<Rfc3339Time>,
     pub(super) name: Option<String>,
     pub(super) tags: Vec<String>,
     pub(super) first_text: Option<String>,
     pub(super) messages: usize,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
 }
 
-impl Survey {
-    pub(super) fn of(file: &File) -> io::Result<Self> {
+impl SessionDigest {
+    pub(super) fn read_from(file: &File) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(CHUNK, file);
         let (mut survey, mut line, mut last) = (Self::default(), Vec::new(), Vec::new());
         while reader.read_until(b'\n', &mut line)? > 0 {
@@ -48,14 +48,14 @@ impl Survey {
             }
             line.clear();
         }
-        survey.last = head(&last).map(|head| head.time);
+        survey.last = parse_head(&last).map(|head| head.time);
         Ok(survey)
     }
 
-    /// Adds a line; returns false if it is no entry.
+    /// Adds a line; returns false if it is not an entry.
     fn add(&mut self, line: &[u8]) -> bool {
-        self.usage += usage(line).unwrap_or_default();
-        let Some(kind) = kind(line).filter(|kind| kind != line::HEADER) else { return false };
+        self.usage += line_usage(line).unwrap_or_default();
+        let Some(kind) = line_type(line).filter(|kind| kind != line::HEADER) else { return false };
         match &*kind {
             "message" => {
                 self.messages += 1;
@@ -63,62 +63,62 @@ impl Survey {
                     self.first_text = user_text(line);
                 }
             }
-            // The newest counts, also when it takes the name away.
-            "name" => self.name = body(line).and_then(name),
-            "tags" => self.tags = body(line).and_then(tags).unwrap_or_default(),
+            // The newest name counts, even if it removes the name.
+            "name" => self.name = parse_body(line).and_then(body_name),
+            "tags" => self.tags = parse_body(line).and_then(body_tags).unwrap_or_default(),
             _ => {}
         }
         true
     }
 }
 
-/// The type of an entry, from the beginning of its line where that is as haft writes it.
-fn kind(line: &[u8]) -> Option<Cow<'_, str>> {
+/// Returns the type of an entry, if its line begins in haft's format.
+fn line_type(line: &[u8]) -> Option<Cow<'_, str>> {
     let kind = line.strip_prefix(br#"{"type":""#).and_then(|rest| {
         let kind = rest.get(..memchr::memchr(b'"', rest)?)?;
         rest.get(kind.len()..)?.starts_with(br#"","id":""#).then_some(kind)
     });
     match kind {
         Some(kind) => std::str::from_utf8(kind).ok().map(Cow::Borrowed),
-        None => head(line).map(|head| Cow::Owned(head.kind)),
+        None => parse_head(line).map(|head| Cow::Owned(head.kind)),
     }
 }
 
-fn head(line: &[u8]) -> Option<Head> {
-    Head::read(std::str::from_utf8(line).ok()?).ok()
+fn parse_head(line: &[u8]) -> Option<EntryHead> {
+    EntryHead::read(std::str::from_utf8(line).ok()?).ok()
 }
 
-fn body(line: &[u8]) -> Option<EntryBody> {
+fn parse_body(line: &[u8]) -> Option<EntryBody> {
     line::read(line).ok().map(|reading| reading.entry.body)
 }
 
-fn name(body: EntryBody) -> Option<String> {
+fn body_name(body: EntryBody) -> Option<String> {
     let EntryBody::Name(name) = body else { return None };
     Some(name.name).filter(|name| !name.is_empty())
 }
 
-fn tags(body: EntryBody) -> Option<Vec<String>> {
+fn body_tags(body: EntryBody) -> Option<Vec<String>> {
     if let EntryBody::Tags(tags) = body { Some(tags.tags) } else { None }
 }
 
 fn user_text(line: &[u8]) -> Option<String> {
-    let EntryBody::Said(said) = body(line)? else { return None };
+    let EntryBody::Said(said) = parse_body(line)? else { return None };
     let Message::User { content, .. } = said.message else { return None };
     Some(joined_text(&content))
 }
 
-/// The usage of the answer of an entry; none for an entry without one.
-fn usage(line: &[u8]) -> Option<Usage> {
+/// Returns the usage of the answer of an entry; `None` for an entry without one.
+fn line_usage(line: &[u8]) -> Option<TokenUsage> {
     #[derive(Deserialize)]
-    struct Answer {
-        usage: Usage,
+    struct ResponseUsage {
+        usage: TokenUsage,
     }
     let tail = line.get(line.len().saturating_sub(TAIL)..)?;
     let at = FINDER.find_iter(tail).last()?;
     let mut values =
-        serde_json::Deserializer::from_slice(tail.get(at + FIELD.len()..)?).into_iter::<Answer>();
+        serde_json::Deserializer::from_slice(tail.get(at + FIELD.len()..)?).into_iter::<ResponseUsage>();
     let answer = values.next()?.ok()?;
-    // A tool's details may hold such a field, too, but never as the last one of the entry.
+    // A tool's details may also contain such a field, but never as the last field of the entry.
     let rest = tail.get(at + FIELD.len() + values.byte_offset()..)?;
     (rest == b"}" || rest.starts_with(br#","settings":"#)).then_some(answer.usage)
 }
@@ -126,29 +126,37 @@ fn usage(line: &[u8]) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use haft_protocol::RawJson;
-    use haft_protocol::content::Content;
+    use haft_protocol::content::ContentBlock;
     use haft_protocol::ids::ToolCallId;
-    use haft_protocol::message::{AssistantMessage, Message, Stop, Time, ToolMessage};
+    use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage};
 
     use super::*;
     use crate::session::EntryId;
-    use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said, Settings};
+    use crate::session::entry::{
+        Compaction, EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings,
+    };
 
     #[track_caller]
     fn check(body: impl Into<EntryBody>, expect: Option<u64>) {
-        let entry = Entry { id: EntryId::new(), parent: None, time: Time("t".into()), body: body.into() };
+        let entry = SessionEntry {
+            id: EntryId::new(),
+            parent: None,
+            time: Rfc3339Time("t".into()),
+            body: body.into(),
+        };
         let line = entry.to_line().unwrap();
-        assert_eq!(usage(line.strip_suffix(b"\n").unwrap()).map(|used| used.input), expect);
+        assert_eq!(line_usage(line.strip_suffix(b"\n").unwrap()).map(|used| used.input), expect);
     }
 
-    fn answer() -> Answer {
-        let usage = Usage { input: 7, ..Usage::default() };
-        Answer { provider: "p".into(), model: "m".into(), stop: Stop::End, usage }
+    fn answer() -> ResponseMetadata {
+        let usage = TokenUsage { input: 7, ..TokenUsage::default() };
+        ResponseMetadata { provider: "p".into(), model: "m".into(), stop: StopCause::End, usage }
     }
 
     #[test]
-    fn an_answer_stands_at_the_end_of_its_line() {
-        let message = || AssistantMessage { content: Vec::new(), time: Time("t".into()), native: None };
+    fn finds_usage_at_the_end_of_the_line() {
+        let message =
+            || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
         let said = Message::Assistant(message());
         check(Said { message: said.clone(), answer: Some(answer()) }, Some(7));
         check(Said { message: said, answer: None }, None);
@@ -160,25 +168,25 @@ mod tests {
             files_modified: Vec::new(),
             by: None,
             answer: Some(answer()),
-            used: Some(Usage::default()),
-            settings: Settings::default(),
+            used: Some(TokenUsage::default()),
+            settings: SessionSettings::default(),
         };
         check(compaction, Some(7));
     }
 
     #[test]
-    fn what_a_tool_says_of_answers_is_none() {
+    fn ignores_answer_fields_in_tool_details() {
         let text = serde_json::to_string(&serde_json::json!({"x": 1, "answer": answer()})).unwrap();
         let result = ToolMessage {
             call_id: ToolCallId::new("t"),
             name: "n".into(),
-            content: vec![Content::text(&*text)],
+            content: vec![ContentBlock::text(&*text)],
             is_error: false,
             extension: None,
             details: RawJson::parse(&text).ok(),
-            time: Time("t".into()),
+            time: Rfc3339Time("t".into()),
         };
         check(Said { message: Message::Tool(result), answer: None }, None);
-        check(Message::User { content: vec![Content::text(text)], time: Time("t".into()) }, None);
+        check(Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }, None);
     }
 }

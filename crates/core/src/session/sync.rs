@@ -1,8 +1,8 @@
-//! The thread that waits for the disk, so that the agent need not.
+//! The thread that syncs to disk, so that the agent does not wait.
 //!
-//! Whoever needs an entry to be on the disk waits here; everybody who waits at the same time is served by one sync. What
-//! nobody waits for is synced once a second. A file whose sync failed is never synced again: the system may have thrown
-//! away what it could not write, and would then say that all is well.
+//! A caller that needs an entry on disk waits here; one sync serves all current waiters. Entries without a waiter are
+//! synced once per second. A file whose sync failed is never synced again: the system may have discarded the failed
+//! data, and the next sync would report success.
 
 use std::io;
 use std::sync::Arc;
@@ -15,25 +15,24 @@ use tokio::sync::oneshot;
 use super::SessionError;
 use super::disk::Disk;
 
-/// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
+/// Sends requests to the thread. The thread ends after the last handle is dropped and the remaining entries are synced.
 #[derive(Debug)]
-pub(super) struct Syncer {
-    requests: Sender<Request>,
-    /// The thread knows that something waits for the group.
+pub(super) struct SyncHandle {
+    requests: Sender<SyncRequest>,
+    /// True if the thread knows that entries wait for the group sync.
     pending: Arc<AtomicBool>,
 }
 
-/// Says how a sync ended.
-pub(super) type Synced = oneshot::Receiver<Result<(), SessionError>>;
+/// Receives the outcome of a sync.
+pub(super) type SyncReceiver = oneshot::Receiver<Result<(), SessionError>>;
 
-struct Request {
-    /// The caller that waits; none when the sync may take its time.
+struct SyncRequest {
+    /// The waiting caller; `None` if the sync can be delayed.
     waiter: Option<oneshot::Sender<Result<(), SessionError>>>,
 }
 
-impl Syncer {
-    /// Starts the thread. `sync` waits until everything that was appended so far is on the disk, in the file that it is in
-    /// or in another one.
+impl SyncHandle {
+    /// Starts the thread. `sync` waits until all appended entries are on disk, in the current file or in a new one.
     pub(super) fn start(
         disk: &dyn Disk,
         sync: impl Fn() -> Result<(), SessionError> + Send + 'static,
@@ -41,46 +40,46 @@ impl Syncer {
     ) -> io::Result<Self> {
         let (requests, receiver) = channel();
         let pending = Arc::new(AtomicBool::new(false));
-        let worker = Worker { receiver, pending: Arc::clone(&pending), sync, group };
+        let worker = SyncWorker { receiver, pending: Arc::clone(&pending), sync, group };
         disk.start_thread(Box::new(move || worker.run()))?;
         Ok(Self { requests, pending })
     }
 
-    pub(super) fn soon(&self) {
+    pub(super) fn schedule_sync(&self) {
         if !self.pending.swap(true, Ordering::AcqRel) {
-            // The thread lives as long as this does.
-            let _ = self.requests.send(Request { waiter: None });
+            // The thread runs as long as this handle exists.
+            let _ = self.requests.send(SyncRequest { waiter: None });
         }
     }
 
-    pub(super) fn now(&self) -> Synced {
+    pub(super) fn request_sync(&self) -> SyncReceiver {
         let (waiter, synced) = oneshot::channel();
-        let _ = self.requests.send(Request { waiter: Some(waiter) });
+        let _ = self.requests.send(SyncRequest { waiter: Some(waiter) });
         synced
     }
 }
 
-struct Worker<F> {
-    receiver: Receiver<Request>,
+struct SyncWorker<F> {
+    receiver: Receiver<SyncRequest>,
     pending: Arc<AtomicBool>,
     sync: F,
     group: Duration,
 }
 
-impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
+impl<F: Fn() -> Result<(), SessionError>> SyncWorker<F> {
     fn run(self) {
         while let Ok(first) = self.receiver.recv() {
             let mut round = vec![first];
             self.collect(&mut round);
-            // What is written from here on asks for a sync of its own.
+            // Later writes request their own sync.
             self.pending.store(false, Ordering::Release);
             round.extend(self.receiver.try_iter());
             self.sync(round);
         }
     }
 
-    /// Waits for the end of the group, or for somebody who waits.
-    fn collect(&self, round: &mut Vec<Request>) {
+    /// Waits for the end of the group's delay, or for a caller that waits.
+    fn collect(&self, round: &mut Vec<SyncRequest>) {
         let deadline = Instant::now() + self.group;
         while round.iter().all(|request| request.waiter.is_none()) {
             match self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -90,11 +89,11 @@ impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
         }
     }
 
-    /// One sync for everybody, since what is there now is what every one of them wrote.
-    fn sync(&self, round: Vec<Request>) {
+    /// Performs one sync for all requests, because it covers everything written so far.
+    fn sync(&self, round: Vec<SyncRequest>) {
         let outcome = (self.sync)();
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
-            // Whoever gave up waiting need not be told.
+            // A caller that stopped waiting does not need the outcome.
             let _ = waiter.send(outcome.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! A session and its file.
+//! Tests of sessions and their files.
 
 mod contexts;
 mod faulty;

@@ -1,34 +1,34 @@
-//! The entries that are in memory, and the way from one of them to the root.
+//! The entries in memory, and the path from an entry to the root.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryBody, Label};
+use super::entry::{EntryBody, Label, SessionEntry};
 use super::id::EntryId;
 
-/// Entries by name, in the order in which they were read or written.
+/// Entries by id, in the order in which they were read or written.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
-    entries: Vec<Arc<Entry>>,
+pub(super) struct SessionTree {
+    entries: Vec<Arc<SessionEntry>>,
     known: HashMap<EntryId, usize>,
 }
 
-impl Tree {
-    pub(super) fn push(&mut self, entry: Arc<Entry>) {
+impl SessionTree {
+    pub(super) fn push(&mut self, entry: Arc<SessionEntry>) {
         self.known.insert(entry.id, self.entries.len());
         self.entries.push(entry);
     }
 
-    pub(super) fn get(&self, id: EntryId) -> Option<&Arc<Entry>> {
+    pub(super) fn get(&self, id: EntryId) -> Option<&Arc<SessionEntry>> {
         self.known.get(&id).and_then(|at| self.entries.get(*at))
     }
 
-    pub(super) fn all(&self) -> &[Arc<Entry>] {
+    pub(super) fn all(&self) -> &[Arc<SessionEntry>] {
         &self.entries
     }
 
-    pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<Entry>> {
-        // A branch that was read later may be older than what was there.
+    pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<SessionEntry>> {
+        // A branch that was read later may be older than the existing entries.
         let mut seen = HashSet::new();
         self.entries.iter().flat_map(move |entry| {
             let mut way = Vec::new();
@@ -41,8 +41,9 @@ impl Tree {
         })
     }
 
-    /// The way from the root to an entry, whatever was summed up of it. An error is the id of an entry that is not in memory.
-    pub(super) fn way(&self, leaf: EntryId) -> Result<Vec<Arc<Entry>>, EntryId> {
+    /// Returns the path from the root to an entry, including summarized entries. The error is the id of an entry that
+    /// is not in memory.
+    pub(super) fn path_to(&self, leaf: EntryId) -> Result<Vec<Arc<SessionEntry>>, EntryId> {
         let (mut way, mut next) = (Vec::new(), Some(leaf));
         while let Some(id) = next {
             let entry = self.get(id).ok_or(id)?;
@@ -53,9 +54,9 @@ impl Tree {
         Ok(way)
     }
 
-    /// The way to an entry, oldest first: from the root, or from what the last compaction kept. An error is the id of
-    /// an entry that is not in memory.
-    pub(super) fn branch(&self, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, EntryId> {
+    /// Returns the path to an entry, oldest first: from the root, or from the first entry that the last compaction
+    /// kept. The error is the id of an entry that is not in memory.
+    pub(super) fn branch(&self, leaf: Option<EntryId>) -> Result<Vec<Arc<SessionEntry>>, EntryId> {
         let (mut branch, mut next) = (Vec::new(), leaf);
         let mut last: Option<Option<EntryId>> = None;
         while let Some(id) = next {
@@ -73,12 +74,13 @@ impl Tree {
             }
         }
         branch.reverse();
-        Ok(trimmed(branch, last))
+        Ok(trim_to_compaction(branch, last))
     }
 }
 
-/// The marks that people have put on entries and not taken away, by the entry. `entries` in the order in which they were written.
-pub fn labels<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> HashMap<EntryId, String> {
+/// Returns the current labels by entry, without removed ones. `entries` must be in the order in which they were
+/// written.
+pub fn labels<'a>(entries: impl IntoIterator<Item = &'a SessionEntry>) -> HashMap<EntryId, String> {
     let mut labels = HashMap::new();
     for entry in entries {
         if let EntryBody::Label(Label { target, label }) = &entry.body {
@@ -92,7 +94,10 @@ pub fn labels<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> HashMap<Entry
 }
 
 /// A compaction whose first kept entry is not among its ancestors keeps none of them.
-fn trimmed(mut branch: Vec<Arc<Entry>>, last: Option<Option<EntryId>>) -> Vec<Arc<Entry>> {
+fn trim_to_compaction(
+    mut branch: Vec<Arc<SessionEntry>>,
+    last: Option<Option<EntryId>>,
+) -> Vec<Arc<SessionEntry>> {
     if let Some(Some(kept)) = last
         && branch.first().is_none_or(|first| first.id != kept)
         && let Some(at) = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)))
@@ -102,8 +107,8 @@ fn trimmed(mut branch: Vec<Arc<Entry>>, last: Option<Option<EntryId>>) -> Vec<Ar
     branch
 }
 
-impl FromIterator<Arc<Entry>> for Tree {
-    fn from_iter<I: IntoIterator<Item = Arc<Entry>>>(entries: I) -> Self {
+impl FromIterator<Arc<SessionEntry>> for SessionTree {
+    fn from_iter<I: IntoIterator<Item = Arc<SessionEntry>>>(entries: I) -> Self {
         let mut tree = Self::default();
         entries.into_iter().for_each(|entry| tree.push(entry));
         tree

@@ -1,4 +1,4 @@
-//! A session with all its branches: reading them, copying one of them into a session of its own, leaving them.
+//! Operations on all branches of a session: reading, forking and abandoning them.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,33 +6,34 @@ use std::sync::Arc;
 
 use super::SessionError;
 use super::disk::RealDisk;
-use super::entry::{Entry, EntryBody, Origin};
+use super::entry::{EntryBody, ForkOrigin, SessionEntry};
 use super::id::EntryId;
-use super::moving::Source;
+use super::moving::LogSnapshot;
 use super::recover::recover;
-use super::state::{Home, State, Whole};
-use super::survey::Survey;
-use super::tree::Tree;
+use super::state::{SessionSnapshot, SessionState, SnapshotStorage};
+use super::survey::SessionDigest;
+use super::tree::SessionTree;
 use super::{Session, header, store};
 
 impl Session {
-    /// A new session with the branch that ends with `at`, or with the [leaf](Self::leaf); an empty one if there is no
-    /// leaf. It has the entries under their names, summed up or not, and the clock of this one.
+    /// Creates a session from the branch that ends with `at`, or with the [leaf](Self::leaf); an empty session without
+    /// a leaf. The entries keep their ids, even summarized ones. The fork uses the same clock.
     ///
-    /// Beside a file there is a new file, which is a copy: what happens to one session does not happen to the other, and
-    /// this one stays open. What waits to be written is in the copy. Beside a session without entries, or without a file
-    /// so far, the file will be made when there is something to keep. One in memory gives one in memory.
+    /// The fork of a session with a file has its own file, an independent copy that includes unsaved entries. This
+    /// session stays open. If the session has no entries or no file yet, the fork's file is created with its first
+    /// content. The fork of a session in memory is in memory.
     ///
-    /// Blocks the thread while it reads and writes; whoever appends meanwhile does not wait for it, and is not in the copy.
+    /// Blocks the thread while it reads and writes. Entries that are appended meanwhile are not in the copy, and
+    /// appending does not wait.
     ///
     /// ```
-    /// use haft_core::protocol::content::Content;
-    /// use haft_core::protocol::message::{Message, Time};
+    /// use haft_core::protocol::content::ContentBlock;
+    /// use haft_core::protocol::message::{Message, Rfc3339Time};
     /// use haft_core::session::{Durability, Session};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let said = |text: &str| Message::User { content: vec![Content::text(text)], time: Time("T".into()) };
+    /// let said = |text: &str| Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) };
     /// let session = Session::in_memory("/srv/app".as_ref());
     /// let first = session.append(said("one"), Durability::Soon).await?;
     /// session.append(said("two"), Durability::Soon).await?;
@@ -48,23 +49,22 @@ impl Session {
     /// # Errors
     /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
     pub fn fork(&self, at: Option<EntryId>) -> Result<Self, SessionError> {
-        let whole = self.shared.lock().whole();
+        let whole = self.shared.lock().snapshot();
         let clock = Arc::clone(&self.clock);
         Ok(Self { clock, ..Self::new(whole.fork(at)?) })
     }
 
-    /// Every entry with all branches, each behind the one that it follows. Blocks the thread while it reads the file, if
-    /// not all of it is in memory; what it read is not kept there.
+    /// Returns every entry of all branches, each after the one that it follows. Blocks the thread while it reads the
+    /// file, if not all entries are in memory; does not keep the entries that it read.
     ///
     /// # Errors
     /// [`SessionError::Io`].
-    pub fn entries(&self) -> Result<Vec<Arc<Entry>>, SessionError> {
-        let whole = self.shared.lock().whole();
+    pub fn entries(&self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+        let whole = self.shared.lock().snapshot();
         whole.entries()
     }
 
-    /// The name that it was last given, on whichever branch. Blocks the thread the first time, while it looks through the
-    /// file, if not all of it is in memory.
+    /// Returns the current name, from any branch. Blocks the thread the first time if it has to search the file.
     ///
     /// # Errors
     /// [`SessionError::Io`].
@@ -74,88 +74,93 @@ impl Session {
             if let Some(name) = &state.name {
                 return Ok(Some(name.clone()).filter(|name| !name.is_empty()));
             }
-            state.whole()
+            state.snapshot()
         };
         let found = whole.name()?;
-        // Whoever named it meanwhile was later.
+        // A name that was set meanwhile is newer.
         let name = self.shared.lock().name.get_or_insert(found).clone();
         Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
-    /// Goes on from the root, as [`move_to`](Self::move_to) does. What was said stays in the file, on branches that were
-    /// left. A session in memory forgets it: nothing can ever show it again.
+    /// Moves to the root, as [`move_to`](Self::move_to) does. Entries in the file stay, on abandoned branches. A
+    /// session in memory drops its entries, because nothing can show them again.
     ///
-    /// Whether it has a file or not: once the agent [reloads](crate::Agent::reload) the session it begins anew, with an
-    /// empty context and [nothing used](crate::Agent::usage), since what branches used that were left does not count. What
-    /// the agent could not write yet it writes when it reloads: have it reload before, too, so that this is left as well.
+    /// After the agent [reloads](crate::Agent::reload) the session, it starts with an empty context and [no
+    /// usage](crate::Agent::usage), because the usage of abandoned branches does not count. The reload writes pending
+    /// entries; reload before `clear` as well, so that they are abandoned too.
     ///
     /// # Errors
-    /// None so far: kept, so that no caller has to assume it.
+    /// Returns no error at present; the result type allows future ones.
     pub fn clear(&self) -> Result<(), SessionError> {
         self.shared.lock().clear();
         Ok(())
     }
 }
 
-impl Whole {
-    fn fork(self, at: Option<EntryId>) -> Result<State, SessionError> {
+impl SessionSnapshot {
+    fn fork(self, at: Option<EntryId>) -> Result<SessionState, SessionError> {
         let Self { header: old, leaf, entries, home } = self;
         let leaf = at.or(leaf);
-        let origin = Origin { session: old.id, entry: leaf };
+        let origin = ForkOrigin { session: old.id, entry: leaf };
         let header = header(Path::new(&old.cwd), Some(origin));
         let beside = |path: &Path| path.with_file_name(header.id.file_name());
         match (home, leaf) {
-            (Home::Memory, leaf) => Ok(State::in_memory(header).with(way(entries, leaf)?)),
-            (Home::Unborn { disk, path }, leaf) => {
+            (SnapshotStorage::Memory, leaf) => {
+                Ok(SessionState::in_memory(header).with_entries(path_to(entries, leaf)?))
+            }
+            (SnapshotStorage::NotCreated { disk, path }, leaf) => {
                 let path = beside(&path);
-                Ok(State::unborn(disk, header, path).with(way(entries, leaf)?))
+                Ok(SessionState::not_created(disk, header, path).with_entries(path_to(entries, leaf)?))
             }
-            (Home::File { disk, source }, Some(_)) => {
+            (SnapshotStorage::File { disk, source }, Some(_)) => {
                 let (lines, _) = source.lines(&old, &entries)?;
-                store::copy(disk, &source.path, &lines, &recover(&lines), &header)
+                store::copy_branch(disk, &source.path, &lines, &recover(&lines), &header)
             }
-            (Home::File { disk, source }, None) => {
+            (SnapshotStorage::File { disk, source }, None) => {
                 let path = beside(&source.path);
-                Ok(State::unborn(disk, header, path))
+                Ok(SessionState::not_created(disk, header, path))
             }
-            (Home::ReadOnly { path }, leaf) => match (old.newer(), leaf) {
+            (SnapshotStorage::ReadOnly { path }, leaf) => match (old.newer_version(), leaf) {
                 (Some(version), _) => Err(SessionError::Newer { path, version }),
-                (None, Some(leaf)) => store::forked(&path, Some(leaf)),
+                (None, Some(leaf)) => store::fork_state(&path, Some(leaf)),
                 (None, None) => {
                     let path = beside(&path);
-                    Ok(State::unborn(Arc::new(RealDisk), header, path))
+                    Ok(SessionState::not_created(Arc::new(RealDisk), header, path))
                 }
             },
         }
     }
 
-    /// The newest name; an empty one if there is none.
+    /// Returns the newest name; an empty string if there is none.
     fn name(self) -> Result<String, SessionError> {
-        if let Home::File { source: Source { known: false, path, .. }, .. } = &self.home {
-            let survey = File::open(path).and_then(|file| Survey::of(&file));
-            let survey = survey.map_err(|error| SessionError::io("read", path, error))?;
+        if let SnapshotStorage::File { source: LogSnapshot { known: false, path, .. }, .. } = &self.home {
+            let survey = File::open(path).and_then(|file| SessionDigest::read_from(&file));
+            let survey = survey.map_err(|error| SessionError::from_io("read", path, error))?;
             return Ok(survey.name.unwrap_or_default());
         }
-        let name = |entry: &Arc<Entry>| {
+        let name = |entry: &Arc<SessionEntry>| {
             if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
         };
         Ok(self.entries.iter().rev().find_map(name).unwrap_or_default())
     }
 
-    fn entries(self) -> Result<Vec<Arc<Entry>>, SessionError> {
+    fn entries(self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
         let Self { header, entries, home, .. } = self;
-        let Home::File { source: source @ Source { known: false, .. }, .. } = home else {
-            let tree: Tree = entries.into_iter().collect();
+        let SnapshotStorage::File { source: source @ LogSnapshot { known: false, .. }, .. } = home else {
+            let tree: SessionTree = entries.into_iter().collect();
             return Ok(tree.parents_first().cloned().collect());
         };
         let (lines, _) = source.lines(&header, &entries)?;
-        let tree: Tree = entries.into_iter().collect();
-        let in_memory = |entry: Entry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
+        let tree: SessionTree = entries.into_iter().collect();
+        let in_memory = |entry: SessionEntry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
         Ok(recover(&lines).entries.into_iter().map(in_memory).collect())
     }
 }
 
-fn way(entries: Vec<Arc<Entry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, SessionError> {
-    let tree: Tree = entries.into_iter().collect();
-    leaf.map_or(Ok(Vec::new()), |leaf| tree.way(leaf).map_err(SessionError::NoEntry))
+fn path_to(
+    entries: Vec<Arc<SessionEntry>>,
+    leaf: Option<EntryId>,
+) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+    let tree: SessionTree = entries.into_iter().collect();
+    leaf.map_or(Ok(Vec::new()), |leaf| tree.path_to(leaf).map_err(SessionError::NoEntry))
 }

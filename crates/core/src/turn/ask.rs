@@ -1,4 +1,4 @@
-//! Asking the model: its answer as events, and whole.
+//! Sends the request to the model and receives its answer, as events and as a whole.
 
 use std::time::Duration;
 
@@ -6,200 +6,221 @@ use futures::StreamExt;
 use futures::future::join;
 use haft_protocol::event::{AgentEvent, RetryReason};
 use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message, Stop, Usage, text_of, tool_calls_of,
+    AssistantBlock, AssistantMessage, Message, StopCause, TokenUsage, text_of, tool_calls_of,
 };
 
-use super::Turn;
+use super::TurnDriver;
 use super::request::RequestDraft;
-use super::state::{Held, Input};
-use crate::emitter::Emitter;
-use crate::hooks::{Hooks, ReceivedResponse, Refusal, RefusalScope, ResponseDecision};
+use super::state::{SuppressedDeltas, TurnInput};
+use crate::emitter::EventEmitter;
+use crate::hooks::{HookSet, ReceivedResponse, Refusal, RefusalScope, ResponseDecision};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
-use crate::session::entry::Answer;
-use crate::session::intervention::Action;
-use crate::transcript::Saved;
+use crate::session::entry::ResponseMetadata;
+use crate::session::intervention::InterventionAction;
+use crate::transcript::PendingSave;
 
-/// The part that the user has seen of an answer that is not complete.
+/// The part of an incomplete answer that the user has seen.
 #[derive(Default)]
-pub(super) struct PartialAnswer {
-    /// The model that was asked; the setup's, unless a hook named another.
+pub(super) struct IncompleteResponse {
+    /// The requested model; the agent's model unless a hook selected another.
     asked: Option<ModelInfo>,
     answering: Option<ModelInfo>,
-    /// The user was told that there is an answer.
+    /// True if the start of the answer was reported.
     begun: bool,
     text: String,
 }
 
-/// Why there is no answer.
-enum Unanswered {
+/// The reasons why there is no answer.
+enum RequestFailure {
     Model(ModelError),
-    /// The user's message could not be written to the disk.
+    /// The user's message could not be written to disk.
     Session(SessionError),
-    /// A hook did not want the request.
-    Unasked(Input),
+    /// A hook refused the request.
+    NotSent(TurnInput),
 }
 
-impl From<ModelError> for Unanswered {
+impl From<ModelError> for RequestFailure {
     fn from(error: ModelError) -> Self {
         Self::Model(error)
     }
 }
 
-impl Turn {
-    pub(super) async fn ask(&mut self, step: u32, last: bool) -> Input {
+impl TurnDriver {
+    pub(super) async fn request_response(&mut self, step: u32, last: bool) -> TurnInput {
         let cancel = self.run.cancel.clone();
-        let mut asked = cancel.run_until_cancelled(self.stream(step, last)).await;
-        if let Some(Err(Unanswered::Model(error))) = &asked
+        let mut asked = cancel.run_until_cancelled(self.stream_response(step, last)).await;
+        if let Some(Err(RequestFailure::Model(error))) = &asked
             && error.kind == ModelErrorKind::Overflow
             && !self.answer.begun
             && !cancel.is_cancelled()
         {
-            // Once: a request that is still too long is not made shorter by asking again.
-            if let Err(input) = self.compact_after(error.clone()).await {
+            // Only once: if the compacted request is still too long, compacting again does not help.
+            if let Err(input) = self.compact_after_overflow(error.clone()).await {
                 return input;
             }
-            asked = cancel.run_until_cancelled(self.stream(step, last)).await;
+            asked = cancel.run_until_cancelled(self.stream_response(step, last)).await;
         }
         match asked {
-            Some(Ok((response, held))) => self.receive(step, response, held).await,
-            // Whatever a cancelled request fails with, it is the user who ended it.
-            Some(Err(_)) if self.run.cancel.is_cancelled() => self.aborted().await,
-            Some(Err(Unanswered::Model(error))) => {
-                // What became of it is not why the run ends: when it cannot be written now it is later.
-                if let Ok(Some((_, saved))) = self.keep_partial(Stop::Error) {
-                    let _ = saved.on_disk().await;
+            Some(Ok((response, held))) => self.accept_response(step, response, held).await,
+            // Any failure of a cancelled request counts as the user's abort.
+            Some(Err(_)) if self.run.cancel.is_cancelled() => self.keep_aborted().await,
+            Some(Err(RequestFailure::Model(error))) => {
+                // The outcome of this save is not the reason for the end of the run. A failed write is retried later.
+                if let Ok(Some((_, saved))) = self.keep_partial(StopCause::Error) {
+                    let _ = saved.wait_synced().await;
                 }
-                Input::Failed(error)
+                TurnInput::Failed(error)
             }
-            Some(Err(Unanswered::Session(error))) => error.into(),
-            Some(Err(Unanswered::Unasked(input))) => input,
-            None => self.aborted().await,
+            Some(Err(RequestFailure::Session(error))) => error.into(),
+            Some(Err(RequestFailure::NotSent(input))) => input,
+            None => self.keep_aborted().await,
         }
     }
 
-    /// Returns the whole answer, and what of it the user was not told while it came.
-    async fn stream(&mut self, step: u32, last: bool) -> Result<(ModelResponse, Held), Unanswered> {
-        let hooks = self.run.agent.hooks();
-        let held = held(&hooks);
+    /// Returns the whole answer, and the parts that were held back.
+    async fn stream_response(
+        &mut self,
+        step: u32,
+        last: bool,
+    ) -> Result<(ModelResponse, SuppressedDeltas), RequestFailure> {
+        let hooks = self.run.agent.current_hooks();
+        let held = suppressed_deltas(&hooks);
         let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, step, last);
-        let sent = draft.through(&hooks.before_model_request).await;
-        let (model, request) = sent.map_err(Unanswered::Unasked)?;
+        let sent = draft.apply_hooks(&hooks.before_model_request).await;
+        let (model, request) = sent.map_err(RequestFailure::NotSent)?;
         let info = model.info();
-        self.answer = PartialAnswer { asked: Some(info.clone()), ..PartialAnswer::default() };
+        self.answer = IncompleteResponse { asked: Some(info.clone()), ..IncompleteResponse::default() };
         let mut events = model.stream(self.run.cancel.clone(), request).await?;
-        // The request is on its way while the disk writes what it is about.
-        let (mut next, said) = join(events.next(), self.said_is_on_disk()).await;
-        said.map_err(Unanswered::Session)?;
+        // The request is sent while the disk writes the user's message.
+        let (mut next, said) = join(events.next(), self.wait_prompts_saved()).await;
+        said.map_err(RequestFailure::Session)?;
         while let Some(event) = next {
             if let Some(response) = self.answer.take(event?, held, &self.run.emitter) {
                 return Ok((response, held));
             }
             next = events.next().await;
         }
-        let text = format!("the answer of {info} ended without its final event; try again");
+        let text = format!("the answer from {info} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
-    async fn receive(&mut self, step: u32, response: ModelResponse, held: Held) -> Input {
-        let mut review = AnswerReview::new(response);
+    async fn accept_response(
+        &mut self,
+        step: u32,
+        response: ModelResponse,
+        held: SuppressedDeltas,
+    ) -> TurnInput {
+        let mut review = ResponseReview::new(response);
         match review.ask_hooks(&self.run, step, &self.answered_by()).await {
             Ok(()) => {}
-            Err(Rejected::Cancelled) => return self.aborted().await,
-            Err(Rejected::Refused(refusal)) => return self.put_aside(&review.response, refusal).await,
+            Err(ResponseRejection::Cancelled) => return self.keep_aborted().await,
+            Err(ResponseRejection::Refused(refusal)) => {
+                return self.set_aside_response(&review.response, refusal).await;
+            }
         }
-        let AnswerReview { response, edited_by } = review;
-        if let Err(error) = self.record(&response).await {
+        let ResponseReview { response, edited_by } = review;
+        if let Err(error) = self.record_response(&response).await {
             return error.into();
         }
         if !edited_by.is_empty() {
-            self.run.note(None, Action::AnswerEdited, edited_by);
+            self.run.record_intervention(None, InterventionAction::AnswerEdited, edited_by);
         }
         self.run.emitter.emit(response_event(&response));
-        Input::Answered { response, held }
+        TurnInput::Answered { response, held }
     }
 
-    /// Keeps a refused answer in the log, because it was paid for, and outside of the conversation.
-    async fn put_aside(&mut self, response: &ModelResponse, refusal: Refusal) -> Input {
+    /// Records a refused answer in the log, because it cost tokens, but not in the conversation.
+    async fn set_aside_response(&mut self, response: &ModelResponse, refusal: Refusal) -> TurnInput {
         let before = self.run.agent.transcript.session.leaf();
-        if let Err(error) = self.record(response).await {
+        if let Err(error) = self.record_response(response).await {
             return error.into();
         }
         if refusal.scope == RefusalScope::DiscardedTurn {
-            return Input::Refused(refusal);
+            return TurnInput::Refused(refusal);
         }
-        match self.leave(before, Action::AnswerDropped, &refusal.by) {
-            Ok(()) => Input::Refused(refusal),
+        match self.rewind_to(before, InterventionAction::AnswerDropped, &refusal.by) {
+            Ok(()) => TurnInput::Refused(refusal),
             Err(error) => error.into(),
         }
     }
 
-    /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
-    async fn record(&mut self, response: &ModelResponse) -> Result<(), SessionError> {
+    /// Adds a whole answer to the transcript. The last answer of a turn is on disk before it is reported.
+    async fn record_response(&mut self, response: &ModelResponse) -> Result<(), SessionError> {
         let by = self.answered_by();
-        self.answer = PartialAnswer::default();
+        self.answer = IncompleteResponse::default();
         let message = AssistantMessage {
             content: response.content.clone(),
-            time: self.run.agent.now(),
+            time: self.run.agent.current_time(),
             native: response.native.clone(),
         };
-        let answer = answer(by, response.stop, response.usage);
-        self.run.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
+        let answer = response_metadata(by, response.stop, response.usage);
+        self.run
+            .agent
+            .transcript
+            .add_or_defer(Message::Assistant(message), Some(answer))?
+            .wait_synced()
+            .await?;
         let cumulative = self.run.agent.transcript.usage();
         self.run.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
     }
 
-    /// Returns the model that answers: the one that the stream names, or else the one that was asked.
+    /// Returns the model that answers: the one that the stream names, or else the requested one.
     fn answered_by(&self) -> ModelInfo {
-        let PartialAnswer { answering, asked, .. } = &self.answer;
+        let IncompleteResponse { answering, asked, .. } = &self.answer;
         answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
     }
 
-    async fn aborted(&mut self) -> Input {
-        let kept = match self.keep_partial(Stop::Aborted) {
-            Ok(None) => return Input::Cancelled,
-            Ok(Some((message, saved))) => saved.on_disk().await.map(|()| message),
+    async fn keep_aborted(&mut self) -> TurnInput {
+        let kept = match self.keep_partial(StopCause::Aborted) {
+            Ok(None) => return TurnInput::Cancelled,
+            Ok(Some((message, saved))) => saved.wait_synced().await.map(|()| message),
             Err(error) => Err(error),
         };
         match kept {
             Ok(AssistantMessage { content, time, .. }) => {
                 self.run.emitter.emit(AgentEvent::AssistantMessage { content, time });
-                Input::Cancelled
+                TurnInput::Cancelled
             }
             Err(error) => error.into(),
         }
     }
 
-    /// Keeps the part of an answer that the user has seen, when it will not be complete. What was held back does not,
-    /// nor what the user was not told in words: thinking without its signature and calls without all of their arguments
-    /// are refused by servers.
+    /// Keeps the part of an incomplete answer that the user has seen. Held-back parts, thinking without its signature
+    /// and incomplete calls are dropped, because servers reject them.
     pub(super) fn keep_partial(
         &mut self,
-        stop: Stop,
-    ) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
+        stop: StopCause,
+    ) -> Result<Option<(AssistantMessage, PendingSave)>, SessionError> {
         let by = self.answered_by();
-        let PartialAnswer { text, .. } = std::mem::take(&mut self.answer);
+        let IncompleteResponse { text, .. } = std::mem::take(&mut self.answer);
         if text.trim().is_empty() {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
-        let message = AssistantMessage { content, time: self.run.agent.now(), native: None };
-        let answer = answer(by, stop, Usage::default());
-        let saved = self.run.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
+        let message = AssistantMessage { content, time: self.run.agent.current_time(), native: None };
+        let answer = response_metadata(by, stop, TokenUsage::default());
+        let saved =
+            self.run.agent.transcript.add_or_defer(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
     }
 }
 
-impl PartialAnswer {
-    /// Takes one event and shows it, unless it is held back; returns the answer when it is complete.
-    fn take(&mut self, event: ModelEvent, held: Held, emitter: &Emitter) -> Option<ModelResponse> {
+impl IncompleteResponse {
+    /// Handles one event and shows it, unless it is held back; returns the answer when it is complete.
+    fn take(
+        &mut self,
+        event: ModelEvent,
+        held: SuppressedDeltas,
+        emitter: &EventEmitter,
+    ) -> Option<ModelResponse> {
         if event.is_answer() && !std::mem::replace(&mut self.begun, true) {
             emitter.emit(AgentEvent::AssistantStart);
         }
         let shown = match event {
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held.words() => return None,
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held.suppresses_text() => return None,
             ModelEvent::ToolCallStart { .. }
             | ModelEvent::ToolCallArgs { .. }
             | ModelEvent::ToolCallEnd { .. }
@@ -216,9 +237,9 @@ impl PartialAnswer {
             ModelEvent::ToolCallArgs { id, delta } => AgentEvent::ToolUseArgs { id, delta },
             ModelEvent::ToolCallEnd { id } => AgentEvent::ToolUseEnd { id },
             ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
-                // The next attempt begins anew.
+                // The next attempt starts from the beginning.
                 self.text.clear();
-                again(attempt, delay, message, max_attempts, kind)
+                retry_event(attempt, delay, message, max_attempts, kind)
             }
             ModelEvent::Fallback { from, to, message } => {
                 self.text.clear();
@@ -235,41 +256,41 @@ impl PartialAnswer {
     }
 }
 
-fn answer(by: ModelInfo, stop: Stop, usage: Usage) -> Answer {
-    Answer { provider: by.provider, model: by.model, stop, usage }
+fn response_metadata(by: ModelInfo, stop: StopCause, usage: TokenUsage) -> ResponseMetadata {
+    ResponseMetadata { provider: by.provider, model: by.model, stop, usage }
 }
 
-/// An answer on its way through the hooks.
-pub(super) struct AnswerReview {
+/// An answer during the review by hooks.
+pub(super) struct ResponseReview {
     pub(super) response: ModelResponse,
     /// The hooks that changed the answer, in order.
     pub(super) edited_by: Vec<String>,
 }
 
-/// The reason why an answer does not become part of the conversation.
-pub(super) enum Rejected {
+/// The reasons why an answer is not added to the conversation.
+pub(super) enum ResponseRejection {
     Cancelled,
     Refused(Refusal),
 }
 
-impl AnswerReview {
+impl ResponseReview {
     pub(super) fn new(response: ModelResponse) -> Self {
         Self { response, edited_by: Vec::new() }
     }
 
-    /// Lets the hooks edit the answer, one after the other.
+    /// Has the hooks edit the answer, one after the other.
     ///
     /// # Errors
-    /// The first rejection; the hooks behind it are not asked.
+    /// The first rejection; later hooks are not asked.
     pub(super) async fn ask_hooks(
         &mut self,
         run: &RunContext,
         step: u32,
         answered_by: &ModelInfo,
-    ) -> Result<(), Rejected> {
-        for hook in run.agent.hooks().after_model_response {
-            let received = received(step, answered_by, &self.response);
-            let refusal = match run.ask(hook.after_model_response(&run.cancel, &received)).await {
+    ) -> Result<(), ResponseRejection> {
+        for hook in run.agent.current_hooks().after_model_response {
+            let received = received_response(step, answered_by, &self.response);
+            let refusal = match run.await_decision(hook.after_model_response(&run.cancel, &received)).await {
                 Ok(ResponseDecision::Keep) => continue,
                 Ok(ResponseDecision::Edit { by, content }) => {
                     if content != self.response.content {
@@ -279,20 +300,20 @@ impl AnswerReview {
                     continue;
                 }
                 Ok(ResponseDecision::Refuse(refusal)) => refusal,
-                Err(NoDecision::Cancelled) => return Err(Rejected::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
+                Err(NoDecision::Cancelled) => return Err(ResponseRejection::Cancelled),
+                Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
             };
-            return Err(Rejected::Refused(refusal));
+            return Err(ResponseRejection::Refused(refusal));
         }
         Ok(())
     }
 
-    /// Replaces the content. The native form goes with it: it can be read by its provider only, and would say what was
-    /// changed.
+    /// Replaces the content. The provider's native form is removed, because it would still contain the original
+    /// content.
     fn edit(&mut self, content: Vec<AssistantBlock>) {
         self.response.stop = match (tool_calls_of(&content).next(), self.response.stop) {
-            (None, Stop::ToolUse) => Stop::End,
-            (Some(_), Stop::End) => Stop::ToolUse,
+            (None, StopCause::ToolUse) => StopCause::End,
+            (Some(_), StopCause::End) => StopCause::ToolUse,
             (_, stop) => stop,
         };
         self.response.native = None;
@@ -301,14 +322,14 @@ impl AnswerReview {
 }
 
 /// Returns the deltas that are held back until hooks have decided.
-pub(super) fn held(hooks: &Hooks) -> Held {
-    Held {
-        deltas: hooks.after_model_response.iter().any(|hook| hook.holds_back()),
+pub(super) fn suppressed_deltas(hooks: &HookSet) -> SuppressedDeltas {
+    SuppressedDeltas {
+        deltas: hooks.after_model_response.iter().any(|hook| hook.suppresses_deltas()),
         thinking: !hooks.before_assistant_message.is_empty(),
     }
 }
 
-fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {
+fn received_response(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {
     ReceivedResponse {
         step,
         model: model.clone(),
@@ -327,7 +348,7 @@ fn response_event(response: &ModelResponse) -> AgentEvent {
     }
 }
 
-pub(super) fn again(
+pub(super) fn retry_event(
     attempt: u32,
     delay: Duration,
     message: String,
@@ -335,10 +356,16 @@ pub(super) fn again(
     kind: ModelErrorKind,
 ) -> AgentEvent {
     let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-    AgentEvent::Retry { attempt, delay_ms, message, max_attempts: Some(max_attempts), reason: reason(kind) }
+    AgentEvent::Retry {
+        attempt,
+        delay_ms,
+        message,
+        max_attempts: Some(max_attempts),
+        reason: retry_reason(kind),
+    }
 }
 
-fn reason(kind: ModelErrorKind) -> Option<RetryReason> {
+fn retry_reason(kind: ModelErrorKind) -> Option<RetryReason> {
     match kind {
         ModelErrorKind::RateLimited => Some(RetryReason::RateLimited),
         ModelErrorKind::Unavailable => Some(RetryReason::Unavailable),

@@ -1,92 +1,93 @@
-//! Summing up the context: when it is full, when the provider says that it is too long, when the user wants it.
+//! Compacts the context: when it is full, when the provider rejects a request as too long, or at the user's request.
 
 use std::sync::Arc;
 
 use futures::StreamExt;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::{AgentEvent, CompactReason};
 use haft_protocol::message::{Message, text_of};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
-use super::ask::again;
-use super::{Turn, with_causes};
-use crate::agent_state::{AgentState, Setup};
+use super::ask::retry_event;
+use super::{TurnDriver, with_causes};
+use crate::agent_state::{AgentSetup, AgentState};
 use crate::compact::{
-    self, Budget, CompactError, Compacted, Compacting, Files, Keep, cut, previous, question, tokens_of,
-    within,
+    self, CompactError, CompactionOutcome, PendingCompaction, RetentionLimits, TokenBudget, TouchedFiles,
+    entry_tokens, find_cut, previous_compaction, summary_prompt, truncate_summary,
 };
-use crate::emitter::Emitter;
+use crate::emitter::EventEmitter;
 use crate::hooks::{CompactDecision, PromptSection};
 use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
 };
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::SessionError;
-use crate::session::entry::{Answer, Compaction};
-use crate::stats::of_text;
+use crate::session::entry::{Compaction, ResponseMetadata};
+use crate::stats::text_tokens;
 
-/// Less than this is not worth asking how large the window is.
+/// The minimum context in tokens; a smaller context is not checked against the window.
 const SMALL: u64 = 2_000;
 
-/// The number of times that a request for a summary is made shorter.
+/// The number of attempts with a shorter request for a summary.
 const ATTEMPTS: u64 = 3;
 
-struct Summary {
+struct CompactionSummary {
     text: String,
     by: Option<String>,
-    answer: Option<Answer>,
+    answer: Option<ResponseMetadata>,
 }
 
-/// A compaction that is about to be carried out.
-struct Plan {
-    compacting: Compacting,
-    budget: Budget,
-    /// Tokens that the system prompt and the tools take.
+/// A planned compaction.
+struct CompactionPlan {
+    compacting: PendingCompaction,
+    budget: TokenBudget,
+    /// The tokens of the system prompt and the tools.
     fixed: u64,
 }
 
-/// Sums up because the user wants it.
-pub(crate) async fn by_hand(
+/// Compacts the context at the user's request.
+pub(crate) async fn run_manual_compaction(
     agent: Arc<AgentState>,
     cancel: CancellationToken,
     instructions: Option<String>,
-) -> Result<Compacted, CompactError> {
-    // Nobody holds a run: only the observers are told.
-    let (sender, _) = crate::emitter::channel();
-    let emitter = Emitter::new(agent.hooks().observers, sender);
+) -> Result<CompactionOutcome, CompactError> {
+    // There is no run, so only the observers receive events.
+    let (sender, _) = crate::emitter::event_channel();
+    let emitter = EventEmitter::new(agent.current_hooks().observers, sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }
-    let mut turn = Turn::new(agent, emitter, cancel);
-    turn.tell_repairs();
-    let outcome = turn.compact_by_hand(instructions).await;
-    turn.tell_repairs();
+    let mut turn = TurnDriver::new(agent, emitter, cancel);
+    turn.emit_repairs();
+    let outcome = turn.compact_manually(instructions).await;
+    turn.emit_repairs();
     outcome
 }
 
-/// The work of summing up the context.
-pub(super) struct Compactor<'a> {
+/// The compaction of an agent's context.
+pub(super) struct ContextCompactor<'a> {
     pub(super) run: &'a RunContext,
-    pub(super) setup: &'a Setup,
+    pub(super) setup: &'a AgentSetup,
     pub(super) sections: &'a [PromptSection],
 }
 
-impl Compactor<'_> {
-    /// Sums up the context and reports the outcome; `None` if there is no need, or nothing that it would make shorter.
+impl ContextCompactor<'_> {
+    /// Compacts the context and reports the outcome; returns `None` if compaction is not needed or would not shorten
+    /// the context.
     pub(super) async fn compact(
         &self,
         reason: CompactReason,
         instructions: Option<String>,
-    ) -> Option<Result<Compacted, CompactError>> {
+    ) -> Option<Result<CompactionOutcome, CompactError>> {
         let plan = self.plan(reason, instructions)?;
-        Some(self.carry_out(plan).await)
+        Some(self.execute_plan(plan).await)
     }
 
-    /// Plans a compaction; `None` if there is no need, or nothing that it would make shorter.
-    fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<Plan> {
+    /// Plans a compaction; returns `None` if compaction is not needed or would not shorten the context.
+    fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<CompactionPlan> {
         let (tally, messages) = self.run.agent.transcript.tally();
-        let said = tally.context(&messages, None).tokens;
+        let said = tally.context_usage(&messages, None).tokens;
         if reason == CompactReason::Threshold && said < SMALL {
             return None;
         }
@@ -95,31 +96,31 @@ impl Compactor<'_> {
         let tokens = if tally.is_counted() { said } else { said + fixed };
         let window = match reason {
             CompactReason::Threshold => known?,
-            // Whatever was thought of the window: it is smaller than this.
+            // The actual window is smaller than this, whatever its known size.
             CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
             CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
         };
-        let budget = self.run.agent.config.compact.budget(window, fixed);
+        let budget = self.run.agent.config.compact.token_budget(window, fixed);
         if reason == CompactReason::Threshold && tokens < budget.full {
             return None;
         }
         let entries = self.run.agent.transcript.session.branch();
-        let all: u64 = entries.iter().map(|entry| tokens_of(entry)).sum();
+        let all: u64 = entries.iter().map(|entry| entry_tokens(entry)).sum();
         let usual = match reason {
-            // Somebody who asks wants it shorter, however short it is.
+            // A user's request shortens the context even if it is short.
             CompactReason::Manual => budget.keep.min(all / 2),
             CompactReason::Threshold | CompactReason::Overflow => budget.keep,
         };
-        let at = cut(&entries, Keep { usual, at_most: budget.keep_at_most });
-        let summed_up: u64 = entries.iter().take(at).map(|entry| tokens_of(entry)).sum();
+        let at = find_cut(&entries, RetentionLimits { usual, at_most: budget.keep_at_most });
+        let summed_up: u64 = entries.iter().take(at).map(|entry| entry_tokens(entry)).sum();
         let worth = if reason == CompactReason::Threshold { budget.summary / 2 } else { 1 };
         if summed_up < worth.max(1) {
             return None;
         }
-        let before = previous(&entries);
-        let files = Files::of(entries.get(..at).unwrap_or_default(), before);
+        let before = previous_compaction(&entries);
+        let files = TouchedFiles::from_entries(entries.get(..at).unwrap_or_default(), before);
         let previous_summary = before.map(|before| before.summary.clone());
-        let compacting = Compacting {
+        let compacting = PendingCompaction {
             reason,
             instructions: instructions.filter(|text| !text.trim().is_empty()),
             tokens_before: tokens,
@@ -130,32 +131,32 @@ impl Compactor<'_> {
             files_modified: files.modified,
             entries,
         };
-        Some(Plan { compacting, budget, fixed })
+        Some(CompactionPlan { compacting, budget, fixed })
     }
 
     fn fixed_tokens(&self) -> u64 {
-        let tools = self.run.agent.tools().offered(self.setup);
-        let system = of_text(&self.run.agent.config.system.render(&tools, self.sections));
-        let tools = tools
-            .iter()
-            .map(|tool| of_text(&tool.name) + of_text(&tool.description) + of_text(tool.schema.as_str()));
+        let tools = self.run.agent.tools().offered_specs(self.setup);
+        let system = text_tokens(&self.run.agent.config.system.render(&tools, self.sections));
+        let tools = tools.iter().map(|tool| {
+            text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(tool.schema.as_str())
+        });
         system + tools.sum::<u64>()
     }
 
-    async fn carry_out(&self, plan: Plan) -> Result<Compacted, CompactError> {
+    async fn execute_plan(&self, plan: CompactionPlan) -> Result<CompactionOutcome, CompactError> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
         self.run.emitter.emit(AgentEvent::CompactionStart { reason });
-        let Plan { compacting, budget, fixed } = plan;
-        // Until something is written it can be cancelled.
-        let outcome = match self.run.cancel.run_until_cancelled(self.sum_up(compacting, &budget)).await {
+        let CompactionPlan { compacting, budget, fixed } = plan;
+        // The compaction can be cancelled until something is written.
+        let outcome = match self.run.cancel.run_until_cancelled(self.summarize(compacting, &budget)).await {
             Some(Err(_)) if self.run.cancel.is_cancelled() => Err(CompactError::Aborted),
-            Some(Ok((compacting, summary))) => self.put_in_place(compacting, summary, fixed).await,
+            Some(Ok((compacting, summary))) => self.apply_summary(compacting, summary, fixed).await,
             Some(Err(error)) => Err(error),
             None => Err(CompactError::Aborted),
         };
         let done = outcome.as_ref().ok();
         let by = match &outcome {
-            Ok(Compacted { by, .. }) => by.clone(),
+            Ok(CompactionOutcome { by, .. }) => by.clone(),
             Err(CompactError::Refused { by, .. }) => Some(by.clone()),
             Err(_) => None,
         };
@@ -171,31 +172,31 @@ impl Compactor<'_> {
         outcome
     }
 
-    async fn sum_up(
+    async fn summarize(
         &self,
-        compacting: Compacting,
-        budget: &Budget,
-    ) -> Result<(Compacting, Summary), CompactError> {
+        compacting: PendingCompaction,
+        budget: &TokenBudget,
+    ) -> Result<(PendingCompaction, CompactionSummary), CompactError> {
         let (compacting, replaced) = self.ask_hooks(compacting).await?;
         let mut summary = match replaced {
             Some(summary) => summary,
             None => self.ask_for_summary(&compacting, budget).await?,
         };
-        summary.text = within(&summary.text, budget);
+        summary.text = truncate_summary(&summary.text, budget);
         if summary.text.is_empty() {
             return Err(CompactError::Empty);
         }
         Ok((compacting, summary))
     }
 
-    /// Writes the summary into the log; from here on the context is the shorter one.
-    async fn put_in_place(
+    /// Writes the summary to the log; the context is the shorter one from here on.
+    async fn apply_summary(
         &self,
-        compacting: Compacting,
-        summary: Summary,
+        compacting: PendingCompaction,
+        summary: CompactionSummary,
         fixed: u64,
-    ) -> Result<Compacted, CompactError> {
-        let Summary { text, by, answer } = summary;
+    ) -> Result<CompactionOutcome, CompactError> {
+        let CompactionSummary { text, by, answer } = summary;
         let usage = answer.as_ref().map(|answer| answer.usage);
         let asked = answer.clone();
         let compaction = Compaction {
@@ -210,16 +211,16 @@ impl Compactor<'_> {
             settings: Default::default(),
         };
         let before = self.run.agent.transcript.messages().len();
-        let saved = self.run.agent.transcript.compact(compaction).map_err(lost)?;
+        let saved = self.run.agent.transcript.compact(compaction).map_err(compact_session_error)?;
         if let Some(usage) = usage {
             self.run.emitter.emit(AgentEvent::Usage { usage, cumulative: self.run.agent.transcript.usage() });
         }
-        saved.on_disk().await.map_err(lost)?;
+        saved.wait_synced().await.map_err(compact_session_error)?;
         let (tally, messages) = self.run.agent.transcript.tally();
-        let tokens_after = tally.context(&messages, None).tokens + fixed;
+        let tokens_after = tally.context_usage(&messages, None).tokens + fixed;
         // The summary itself is one message.
         let kept = messages.len().saturating_sub(1);
-        Ok(Compacted {
+        Ok(CompactionOutcome {
             summary: text,
             tokens_before: compacting.tokens_before,
             tokens_after,
@@ -230,21 +231,24 @@ impl Compactor<'_> {
         })
     }
 
-    /// Asks every hook: what is summed up, and the summary if one of them wrote it.
-    async fn ask_hooks(&self, compacting: Compacting) -> Result<(Compacting, Option<Summary>), CompactError> {
-        let mut replaced: Option<(Compacting, Summary)> = None;
-        for hook in self.run.agent.hooks().before_compact {
-            match self.run.ask(hook.before_compact(&self.run.cancel, &compacting)).await {
+    /// Asks all hooks about the kept part and for a summary.
+    async fn ask_hooks(
+        &self,
+        compacting: PendingCompaction,
+    ) -> Result<(PendingCompaction, Option<CompactionSummary>), CompactError> {
+        let mut replaced: Option<(PendingCompaction, CompactionSummary)> = None;
+        for hook in self.run.agent.current_hooks().before_compact {
+            match self.run.await_decision(hook.before_compact(&self.run.cancel, &compacting)).await {
                 Ok(CompactDecision::Cancel { by, reason }) => {
                     return Err(CompactError::Refused { by, reason });
                 }
                 Ok(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
                     let kept = match first_kept {
-                        Some(first) => compacting.clone().keeping_from(first),
+                        Some(first) => compacting.clone().with_first_kept(first),
                         None => Some(compacting.clone()),
                     };
                     if let Some(kept) = kept {
-                        let summary = Summary { text: summary, by: Some(by), answer: None };
+                        let summary = CompactionSummary { text: summary, by: Some(by), answer: None };
                         replaced = Some((kept, summary));
                     } else if let Some(first) = first_kept {
                         hook.cut_refused(first);
@@ -260,27 +264,30 @@ impl Compactor<'_> {
 
     async fn ask_for_summary(
         &self,
-        compacting: &Compacting,
-        budget: &Budget,
-    ) -> Result<Summary, CompactError> {
+        compacting: &PendingCompaction,
+        budget: &TokenBudget,
+    ) -> Result<CompactionSummary, CompactError> {
         let mut nth = 1;
         loop {
-            match self.summarise(question(compacting, budget, nth)).await {
+            match self.stream_summary(summary_prompt(compacting, budget, nth)).await {
                 Err(error) if error.kind == ModelErrorKind::Overflow && nth < 1 << ATTEMPTS => nth *= 2,
                 outcome => return outcome.map_err(CompactError::Model),
             }
         }
     }
 
-    async fn summarise(&self, question: String) -> Result<Summary, ModelError> {
+    async fn stream_summary(&self, question: String) -> Result<CompactionSummary, ModelError> {
         let setup = self.setup;
-        let said = Message::User { content: vec![Content::text(question)], time: self.run.agent.now() };
+        let said = Message::User {
+            content: vec![ContentBlock::text(question)],
+            time: self.run.agent.current_time(),
+        };
         let request = ModelRequest {
             system: compact::SYSTEM.to_owned(),
             messages: Arc::new(vec![said]),
             tools: Vec::new(),
-            // To sum up is not hard, and the user waits.
-            thinking: Thinking::Off,
+            // A summary needs no thinking, and the user waits.
+            thinking: ThinkingLevel::Off,
             options: RequestOptions::default(),
         };
         let asked = setup.model.info();
@@ -288,14 +295,14 @@ impl Compactor<'_> {
         let mut events = setup.model.stream(self.run.cancel.clone(), request).await?;
         while let Some(event) = events.next().await {
             match event? {
-                ModelEvent::Done(response) => return Ok(summary(answering, response)),
+                ModelEvent::Done(response) => return Ok(summary_from_response(answering, response)),
                 ModelEvent::Answering(info) => answering = info,
                 ModelEvent::Fallback { from, to, message } => {
                     let (from, to) = (from.to_string(), to.to_string());
                     self.run.emitter.emit(AgentEvent::ModelFallback { from, to, message });
                 }
                 ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
-                    self.run.emitter.emit(again(attempt, delay, message, max_attempts, kind));
+                    self.run.emitter.emit(retry_event(attempt, delay, message, max_attempts, kind));
                 }
                 ModelEvent::Text(_)
                 | ModelEvent::Thinking(_)
@@ -304,20 +311,20 @@ impl Compactor<'_> {
                 | ModelEvent::ToolCallEnd { .. } => {}
             }
         }
-        let text = format!("the answer of {asked} ended without its final event; try again");
+        let text = format!("the answer from {asked} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text))
     }
 }
 
-/// The size that an unknown window is assumed to have, when the user wants less in it.
+/// The assumed window in tokens if the size is unknown.
 const UNKNOWN: u64 = 32_000;
 
-fn summary(by: ModelInfo, response: ModelResponse) -> Summary {
+fn summary_from_response(by: ModelInfo, response: ModelResponse) -> CompactionSummary {
     let ModelInfo { provider, model } = by;
-    let answer = Answer { provider, model, stop: response.stop, usage: response.usage };
-    Summary { text: text_of(&response.content), by: None, answer: Some(answer) }
+    let answer = ResponseMetadata { provider, model, stop: response.stop, usage: response.usage };
+    CompactionSummary { text: text_of(&response.content), by: None, answer: Some(answer) }
 }
 
-pub(super) fn lost(error: SessionError) -> CompactError {
+pub(super) fn compact_session_error(error: SessionError) -> CompactError {
     CompactError::Session { reason: with_causes(error) }
 }

@@ -1,29 +1,29 @@
-//! The request to the model, as the hooks leave it.
+//! Builds the request to the model and applies the edits of hooks.
 
 use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
 
-use super::refused;
-use super::state::Input;
-use crate::agent_state::Setup;
+use super::record_refusal;
+use super::state::TurnInput;
+use crate::agent_state::AgentSetup;
 use crate::hooks::{
     BeforeModelRequest, OutgoingRequest, PromptSection, Refusal, RequestDecision, RequestEdit,
 };
 use crate::model::{Model, ModelRequest, RequestOptions};
 use crate::run_context::{NoDecision, PANICKED, RunContext};
-use crate::session::answered;
+use crate::session::complete_tool_calls;
 use crate::tool::ToolSpec;
 
-/// A request on its way through the hooks.
+/// A request while hooks edit it.
 pub(super) struct RequestDraft<'a> {
     run: &'a RunContext,
-    setup: &'a Setup,
+    setup: &'a AgentSetup,
     model: Arc<dyn Model>,
     request: OutgoingRequest,
 }
 
-fn event(request: &OutgoingRequest) -> AgentEvent {
+fn request_event(request: &OutgoingRequest) -> AgentEvent {
     AgentEvent::ModelRequest {
         step: request.step,
         provider: request.model.provider.clone(),
@@ -36,20 +36,20 @@ fn event(request: &OutgoingRequest) -> AgentEvent {
 }
 
 impl<'a> RequestDraft<'a> {
-    /// The request of a step before any hook has seen it.
+    /// Creates the request of a step before any hook has seen it.
     pub(super) fn new(
         run: &'a RunContext,
-        setup: &'a Setup,
+        setup: &'a AgentSetup,
         sections: &[PromptSection],
         step: u32,
         last: bool,
     ) -> Self {
-        let tools = run.agent.tools().offered(setup);
+        let tools = run.agent.tools().offered_specs(setup);
         let request = OutgoingRequest {
             step,
             model: setup.model.info(),
-            // It names the tools even where none may be called any more: what comes before the messages stays the same,
-            // so that a provider's cache still fits.
+            // The tools stay in the prompt even if none can be called any more, so that the provider's cache stays
+            // valid.
             system: run.agent.config.system.render(&tools, sections),
             messages: run.agent.transcript.messages(),
             tools: if last { Vec::new() } else { tools },
@@ -60,53 +60,54 @@ impl<'a> RequestDraft<'a> {
         Self { run, setup, model: setup.model.clone(), request }
     }
 
-    /// Has the hooks edit the request; returns the request and the model that it goes to.
+    /// Asks the hooks about the request; returns the edited request and its model.
     ///
     /// # Errors
-    /// The input that ends the step instead.
-    pub(super) async fn through(
+    /// The input that ends the step.
+    pub(super) async fn apply_hooks(
         mut self,
         hooks: &[Arc<dyn BeforeModelRequest>],
-    ) -> Result<(Arc<dyn Model>, ModelRequest), Input> {
+    ) -> Result<(Arc<dyn Model>, ModelRequest), TurnInput> {
         let run = self.run;
         for hook in hooks {
-            let refusal = match run.ask(hook.before_model_request(&run.cancel, &self.request)).await {
-                Ok(RequestDecision::Send) => continue,
-                Ok(RequestDecision::Edit { edit, .. }) => {
-                    self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
-                    continue;
-                }
-                Ok(RequestDecision::Refuse(refusal)) => refusal,
-                Err(NoDecision::Cancelled) => return Err(Input::Cancelled),
-                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
-            };
-            return Err(refused(run, refusal));
+            let refusal =
+                match run.await_decision(hook.before_model_request(&run.cancel, &self.request)).await {
+                    Ok(RequestDecision::Send) => continue,
+                    Ok(RequestDecision::Edit { edit, .. }) => {
+                        self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
+                        continue;
+                    }
+                    Ok(RequestDecision::Refuse(refusal)) => refusal,
+                    Err(NoDecision::Cancelled) => return Err(TurnInput::Cancelled),
+                    Err(NoDecision::Panicked) => Refusal::for_turn(hook.name(), PANICKED),
+                };
+            return Err(record_refusal(run, refusal));
         }
-        run.emitter.emit(event(&self.request));
+        run.emitter.emit(request_event(&self.request));
         let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
         Ok((self.model, ModelRequest { system, messages, tools, thinking, options }))
     }
 
-    /// Makes the changes that count; returns the reasons why others do not.
+    /// Applies the valid changes; returns the reasons for rejected ones.
     async fn edit(&mut self, edit: RequestEdit) -> Vec<String> {
         let RequestEdit { model, messages, add_tools, options, thinking } = edit;
         let mut refused = Vec::new();
         if let Some(name) = model {
-            refused.extend(self.ask_model(&name).await.err());
+            refused.extend(self.select_model(&name).await.err());
         }
         match messages {
             Some(messages) if messages.is_empty() => {
-                refused.push("it left no message to answer".to_owned());
+                refused.push("the edit removes all messages".to_owned());
             }
-            // Servers refuse a call without a result.
-            Some(messages) => self.request.messages = Arc::new(answered(messages)),
+            // Servers reject a call without a result.
+            Some(messages) => self.request.messages = Arc::new(complete_tool_calls(messages)),
             None => {}
         }
         for tool in add_tools {
-            refused.extend(self.add(tool).err());
+            refused.extend(self.add_tool(tool).err());
         }
         if let Some(options) = options {
-            match check(options) {
+            match check_options(options) {
                 Ok(()) => self.request.options = options,
                 Err(detail) => refused.push(detail),
             }
@@ -115,7 +116,7 @@ impl<'a> RequestDraft<'a> {
         refused
     }
 
-    async fn ask_model(&mut self, name: &str) -> Result<(), String> {
+    async fn select_model(&mut self, name: &str) -> Result<(), String> {
         let (setup, models) = (self.setup, self.run.agent.config.models.as_deref());
         let is = |model: &dyn Model| {
             let info = model.info();
@@ -127,53 +128,53 @@ impl<'a> RequestDraft<'a> {
         let found = match models {
             _ if is(setup.model.as_ref()) => Ok(setup.model.clone()),
             Some(models) => models.model(name, &setup.model.info()).await,
-            None => Err("no other model is known here".to_owned()),
+            None => Err("no other model is available".to_owned()),
         };
-        let refused = |why| format!("it wants model {name:?}: {why}; {} is asked", self.request.model);
+        let refused = |why| {
+            format!("cannot switch to model {name:?}: {why}; the request goes to {}", self.request.model)
+        };
         let model = found.map_err(refused)?;
         self.request.model = model.info();
         self.model = model;
         Ok(())
     }
 
-    fn add(&mut self, tool: ToolSpec) -> Result<(), String> {
+    fn add_tool(&mut self, tool: ToolSpec) -> Result<(), String> {
         let name = &tool.name;
         if self.request.last || self.request.tools.iter().any(|offered| offered.name == *name) {
             return Ok(());
         }
         if !is_name(name) {
             return Err(format!(
-                "it adds a tool named {name:?}; a name is a letter, then letters, digits, _ and -"
+                "cannot add the tool {name:?}: a tool name is a letter, then letters, digits, _ and -"
             ));
         }
-        if !self.setup.offers(name) {
-            return Err(format!(
-                "it adds the tool {name:?}, which is not among the tools that are switched on"
-            ));
+        if !self.setup.is_tool_active(name) {
+            return Err(format!("cannot add the tool {name:?}: the tool is not active"));
         }
         if !tool.schema.is_object() {
-            return Err(format!("it adds the tool {name:?}, whose schema is not an object"));
+            return Err(format!("cannot add the tool {name:?}: its schema is not an object"));
         }
         self.request.tools.push(Arc::new(tool));
         Ok(())
     }
 }
 
-/// True for a name that every provider takes for a tool.
+/// True if every provider accepts the name for a tool.
 fn is_name(name: &str) -> bool {
-    /// The longest.
+    /// The maximum length.
     const MOST: usize = 64;
     let rest = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     name.len() <= MOST && name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(rest)
 }
 
-fn check(options: RequestOptions) -> Result<(), String> {
+fn check_options(options: RequestOptions) -> Result<(), String> {
     if options.max_tokens == Some(0) {
-        return Err("it leaves no room for an answer: max_tokens is 0".to_owned());
+        return Err("max_tokens is 0; set it to at least 1".to_owned());
     }
     match options.temperature {
         Some(temperature) if !(temperature.is_finite() && temperature >= 0.0) => {
-            Err(format!("it sets a temperature of {temperature}; 0 is the least"))
+            Err(format!("the temperature is {temperature}; set it to 0 or more"))
         }
         Some(_) | None => Ok(()),
     }

@@ -1,59 +1,59 @@
-//! Shows the user the model's answer. The transcript has the original by now.
+//! Shows the model's answer to the user. The transcript already contains the original.
 
 use haft_protocol::content::ToolCall;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, text_of, tool_calls_of};
 
 use super::A_HOOK;
-use super::state::{Held, Input};
+use super::state::{SuppressedDeltas, TurnInput};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
 use crate::run_context::{NoDecision, RunContext};
-use crate::session::intervention::Action;
+use crate::session::intervention::InterventionAction;
 
 /// An answer on its way to the user.
-pub(super) struct ShownAnswer<'a> {
+pub(super) struct ResponseDisplay<'a> {
     pub(super) run: &'a RunContext,
     pub(super) response: &'a ModelResponse,
-    pub(super) held: Held,
+    pub(super) held: SuppressedDeltas,
 }
 
-impl ShownAnswer<'_> {
-    pub(super) async fn show(&self) -> Input {
+impl ResponseDisplay<'_> {
+    pub(super) async fn show(&self) -> TurnInput {
         let Self { response, held, .. } = self;
         let original = text_of(&response.content);
         let mut replaced_by = Vec::new();
         let text = match self.intercept(original.clone(), &mut replaced_by).await {
-            Some(Shown::Text(text)) => text,
-            Some(Shown::Suppressed { by, reason }) => {
-                self.run.note(None, Action::Suppressed, vec![by.clone()]);
+            Some(InterceptedText::Text(text)) => text,
+            Some(InterceptedText::Suppressed { by, reason }) => {
+                self.run.record_intervention(None, InterventionAction::Suppressed, vec![by.clone()]);
                 let message = if reason.is_empty() { "message suppressed".to_owned() } else { reason };
                 let extension = ExtensionName::new(by);
-                self.run.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
-                self.tell_calls();
-                return Input::Shown;
+                self.run.emitter.emit(AgentEvent::ExtNotify { extension, level: NoteLevel::Warn, message });
+                self.emit_calls();
+                return TurnInput::Shown;
             }
-            None => return Input::Cancelled,
+            None => return TurnInput::Cancelled,
         };
         let content = match text == original {
             true if held.thinking => without_thinking(&response.content),
             true => response.content.clone(),
             false => {
-                self.run.note(None, Action::Replaced, replaced_by);
-                replaced(&response.content, &text)
+                self.run.record_intervention(None, InterventionAction::Replaced, replaced_by);
+                replace_text(&response.content, &text)
             }
         };
-        if held.words() {
-            self.tell_words(&content, text);
+        if held.suppresses_text() {
+            self.emit_text(&content, text);
         }
-        self.tell_calls();
-        self.run.emitter.emit(AgentEvent::AssistantMessage { content, time: self.run.agent.now() });
-        Input::Shown
+        self.emit_calls();
+        self.run.emitter.emit(AgentEvent::AssistantMessage { content, time: self.run.agent.current_time() });
+        TurnInput::Shown
     }
 
-    /// Tells the words that were held back of what the user now sees.
-    fn tell_words(&self, content: &[AssistantBlock], text: String) {
+    /// Emits the held-back text that the user now sees.
+    fn emit_text(&self, content: &[AssistantBlock], text: String) {
         for block in content {
             if let AssistantBlock::Thinking { text } = block {
                 self.run.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
@@ -64,8 +64,8 @@ impl ShownAnswer<'_> {
         }
     }
 
-    /// Tells the calls, if they were held back.
-    fn tell_calls(&self) {
+    /// Emits the calls, if they were held back.
+    fn emit_calls(&self) {
         let calls = tool_calls_of(&self.response.content).filter(|_| self.held.deltas);
         for ToolCall { id, name, args } in calls.cloned() {
             self.run.emitter.emit(AgentEvent::ToolUseStart { id: id.clone(), name });
@@ -74,13 +74,13 @@ impl ShownAnswer<'_> {
         }
     }
 
-    /// Asks every interceptor in turn, and notes who changed something; `None` when the run was cancelled.
-    async fn intercept(&self, mut text: String, replaced_by: &mut Vec<String>) -> Option<Shown> {
+    /// Asks every interceptor in order and records the ones that changed the text; `None` if the run was cancelled.
+    async fn intercept(&self, mut text: String, replaced_by: &mut Vec<String>) -> Option<InterceptedText> {
         if text.is_empty() {
-            return Some(Shown::Text(text));
+            return Some(InterceptedText::Text(text));
         }
-        for hook in self.run.agent.hooks().before_assistant_message {
-            match self.run.ask(hook.before_assistant_message(&self.run.cancel, &text)).await {
+        for hook in self.run.agent.current_hooks().before_assistant_message {
+            match self.run.await_decision(hook.before_assistant_message(&self.run.cancel, &text)).await {
                 Ok(MessageDecision::Show) => {}
                 Ok(MessageDecision::Replace { by, text: new }) => {
                     if new != text {
@@ -89,32 +89,32 @@ impl ShownAnswer<'_> {
                     text = new;
                 }
                 Ok(MessageDecision::Suppress { by, reason }) => {
-                    return Some(Shown::Suppressed { by, reason });
+                    return Some(InterceptedText::Suppressed { by, reason });
                 }
                 Err(NoDecision::Cancelled) => return None,
                 Err(NoDecision::Panicked) => {
                     let reason = "message withheld: the hook panicked".to_owned();
-                    return Some(Shown::Suppressed { by: A_HOOK.to_owned(), reason });
+                    return Some(InterceptedText::Suppressed { by: A_HOOK.to_owned(), reason });
                 }
             }
         }
-        Some(Shown::Text(text))
+        Some(InterceptedText::Text(text))
     }
 }
 
-enum Shown {
+enum InterceptedText {
     Text(String),
     Suppressed { by: String, reason: String },
 }
 
-/// Interceptors are asked about texts only, and thinking may hold what they would have redacted: where there is
-/// one, thinking is not shown.
+/// Interceptors see only text, and thinking may contain content that they would redact. Thinking is therefore not shown
+/// while an interceptor exists.
 fn without_thinking(content: &[AssistantBlock]) -> Vec<AssistantBlock> {
     content.iter().filter(|block| !matches!(block, AssistantBlock::Thinking { .. })).cloned().collect()
 }
 
-/// The answer with one text in place of all its texts, and without thinking.
-fn replaced(content: &[AssistantBlock], text: &str) -> Vec<AssistantBlock> {
+/// Returns the answer with one text in place of all its texts, without thinking.
+fn replace_text(content: &[AssistantBlock], text: &str) -> Vec<AssistantBlock> {
     let calls = content.iter().filter(|block| matches!(block, AssistantBlock::ToolCall(_))).cloned();
     std::iter::once(AssistantBlock::Text { text: text.to_owned() }).chain(calls).collect()
 }

@@ -1,16 +1,16 @@
-//! Where a prompt stands. Pure: the driver asks, this decides what comes next.
+//! The state machine of a prompt. It has no side effects: the driver acts, and this module decides the next action.
 
 use haft_protocol::content::ToolCall;
-use haft_protocol::message::{Stop, tool_calls_of};
+use haft_protocol::message::{StopCause, tool_calls_of};
 
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{Refusal, RefusalScope};
 use crate::model::{ModelError, ModelResponse};
 
-/// Where a prompt stands.
+/// The phase of a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum State {
-    /// Hooks decide whether the step may begin; `last` when no other may follow.
+pub(super) enum TurnPhase {
+    /// Hooks decide whether the step can start; `last` if no other step can follow.
     Starting {
         step: u32,
         last: bool,
@@ -23,9 +23,9 @@ pub(super) enum State {
         step: u32,
         last: bool,
         response: ModelResponse,
-        held: Held,
+        held: SuppressedDeltas,
     },
-    /// Tools run; `cut` when the answer was cut, so that no call can be trusted to be whole.
+    /// Tools run; `cut` if the answer was truncated, so that its calls may be incomplete.
     Executing {
         step: u32,
         calls: Vec<ToolCall>,
@@ -33,11 +33,11 @@ pub(super) enum State {
     },
     Ended {
         step: u32,
-        stop: Stop,
+        stop: StopCause,
         error: Option<String>,
-        then: Then,
+        then: StepContinuation,
     },
-    /// The user may have said more; `stopping` when nothing else is left to do.
+    /// Takes queued user messages; `stopping` if there is no other work.
     Between {
         step: u32,
         stopping: bool,
@@ -45,31 +45,31 @@ pub(super) enum State {
     Done(Result<(), TurnError>),
 }
 
-/// The parts of an answer that the user is not told while it comes.
+/// The parts of an answer that are held back while it arrives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Held {
-    /// Everything, until hooks have decided about the answer.
+pub(super) struct SuppressedDeltas {
+    /// True to hold back all deltas until hooks have decided about the answer.
     pub(super) deltas: bool,
-    /// The thinking, for good, and the words until hooks have decided about them: hooks are asked about the words alone.
+    /// True to drop thinking and hold back text until hooks have decided, because hooks see only text.
     pub(super) thinking: bool,
 }
 
-impl Held {
-    /// True if the words and the thinking are held.
-    pub(super) fn words(self) -> bool {
+impl SuppressedDeltas {
+    /// True if text and thinking are held back.
+    pub(super) fn suppresses_text(self) -> bool {
         self.deltas || self.thinking
     }
 }
 
-/// The continuation of a step.
+/// The continuation after a step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Then {
+pub(super) enum StepContinuation {
     Step,
-    /// The user's messages meanwhile, if the step was good; otherwise none.
+    /// Takes queued user messages if the step succeeded; otherwise ends the run.
     Finish(Result<(), TurnErrorKind>),
-    /// Nothing, whatever the user has said meanwhile.
+    /// Ends the run and leaves user messages in the queue.
     Stop,
-    /// Nothing; what was said since the user's last message is left.
+    /// Ends the run and discards everything since the last user message.
     Discard {
         by: String,
         reason: String,
@@ -78,66 +78,68 @@ pub(super) enum Then {
 
 /// The result of the driver's last action.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Input {
+pub(super) enum TurnInput {
     Allowed,
-    /// A hook ended the turn, or more.
+    /// A hook ended the turn or the run.
     Refused(Refusal),
     Answered {
         response: ModelResponse,
-        held: Held,
+        held: SuppressedDeltas,
     },
     Failed(ModelError),
     Shown,
-    /// All tool calls have results; `handled` when the user has all of them already.
+    /// All tool calls have results; `handled` if the user already has all of them.
     Executed {
         handled: bool,
     },
-    Noted,
-    /// The user's messages are in the transcript; `any` when there were some.
+    EndReported,
+    /// The user's messages are in the transcript; `any` if there were some.
     Taken {
         any: bool,
     },
-    /// The user wants an end; what the model is told is in the transcript.
+    /// The user interrupted the run; the last message for the model is in the transcript.
     Interrupted,
     /// The session could not be written.
     Unsaved(TurnErrorKind),
     Cancelled,
 }
 
-impl State {
-    /// Where every prompt begins.
-    pub(super) fn first() -> Self {
+impl TurnPhase {
+    /// Returns the initial phase of a prompt.
+    pub(super) fn initial() -> Self {
         Self::Starting { step: 1, last: false }
     }
 
-    /// The state after `input`. Inputs that do not belong to a state leave it as it is.
-    pub(super) fn next(self, input: Input, max_steps: Option<u32>) -> Self {
+    /// Returns the phase after `input`. An input that does not apply to a phase has no effect.
+    pub(super) fn next(self, input: TurnInput, max_steps: Option<u32>) -> Self {
         match (self, input) {
-            (Self::Ended { step, then, .. }, Input::Noted) => after(step, then, max_steps),
-            (Self::Between { step, stopping }, Input::Taken { any }) => taken(step, stopping, any),
-            (Self::Between { step, stopping }, Input::Interrupted) => {
+            (Self::Ended { step, then, .. }, TurnInput::EndReported) => after_step(step, then, max_steps),
+            (Self::Between { step, stopping }, TurnInput::Taken { any }) => after_queue(step, stopping, any),
+            (Self::Between { step, stopping }, TurnInput::Interrupted) => {
                 Self::Starting { step: if stopping { 1 } else { step + 1 }, last: true }
             }
             (Self::Done(outcome), _) => Self::Done(outcome),
-            // Its end is reported already, unless there was none.
-            (Self::Ended { step, .. } | Self::Between { step, .. }, Input::Unsaved(kind)) => {
+            // The end of the step is already reported, unless there was none.
+            (Self::Ended { step, .. } | Self::Between { step, .. }, TurnInput::Unsaved(kind)) => {
                 Self::Done(Err(TurnError { step, kind }))
             }
-            (Self::Between { step, .. }, Input::Cancelled) => {
+            (Self::Between { step, .. }, TurnInput::Cancelled) => {
                 Self::Done(Err(TurnError { step, kind: TurnErrorKind::Aborted }))
             }
-            (state, Input::Unsaved(kind)) => state.end(Stop::Error, kind),
-            (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
-            (state, Input::Refused(refusal)) => state.refused(refusal),
-            (state, Input::Failed(error)) => state.end(Stop::Error, TurnErrorKind::Model(error)),
-            (Self::Starting { step, last }, Input::Allowed) => Self::Asking { step, last },
-            (Self::Asking { step, last }, Input::Answered { response, held }) => {
+            (state, TurnInput::Unsaved(kind)) => state.end(StopCause::Error, kind),
+            (state, TurnInput::Cancelled) => state.end(StopCause::Aborted, TurnErrorKind::Aborted),
+            (state, TurnInput::Refused(refusal)) => state.after_refusal(refusal),
+            (state, TurnInput::Failed(error)) => state.end(StopCause::Error, TurnErrorKind::Model(error)),
+            (Self::Starting { step, last }, TurnInput::Allowed) => Self::Asking { step, last },
+            (Self::Asking { step, last }, TurnInput::Answered { response, held }) => {
                 Self::Showing { step, last, response, held }
             }
-            (Self::Showing { step, last, response, .. }, Input::Shown) => shown(step, last, response),
-            (Self::Executing { step, .. }, Input::Executed { handled }) => {
-                let then = if handled { Then::Finish(Ok(())) } else { Then::Step };
-                Self::Ended { step, stop: Stop::ToolUse, error: None, then }
+            (Self::Showing { step, last, response, .. }, TurnInput::Shown) => {
+                after_display(step, last, response)
+            }
+            (Self::Executing { step, .. }, TurnInput::Executed { handled }) => {
+                let then = if handled { StepContinuation::Finish(Ok(())) } else { StepContinuation::Step };
+                Self::Ended { step, stop: StopCause::ToolUse, error: None, then }
             }
             (state, _) => state,
         }
@@ -155,53 +157,60 @@ impl State {
         }
     }
 
-    fn refused(self, Refusal { by, reason, scope }: Refusal) -> Self {
+    fn after_refusal(self, Refusal { by, reason, scope }: Refusal) -> Self {
         match scope {
             RefusalScope::Call | RefusalScope::Turn => {
-                self.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
+                self.end(StopCause::Error, TurnErrorKind::Blocked { by, reason })
             }
-            RefusalScope::Run => self.end(Stop::Error, TurnErrorKind::Stopped { by, reason }),
+            RefusalScope::Run => self.end(StopCause::Error, TurnErrorKind::Stopped { by, reason }),
             RefusalScope::DiscardedTurn => {
-                let (step, then) = (self.step(), Then::Discard { by, reason });
-                Self::Ended { step, stop: Stop::Aborted, error: None, then }
+                let (step, then) = (self.step(), StepContinuation::Discard { by, reason });
+                Self::Ended { step, stop: StopCause::Aborted, error: None, then }
             }
         }
     }
 
-    fn end(self, stop: Stop, kind: TurnErrorKind) -> Self {
-        Self::Ended { step: self.step(), stop, error: Some(kind.to_string()), then: Then::Finish(Err(kind)) }
-    }
-}
-
-fn shown(step: u32, last: bool, response: ModelResponse) -> State {
-    let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
-    // What the last answer calls for, though no tool was offered, does not run.
-    let then = match (last, calls.is_empty()) {
-        (false, false) => return State::Executing { step, calls, cut: response.stop == Stop::Length },
-        (false, true) => Then::Finish(Ok(())),
-        (true, _) => Then::Stop,
-    };
-    State::Ended { step, stop: response.stop, error: None, then }
-}
-
-fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
-    match (then, max_steps) {
-        (Then::Finish(Ok(())), _) => State::Between { step, stopping: true },
-        (Then::Finish(Err(kind)), _) => State::Done(Err(TurnError { step, kind })),
-        (Then::Stop | Then::Discard { .. }, _) => State::Done(Ok(())),
-        (Then::Step, Some(limit)) if step >= limit => {
-            State::Done(Err(TurnError { step, kind: TurnErrorKind::MaxSteps { limit } }))
+    fn end(self, stop: StopCause, kind: TurnErrorKind) -> Self {
+        Self::Ended {
+            step: self.step(),
+            stop,
+            error: Some(kind.to_string()),
+            then: StepContinuation::Finish(Err(kind)),
         }
-        (Then::Step, _) => State::Between { step, stopping: false },
     }
 }
 
-/// Handles a message that came when the agent would stop like a prompt of its own: steps are counted anew.
-fn taken(step: u32, stopping: bool, any: bool) -> State {
+fn after_display(step: u32, last: bool, response: ModelResponse) -> TurnPhase {
+    let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
+    // Calls of the last answer do not run, because no tool was offered.
+    let then = match (last, calls.is_empty()) {
+        (false, false) => {
+            return TurnPhase::Executing { step, calls, cut: response.stop == StopCause::Length };
+        }
+        (false, true) => StepContinuation::Finish(Ok(())),
+        (true, _) => StepContinuation::Stop,
+    };
+    TurnPhase::Ended { step, stop: response.stop, error: None, then }
+}
+
+fn after_step(step: u32, then: StepContinuation, max_steps: Option<u32>) -> TurnPhase {
+    match (then, max_steps) {
+        (StepContinuation::Finish(Ok(())), _) => TurnPhase::Between { step, stopping: true },
+        (StepContinuation::Finish(Err(kind)), _) => TurnPhase::Done(Err(TurnError { step, kind })),
+        (StepContinuation::Stop | StepContinuation::Discard { .. }, _) => TurnPhase::Done(Ok(())),
+        (StepContinuation::Step, Some(limit)) if step >= limit => {
+            TurnPhase::Done(Err(TurnError { step, kind: TurnErrorKind::MaxSteps { limit } }))
+        }
+        (StepContinuation::Step, _) => TurnPhase::Between { step, stopping: false },
+    }
+}
+
+/// Handles a message that arrived when the agent would stop like a new prompt: steps count from 1 again.
+fn after_queue(step: u32, stopping: bool, any: bool) -> TurnPhase {
     match (stopping, any) {
-        (false, _) => State::Starting { step: step + 1, last: false },
-        (true, true) => State::first(),
-        (true, false) => State::Done(Ok(())),
+        (false, _) => TurnPhase::Starting { step: step + 1, last: false },
+        (true, true) => TurnPhase::initial(),
+        (true, false) => TurnPhase::Done(Ok(())),
     }
 }
 
@@ -209,171 +218,228 @@ fn taken(step: u32, stopping: bool, any: bool) -> State {
 mod tests {
     use haft_protocol::RawJson;
     use haft_protocol::ids::ToolCallId;
-    use haft_protocol::message::{AssistantBlock, Usage};
+    use haft_protocol::message::{AssistantBlock, TokenUsage};
 
     use super::*;
 
-    fn answer(stop: Stop, calls: usize) -> ModelResponse {
+    fn answer(stop: StopCause, calls: usize) -> ModelResponse {
         let call = |index| ToolCall {
             id: ToolCallId::new(format!("t{index}")),
             name: "read".into(),
             args: RawJson::empty_object(),
         };
         let content = (0..calls).map(|index| AssistantBlock::ToolCall(call(index))).collect();
-        ModelResponse { content, stop, usage: Usage::default(), native: None }
+        ModelResponse { content, stop, usage: TokenUsage::default(), native: None }
     }
 
-    fn ended(stop: Stop, then: Then) -> State {
+    fn ended(stop: StopCause, then: StepContinuation) -> TurnPhase {
         let error = match &then {
-            Then::Finish(Err(kind)) => Some(kind.to_string()),
-            Then::Finish(Ok(())) | Then::Step | Then::Stop | Then::Discard { .. } => None,
+            StepContinuation::Finish(Err(kind)) => Some(kind.to_string()),
+            StepContinuation::Finish(Ok(()))
+            | StepContinuation::Step
+            | StepContinuation::Stop
+            | StepContinuation::Discard { .. } => None,
         };
-        State::Ended { step: 2, stop, error, then }
+        TurnPhase::Ended { step: 2, stop, error, then }
     }
 
     #[track_caller]
-    fn check(state: State, input: Input, expect: State) {
+    fn check(state: TurnPhase, input: TurnInput, expect: TurnPhase) {
         assert_eq!(state.next(input, Some(2)), expect);
     }
 
     #[test]
     fn a_step_goes_from_starting_to_asking_to_showing() {
-        let response = answer(Stop::End, 0);
+        let response = answer(StopCause::End, 0);
         check(
-            State::Starting { step: 2, last: false },
-            Input::Allowed,
-            State::Asking { step: 2, last: false },
+            TurnPhase::Starting { step: 2, last: false },
+            TurnInput::Allowed,
+            TurnPhase::Asking { step: 2, last: false },
         );
         check(
-            State::Asking { step: 2, last: false },
-            Input::Answered { response: response.clone(), held: Held { deltas: false, thinking: true } },
-            State::Showing { step: 2, last: false, response, held: Held { deltas: false, thinking: true } },
+            TurnPhase::Asking { step: 2, last: false },
+            TurnInput::Answered {
+                response: response.clone(),
+                held: SuppressedDeltas { deltas: false, thinking: true },
+            },
+            TurnPhase::Showing {
+                step: 2,
+                last: false,
+                response,
+                held: SuppressedDeltas { deltas: false, thinking: true },
+            },
         );
     }
 
     #[test]
     fn an_answer_without_calls_ends_the_prompt() {
-        let showing =
-            State::Showing { step: 2, last: false, response: answer(Stop::Length, 0), held: Held::default() };
-        check(showing, Input::Shown, ended(Stop::Length, Then::Finish(Ok(()))));
-        let between = State::Between { step: 2, stopping: true };
-        check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, between.clone());
-        check(between, Input::Taken { any: false }, State::Done(Ok(())));
+        let showing = TurnPhase::Showing {
+            step: 2,
+            last: false,
+            response: answer(StopCause::Length, 0),
+            held: SuppressedDeltas::default(),
+        };
+        check(showing, TurnInput::Shown, ended(StopCause::Length, StepContinuation::Finish(Ok(()))));
+        let between = TurnPhase::Between { step: 2, stopping: true };
+        check(
+            ended(StopCause::End, StepContinuation::Finish(Ok(()))),
+            TurnInput::EndReported,
+            between.clone(),
+        );
+        check(between, TurnInput::Taken { any: false }, TurnPhase::Done(Ok(())));
     }
 
     #[test]
     fn calls_run_and_lead_to_the_next_step_within_the_limit() {
-        let response = answer(Stop::ToolUse, 1);
+        let response = answer(StopCause::ToolUse, 1);
         let calls = tool_calls_of(&response.content).cloned().collect();
-        let showing = State::Showing { step: 2, last: false, response, held: Held::default() };
-        let executing = State::Executing { step: 2, calls, cut: false };
-        check(showing, Input::Shown, executing.clone());
-        check(executing, Input::Executed { handled: false }, ended(Stop::ToolUse, Then::Step));
+        let showing =
+            TurnPhase::Showing { step: 2, last: false, response, held: SuppressedDeltas::default() };
+        let executing = TurnPhase::Executing { step: 2, calls, cut: false };
+        check(showing, TurnInput::Shown, executing.clone());
+        check(
+            executing,
+            TurnInput::Executed { handled: false },
+            ended(StopCause::ToolUse, StepContinuation::Step),
+        );
         let kind = TurnErrorKind::MaxSteps { limit: 2 };
-        check(ended(Stop::ToolUse, Then::Step), Input::Noted, State::Done(Err(TurnError { step: 2, kind })));
-        let between = State::Between { step: 2, stopping: false };
-        assert_eq!(ended(Stop::ToolUse, Then::Step).next(Input::Noted, None), between);
+        check(
+            ended(StopCause::ToolUse, StepContinuation::Step),
+            TurnInput::EndReported,
+            TurnPhase::Done(Err(TurnError { step: 2, kind })),
+        );
+        let between = TurnPhase::Between { step: 2, stopping: false };
+        assert_eq!(
+            ended(StopCause::ToolUse, StepContinuation::Step).next(TurnInput::EndReported, None),
+            between
+        );
         for any in [true, false] {
-            check(between.clone(), Input::Taken { any }, State::Starting { step: 3, last: false });
+            check(between.clone(), TurnInput::Taken { any }, TurnPhase::Starting { step: 3, last: false });
         }
     }
 
     #[test]
-    fn what_is_said_instead_of_stopping_begins_a_new_count() {
-        let between = State::Between { step: 2, stopping: true };
-        check(between, Input::Taken { any: true }, State::first());
+    fn follow_up_restarts_the_step_count() {
+        let between = TurnPhase::Between { step: 2, stopping: true };
+        check(between, TurnInput::Taken { any: true }, TurnPhase::initial());
     }
 
     #[test]
     fn a_session_that_cannot_be_written_ends_the_prompt_and_reports_the_end_once() {
         let kind = TurnErrorKind::Session { reason: "full".into() };
-        let done = State::Done(Err(TurnError { step: 2, kind: kind.clone() }));
-        let unsaved = || Input::Unsaved(kind.clone());
+        let done = TurnPhase::Done(Err(TurnError { step: 2, kind: kind.clone() }));
+        let unsaved = || TurnInput::Unsaved(kind.clone());
         check(
-            State::Asking { step: 2, last: false },
+            TurnPhase::Asking { step: 2, last: false },
             unsaved(),
-            ended(Stop::Error, Then::Finish(Err(kind.clone()))),
+            ended(StopCause::Error, StepContinuation::Finish(Err(kind.clone()))),
         );
-        check(ended(Stop::ToolUse, Then::Step), unsaved(), done.clone());
-        check(State::Between { step: 2, stopping: true }, unsaved(), done);
+        check(ended(StopCause::ToolUse, StepContinuation::Step), unsaved(), done.clone());
+        check(TurnPhase::Between { step: 2, stopping: true }, unsaved(), done);
     }
 
     #[test]
-    fn results_that_the_user_has_end_the_prompt_unless_more_was_said() {
-        let executing = State::Executing { step: 2, calls: Vec::new(), cut: false };
-        let handled = ended(Stop::ToolUse, Then::Finish(Ok(())));
-        check(executing, Input::Executed { handled: true }, handled.clone());
-        // Not even the limit of steps counts: the model is not asked again.
-        check(handled, Input::Noted, State::Between { step: 2, stopping: true });
+    fn handled_results_end_the_prompt_unless_a_message_waits() {
+        let executing = TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false };
+        let handled = ended(StopCause::ToolUse, StepContinuation::Finish(Ok(())));
+        check(executing, TurnInput::Executed { handled: true }, handled.clone());
+        // Even the step limit does not apply, because there is no further request.
+        check(handled, TurnInput::EndReported, TurnPhase::Between { step: 2, stopping: true });
     }
 
     #[test]
     fn an_interrupt_leads_to_one_last_step_and_then_the_end() {
-        let between = |stopping| State::Between { step: 2, stopping };
-        check(between(false), Input::Interrupted, State::Starting { step: 3, last: true });
-        check(between(true), Input::Interrupted, State::Starting { step: 1, last: true });
-        check(State::Starting { step: 3, last: true }, Input::Allowed, State::Asking { step: 3, last: true });
-        let response = || answer(Stop::ToolUse, 1);
-        let showing = State::Showing {
+        let between = |stopping| TurnPhase::Between { step: 2, stopping };
+        check(between(false), TurnInput::Interrupted, TurnPhase::Starting { step: 3, last: true });
+        check(between(true), TurnInput::Interrupted, TurnPhase::Starting { step: 1, last: true });
+        check(
+            TurnPhase::Starting { step: 3, last: true },
+            TurnInput::Allowed,
+            TurnPhase::Asking { step: 3, last: true },
+        );
+        let response = || answer(StopCause::ToolUse, 1);
+        let showing = TurnPhase::Showing {
             step: 2,
             last: true,
             response: response(),
-            held: Held { deltas: true, thinking: false },
+            held: SuppressedDeltas { deltas: true, thinking: false },
         };
-        let asking = State::Asking { step: 2, last: true };
+        let asking = TurnPhase::Asking { step: 2, last: true };
         check(
             asking,
-            Input::Answered { response: response(), held: Held { deltas: true, thinking: false } },
+            TurnInput::Answered {
+                response: response(),
+                held: SuppressedDeltas { deltas: true, thinking: false },
+            },
             showing.clone(),
         );
-        // Its calls do not run, and what waits waits on.
-        check(showing, Input::Shown, ended(Stop::ToolUse, Then::Stop));
-        check(ended(Stop::ToolUse, Then::Stop), Input::Noted, State::Done(Ok(())));
+        // The calls do not run, and queued messages stay in the queue.
+        check(showing, TurnInput::Shown, ended(StopCause::ToolUse, StepContinuation::Stop));
+        check(
+            ended(StopCause::ToolUse, StepContinuation::Stop),
+            TurnInput::EndReported,
+            TurnPhase::Done(Ok(())),
+        );
     }
 
     #[test]
-    fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
+    fn discarded_turn_ends_without_an_error_in_any_phase() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
-        let input = || Input::Refused(Refusal::discarding(by(), reason()));
-        let over = || ended(Stop::Aborted, Then::Discard { by: by(), reason: reason() });
+        let input = || TurnInput::Refused(Refusal::for_discarded_turn(by(), reason()));
+        let over = || ended(StopCause::Aborted, StepContinuation::Discard { by: by(), reason: reason() });
         for state in [
-            State::Starting { step: 2, last: false },
-            State::Asking { step: 2, last: true },
-            State::Showing { step: 2, last: false, response: answer(Stop::End, 0), held: Held::default() },
-            State::Executing { step: 2, calls: Vec::new(), cut: false },
+            TurnPhase::Starting { step: 2, last: false },
+            TurnPhase::Asking { step: 2, last: true },
+            TurnPhase::Showing {
+                step: 2,
+                last: false,
+                response: answer(StopCause::End, 0),
+                held: SuppressedDeltas::default(),
+            },
+            TurnPhase::Executing { step: 2, calls: Vec::new(), cut: false },
         ] {
             check(state, input(), over());
         }
-        check(over(), Input::Noted, State::Done(Ok(())));
+        check(over(), TurnInput::EndReported, TurnPhase::Done(Ok(())));
         let kind = TurnErrorKind::Session { reason: "full".into() };
-        check(over(), Input::Unsaved(kind.clone()), State::Done(Err(TurnError { step: 2, kind })));
+        check(over(), TurnInput::Unsaved(kind.clone()), TurnPhase::Done(Err(TurnError { step: 2, kind })));
     }
 
     #[test]
     fn a_cut_answer_marks_its_calls() {
-        let showing =
-            State::Showing { step: 2, last: false, response: answer(Stop::Length, 1), held: Held::default() };
-        assert!(matches!(showing.next(Input::Shown, None), State::Executing { cut: true, .. }));
+        let showing = TurnPhase::Showing {
+            step: 2,
+            last: false,
+            response: answer(StopCause::Length, 1),
+            held: SuppressedDeltas::default(),
+        };
+        assert!(matches!(showing.next(TurnInput::Shown, None), TurnPhase::Executing { cut: true, .. }));
     }
 
     #[test]
-    fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
+    fn any_failure_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
-        let input = Input::Refused(Refusal::of_turn("g", "late"));
+        let input = TurnInput::Refused(Refusal::for_turn("g", "late"));
         check(
-            State::Starting { step: 2, last: false },
+            TurnPhase::Starting { step: 2, last: false },
             input,
-            ended(Stop::Error, Then::Finish(Err(blocked.clone()))),
+            ended(StopCause::Error, StepContinuation::Finish(Err(blocked.clone()))),
         );
         check(
-            ended(Stop::Error, Then::Finish(Err(blocked.clone()))),
-            Input::Noted,
-            State::Done(Err(TurnError { step: 2, kind: blocked })),
+            ended(StopCause::Error, StepContinuation::Finish(Err(blocked.clone()))),
+            TurnInput::EndReported,
+            TurnPhase::Done(Err(TurnError { step: 2, kind: blocked })),
         );
-        for state in [State::Starting { step: 2, last: false }, State::Asking { step: 2, last: false }] {
-            check(state, Input::Cancelled, ended(Stop::Aborted, Then::Finish(Err(TurnErrorKind::Aborted))));
+        for state in
+            [TurnPhase::Starting { step: 2, last: false }, TurnPhase::Asking { step: 2, last: false }]
+        {
+            check(
+                state,
+                TurnInput::Cancelled,
+                ended(StopCause::Aborted, StepContinuation::Finish(Err(TurnErrorKind::Aborted))),
+            );
         }
-        let done = State::Done(Err(TurnError { step: 2, kind: TurnErrorKind::Aborted }));
-        check(State::Between { step: 2, stopping: true }, Input::Cancelled, done);
+        let done = TurnPhase::Done(Err(TurnError { step: 2, kind: TurnErrorKind::Aborted }));
+        check(TurnPhase::Between { step: 2, stopping: true }, TurnInput::Cancelled, done);
     }
 }

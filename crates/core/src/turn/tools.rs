@@ -1,5 +1,5 @@
-//! The tool calls of one message: preflighted in order, executed together where the tools allow it, results in
-//! the order of the calls.
+//! Runs the tool calls of one message: checks them in order, runs them concurrently where the tools allow it, and
+//! returns the results in the order of the calls.
 
 use std::sync::Arc;
 
@@ -11,54 +11,54 @@ use haft_protocol::hook::texts;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
-use super::refused;
-use super::state::Input;
-use crate::agent_state::{Offered, Setup};
-use crate::call::{ApprovedCall, Scope, ToolGate, fit};
+use super::record_refusal;
+use super::state::TurnInput;
+use crate::agent_state::{AgentSetup, OfferedTools};
+use crate::call::{ApprovedCall, GateScope, ToolGate, validate_args};
 use crate::chain::Verdict;
 use crate::hooks::{Refusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
-use crate::tool::{Concurrency, Tool, ToolOutput};
+use crate::tool::{Tool, ToolConcurrency, ToolOutput};
 
-/// The number of calls of one message that run at once.
+/// The maximum number of concurrent calls of one message.
 const MAX_PARALLEL: usize = 16;
 
 pub(super) struct ToolCalls<'a> {
     pub(super) run: &'a RunContext,
-    pub(super) setup: &'a Setup,
+    pub(super) setup: &'a AgentSetup,
 }
 
-/// A call of the model after its preflight.
-struct Planned {
+/// A call of the model after its checks.
+struct PlannedCall {
     call: ToolCall,
-    plan: Plan,
+    plan: CallAction,
 }
 
-enum Plan {
-    /// This runs: the tool and the arguments that every gate approved.
+enum CallAction {
+    /// The call runs with the tool and the arguments that every gate allowed.
     Run { call: ToolCall, tool: Arc<dyn Tool> },
-    /// Nothing runs; this is the result.
-    Answer { output: ToolOutput, source: Source },
+    /// The call does not run; this is the result.
+    Answer { output: ToolOutput, source: ResultSource },
 }
 
-/// The source of a result; haft itself, if none is there.
+/// The source of a result; without an extension it is haft.
 #[derive(Default)]
-struct Source {
+struct ResultSource {
     extension: Option<ExtensionName>,
     synthetic_by: Option<String>,
-    skip: Option<Skip>,
+    skip: Option<CallSkipReason>,
 }
 
-/// Why calls that have not begun are passed over.
+/// The reasons why calls that have not started are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Skip {
+enum CallSkipReason {
     Interrupted,
     Steered,
 }
 
-impl Skip {
+impl CallSkipReason {
     fn text(self) -> &'static str {
         match self {
             Self::Interrupted => texts::SKIPPED_FOR_INTERRUPT,
@@ -75,72 +75,72 @@ impl Skip {
 }
 
 /// The result of a call.
-struct Ended {
+struct ToolCallOutcome {
     call: ToolCall,
     output: ToolOutput,
-    source: Source,
-    /// Whatever else shall be done: nothing more of this turn.
-    then: Option<Input>,
+    source: ResultSource,
+    /// The input that ends the turn, in place of any further work.
+    then: Option<TurnInput>,
 }
 
-impl Planned {
+impl PlannedCall {
     fn error(call: &ToolCall, text: impl Into<String>) -> Self {
-        Self::answer(call, ToolOutput::error(text), Source::default())
+        Self::answer(call, ToolOutput::error(text), ResultSource::default())
     }
 
-    fn answer(call: &ToolCall, output: ToolOutput, source: Source) -> Self {
-        Self { call: call.clone(), plan: Plan::Answer { output, source } }
+    fn answer(call: &ToolCall, output: ToolOutput, source: ResultSource) -> Self {
+        Self { call: call.clone(), plan: CallAction::Answer { output, source } }
     }
 
-    fn skipped(call: &ToolCall, skip: Skip) -> Self {
-        let source = Source { skip: Some(skip), ..Source::default() };
+    fn skipped(call: &ToolCall, skip: CallSkipReason) -> Self {
+        let source = ResultSource { skip: Some(skip), ..ResultSource::default() };
         Self::answer(call, ToolOutput::error(skip.text()), source)
     }
 
-    fn alone(&self) -> bool {
+    fn is_exclusive(&self) -> bool {
         match &self.plan {
-            Plan::Run { tool, .. } => tool.spec().concurrency == Concurrency::Exclusive,
-            Plan::Answer { .. } => false,
+            CallAction::Run { tool, .. } => tool.spec().concurrency == ToolConcurrency::Exclusive,
+            CallAction::Answer { .. } => false,
         }
     }
 }
 
-impl Ended {
-    fn not_run(call: ToolCall, then: Option<Input>) -> Self {
-        Self { call, output: ToolOutput::error(NOT_RUN), source: Source::default(), then }
+impl ToolCallOutcome {
+    fn not_run(call: ToolCall, then: Option<TurnInput>) -> Self {
+        Self { call, output: ToolOutput::error(NOT_RUN), source: ResultSource::default(), then }
     }
 }
 
 impl ToolCalls<'_> {
-    /// Runs all calls of one message. `cut`: the message was cut, so no call can be trusted to be whole.
-    pub(super) async fn execute(&self, calls: &[ToolCall], cut: bool) -> Input {
+    /// Runs all calls of one message. `cut`: the message was truncated, so its calls may be incomplete.
+    pub(super) async fn execute(&self, calls: &[ToolCall], cut: bool) -> TurnInput {
         for ToolCall { id, name, args } in calls.iter().cloned() {
             self.run.emitter.emit(AgentEvent::ToolCall { id, name, args });
         }
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter().enumerate() {
             let plan = match self.skip() {
-                Some(skip) => Ok(Planned::skipped(call, skip)),
-                None if cut => Ok(cut_off(call)),
+                Some(skip) => Ok(PlannedCall::skipped(call, skip)),
+                None if cut => Ok(truncated_call(call)),
                 None => self.preflight(call).await,
             };
             match plan {
                 Ok(plan) => planned.push(plan),
                 Err(input) => {
-                    let unasked = calls.iter().skip(index).map(not_run);
-                    return self.leave_out(planned.into_iter().chain(unasked), input).await;
+                    let unasked = calls.iter().skip(index).map(not_run_call);
+                    return self.report_not_run(planned.into_iter().chain(unasked), input).await;
                 }
             }
         }
         self.run_in_batches(planned).await
     }
 
-    /// Reports the calls of a turn that ends before their time has come: the answer one has already, or none.
-    async fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
-        for Planned { call, plan } in plans {
+    /// Reports the calls that did not run because the turn ended: with their existing result, or as not run.
+    async fn report_not_run(&self, plans: impl Iterator<Item = PlannedCall>, input: TurnInput) -> TurnInput {
+        for PlannedCall { call, plan } in plans {
             let (output, source) = match plan {
-                Plan::Run { .. } => (ToolOutput::error(NOT_RUN), Source::default()),
-                Plan::Answer { output, source } => (output, source),
+                CallAction::Run { .. } => (ToolOutput::error(NOT_RUN), ResultSource::default()),
+                CallAction::Answer { output, source } => (output, source),
             };
             if let Err(error) = self.report(call, output, source).await {
                 return error.into();
@@ -149,72 +149,74 @@ impl ToolCalls<'_> {
         input
     }
 
-    async fn run_in_batches(&self, planned: Vec<Planned>) -> Input {
+    async fn run_in_batches(&self, planned: Vec<PlannedCall>) -> TurnInput {
         let mut handled = true;
         let mut rest = planned.into_iter().peekable();
         while let Some(first) = rest.next() {
             let mut batch = vec![first];
-            while batch.iter().all(|plan| !plan.alone())
-                && let Some(plan) = rest.next_if(|plan| !plan.alone())
+            while batch.iter().all(|plan| !plan.is_exclusive())
+                && let Some(plan) = rest.next_if(|plan| !plan.is_exclusive())
             {
                 batch.push(plan);
             }
-            // As many as run at once are begun together, and come to their tools in the order of the calls.
-            let mut results =
-                self.begun(batch).map(|(plan, begun)| self.carry_out(plan, begun)).buffered(MAX_PARALLEL);
-            // A result that is not written is kept for later, and so are those behind it: the tools have run.
+            // Concurrent calls start together and reach their tools in the order of the calls.
+            let mut results = self
+                .persist_in_batches(batch)
+                .map(|(plan, begun)| self.execute_planned(plan, begun))
+                .buffered(MAX_PARALLEL);
+            // A result that cannot be written is kept for later, like the ones after it, because the tools have run.
             let mut over = None;
-            while let Some(Ended { call, output, source, then }) = results.next().await {
+            while let Some(ToolCallOutcome { call, output, source, then }) = results.next().await {
                 handled &= output.handled;
                 let reported = self.report(call, output, source).await;
-                over = over.or(then).or(reported.err().map(Input::from));
+                over = over.or(then).or(reported.err().map(TurnInput::from));
             }
-            let over = over.or_else(|| self.run.cancel.is_cancelled().then_some(Input::Cancelled));
+            let over = over.or_else(|| self.run.cancel.is_cancelled().then_some(TurnInput::Cancelled));
             match over {
                 // Nothing more can be written now.
-                Some(unsaved @ Input::Unsaved(_)) => return unsaved,
-                Some(input) => return self.leave_out(rest, input).await,
+                Some(unsaved @ TurnInput::Unsaved(_)) => return unsaved,
+                Some(input) => return self.report_not_run(rest, input).await,
                 None => {}
             }
         }
-        Input::Executed { handled }
+        TurnInput::Executed { handled }
     }
 
-    /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
-    async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
-        let mut offered = Offered::new(self.run.agent.tools(), self.setup.clone());
+    /// Answers calls of unknown tools and invalid arguments at once; then asks the hooks.
+    async fn preflight(&self, call: &ToolCall) -> Result<PlannedCall, TurnInput> {
+        let mut offered = OfferedTools::new(self.run.agent.tools(), self.setup.clone());
         if offered.is_unknown(&call.name)
             && let Some(tool) = self.late_tool(&call.name).await
         {
             offered.add(tool);
         }
-        let answer = |text: String| Planned::error(call, text);
+        let answer = |text: String| PlannedCall::error(call, text);
         let validator = match offered.get(&call.name) {
-            Some((_, validator)) => match fit(call, validator) {
+            Some((_, validator)) => match validate_args(call, validator) {
                 Ok(validator) => Some(validator),
                 Err(reason) => return Ok(answer(reason)),
             },
-            None if self.somebody_takes(call, &offered) => None,
-            None => return Ok(answer(unknown(call, &offered))),
+            None if self.is_taken_by_hook(call, &offered) => None,
+            None => return Ok(answer(unknown_tool_text(call, &offered))),
         };
-        let scope = Scope { validator, others: Some(&offered) };
+        let scope = GateScope { validator, others: Some(&offered) };
         match ToolGate::new(self.run, call, scope).decide().await? {
             Verdict::Run { tool, args } => {
                 let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
                 Ok(match offered.get(&runs.name) {
                     Some((tool, _)) => {
-                        let plan = Plan::Run { call: runs, tool: tool.clone() };
-                        Planned { call: call.clone(), plan }
+                        let plan = CallAction::Run { call: runs, tool: tool.clone() };
+                        PlannedCall { call: call.clone(), plan }
                     }
-                    None => answer(unknown(call, &offered)),
+                    None => answer(unknown_tool_text(call, &offered)),
                 })
             }
             Verdict::Respond { by, output } => {
-                let source = Source { synthetic_by: Some(by), ..Source::default() };
-                Ok(Planned::answer(call, output, source))
+                let source = ResultSource { synthetic_by: Some(by), ..ResultSource::default() };
+                Ok(PlannedCall::answer(call, output, source))
             }
             Verdict::Refuse(Refusal { scope: RefusalScope::Call, reason, .. }) => Ok(answer(reason)),
-            Verdict::Refuse(refusal) => Err(Input::Refused(refusal)),
+            Verdict::Refuse(refusal) => Err(TurnInput::Refused(refusal)),
         }
     }
 
@@ -228,79 +230,104 @@ impl ToolCalls<'_> {
         None
     }
 
-    /// True if a hook may answer a call of a tool that nobody registered.
-    fn somebody_takes(&self, call: &ToolCall, offered: &Offered) -> bool {
-        let takes = || self.run.agent.hooks().before_tool_execute.iter().any(|hook| hook.takes_unknown());
+    /// True if a hook can answer a call of an unregistered tool.
+    fn is_taken_by_hook(&self, call: &ToolCall, offered: &OfferedTools) -> bool {
+        let takes = || {
+            self.run.agent.current_hooks().before_tool_execute.iter().any(|hook| hook.handles_unknown_tools())
+        };
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
 
-    /// Carries out a call and returns its result with its source; does nothing if the start could not be recorded.
-    async fn carry_out(&self, Planned { call, plan }: Planned, begun: Result<(), SessionError>) -> Ended {
+    /// Runs a call and returns its result with its source; does nothing if the start could not be recorded.
+    async fn execute_planned(
+        &self,
+        PlannedCall { call, plan }: PlannedCall,
+        begun: Result<(), SessionError>,
+    ) -> ToolCallOutcome {
         let (runs, tool) = match plan {
-            Plan::Answer { output, source } => return Ended { call, output, source, then: None },
-            Plan::Run { call, tool } => (call, tool),
+            CallAction::Answer { output, source } => {
+                return ToolCallOutcome { call, output, source, then: None };
+            }
+            CallAction::Run { call, tool } => (call, tool),
         };
         match begun {
-            Err(error) => return Ended::not_run(call, Some(error.into())),
-            Ok(()) if self.run.cancel.is_cancelled() => return Ended::not_run(call, None),
+            Err(error) => return ToolCallOutcome::not_run(call, Some(error.into())),
+            Ok(()) if self.run.cancel.is_cancelled() => return ToolCallOutcome::not_run(call, None),
             Ok(()) => {}
         }
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let result = ApprovedCall { run: self.run, call: runs, tool: tool.as_ref() }.execute().await;
-        let then = result.refusal.map(|refusal| refused(self.run, refusal));
-        Ended { call, output: result.output, source: Source { extension, ..Source::default() }, then }
+        let then = result.refusal.map(|refusal| record_refusal(self.run, refusal));
+        ToolCallOutcome {
+            call,
+            output: result.output,
+            source: ResultSource { extension, ..ResultSource::default() },
+            then,
+        }
     }
 
-    /// Returns the reason why calls that have not begun by now are passed over, if they are.
-    fn skip(&self) -> Option<Skip> {
+    /// Returns the reason to skip calls that have not started; `None` if they can run.
+    fn skip(&self) -> Option<CallSkipReason> {
         let agent = &self.run.agent;
         if agent.queues.is_interrupted() {
-            return Some(Skip::Interrupted);
+            return Some(CallSkipReason::Interrupted);
         }
-        (agent.config.steering_skips && agent.queues.is_steered()).then_some(Skip::Steered)
+        (agent.config.steering_skips && agent.queues.has_steering_messages())
+            .then_some(CallSkipReason::Steered)
     }
 
-    fn begun(&self, batch: Vec<Planned>) -> BoxStream<'_, (Planned, Result<(), SessionError>)> {
+    fn persist_in_batches(
+        &self,
+        batch: Vec<PlannedCall>,
+    ) -> BoxStream<'_, (PlannedCall, Result<(), SessionError>)> {
         let batch = stream::iter(batch).chunks(MAX_PARALLEL);
-        batch.then(|plans| self.put_on_record(plans)).flat_map(stream::iter).boxed()
+        batch.then(|plans| self.persist_starts(plans)).flat_map(stream::iter).boxed()
     }
 
-    /// Has it on the disk that calls are about to run, so that no later process runs one of them a second time. Says of
-    /// each whether it is. What is cancelled or skipped by now will not run.
-    async fn put_on_record(&self, mut plans: Vec<Planned>) -> Vec<(Planned, Result<(), SessionError>)> {
+    /// Records on disk that calls are about to run, so that no later process runs them again. Returns the outcome for
+    /// each call. Cancelled and skipped calls will not run.
+    async fn persist_starts(
+        &self,
+        mut plans: Vec<PlannedCall>,
+    ) -> Vec<(PlannedCall, Result<(), SessionError>)> {
         if let Some(skip) = self.skip() {
             for plan in &mut plans {
-                if let Plan::Run { .. } = plan.plan {
-                    *plan = Planned::skipped(&plan.call, skip);
+                if let CallAction::Run { .. } = plan.plan {
+                    *plan = PlannedCall::skipped(&plan.call, skip);
                 }
             }
         }
-        let start = |plan: &Planned| match &plan.plan {
-            Plan::Run { call: ToolCall { id, name, args }, .. } => {
+        let start = |plan: &PlannedCall| match &plan.plan {
+            CallAction::Run { call: ToolCall { id, name, args }, .. } => {
                 Some(ToolStart { call_id: id.clone(), name: name.clone(), args: args.clone() })
             }
-            Plan::Answer { .. } => None,
+            CallAction::Answer { .. } => None,
         };
         let starts = match self.run.cancel.is_cancelled() {
             true => Vec::new(),
             false => plans.iter().filter_map(start).collect(),
         };
-        let mut begun = self.run.agent.transcript.start(starts).await.into_iter();
-        let begun = |plan: Planned| match plan.plan {
-            Plan::Run { .. } => {
+        let mut begun = self.run.agent.transcript.record_starts(starts).await.into_iter();
+        let begun = |plan: PlannedCall| match plan.plan {
+            CallAction::Run { .. } => {
                 let begun = begun.next().unwrap_or(Ok(()));
                 (plan, begun)
             }
-            Plan::Answer { .. } => (plan, Ok(())),
+            CallAction::Answer { .. } => (plan, Ok(())),
         };
         plans.into_iter().map(begun).collect()
     }
 
-    /// Puts a result into the transcript, under the name by which the model called the tool.
-    async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
+    /// Adds a result to the transcript, under the name by which the model called the tool.
+    async fn report(
+        &self,
+        call: ToolCall,
+        output: ToolOutput,
+        source: ResultSource,
+    ) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error, details, display, .. } = output.legible();
-        let Source { extension, synthetic_by, skip } = source;
+        let ToolOutput { content, is_error, details, display, .. } = output.without_hidden_text();
+        let ResultSource { extension, synthetic_by, skip } = source;
         let message = ToolMessage {
             call_id: id.clone(),
             name: name.clone(),
@@ -308,10 +335,11 @@ impl ToolCalls<'_> {
             is_error,
             extension: extension.clone(),
             details: details.clone(),
-            time: self.run.agent.now(),
+            time: self.run.agent.current_time(),
         };
-        // It is soon on the disk, and that the call ran is there already. Nobody is told before it is in a file.
-        self.run.agent.transcript.keep(Message::Tool(message), None)?.on_disk().await?;
+        // The result is synced soon, and the start of the call is already on disk. The result is reported only after it
+        // is in the file.
+        self.run.agent.transcript.add_or_defer(Message::Tool(message), None)?.wait_synced().await?;
         if let Some(skip) = skip {
             let (id, name, reason) = (id.clone(), name.clone(), skip.reason().to_owned());
             self.run.emitter.emit(AgentEvent::ToolSkipped { id, name, reason });
@@ -332,18 +360,16 @@ impl ToolCalls<'_> {
     }
 }
 
-fn unknown(call: &ToolCall, offered: &Offered) -> String {
+fn unknown_tool_text(call: &ToolCall, offered: &OfferedTools) -> String {
     format!("unknown tool {:?}; available tools: {}", call.name, offered.names())
 }
 
-fn not_run(call: &ToolCall) -> Planned {
-    Planned::error(call, NOT_RUN)
+fn not_run_call(call: &ToolCall) -> PlannedCall {
+    PlannedCall::error(call, NOT_RUN)
 }
 
-fn cut_off(call: &ToolCall) -> Planned {
-    let text = format!(
-        "{} was not run: the message reached the output limit and was cut; send less at once",
-        call.name
-    );
-    Planned::error(call, text)
+fn truncated_call(call: &ToolCall) -> PlannedCall {
+    let text =
+        format!("{} was not run: the message was cut at the output limit; send a shorter message", call.name);
+    PlannedCall::error(call, text)
 }

@@ -1,15 +1,17 @@
-//! `ApproveTool`: who is asked, about what, when, and what a denial comes to.
+//! Tests of `ApproveTool`: the order, input and time of approvals, and the effect of a denial.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AfterBlock, Approval, ApproveTool, CancellationToken, HookRole, ToolDecision};
+use haft_core::hooks::{
+    AfterBlock, ApproveTool, ApproverDecision, CancellationToken, HookRole, ToolDecision,
+};
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::{Tool, ToolOutput};
-use haft_core::{AgentBuilder, Callable, ExtensionCall};
+use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -17,7 +19,7 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use crate::fake::{Script, call, calls, run, says, tool, transcript};
 use crate::renames::{Gate, rename, respond};
 
-/// Denies calls of some tools; keeps what it was asked.
+/// Denies calls of some tools; records its queries.
 #[derive(Clone, Default)]
 struct Approver {
     name: &'static str,
@@ -39,21 +41,23 @@ impl Approver {
 
 #[async_trait]
 impl ApproveTool for Approver {
-    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         self.asked.lock().unwrap().push(format!("{}{}", call.name, call.args));
         // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
-            true => Approval::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },
-            false => Approval::Approve,
+            true => {
+                ApproverDecision::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) }
+            }
+            false => ApproverDecision::Approve,
         }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         extension.as_str() == self.name
     }
 
-    async fn denied(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_denial(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
         match self.stops {
             true => AfterBlock::AbortAgent { reason: "broken".into() },
             false => AfterBlock::GoOn,
@@ -73,7 +77,7 @@ fn agent(script: &Script) -> AgentBuilder {
 }
 
 #[tokio::test]
-async fn they_are_asked_in_order_and_the_first_denial_decides() {
+async fn approvers_are_asked_in_order_and_first_denial_decides() {
     let [first, second, third] = [("a", None), ("b", Some("old")), ("c", Some("old"))]
         .map(|(name, denies)| Approver::new(name, denies));
     let script = script("old");
@@ -90,15 +94,15 @@ async fn they_are_asked_in_order_and_the_first_denial_decides() {
     assert_eq!([first.asked().len(), second.asked().len(), third.asked().len()], [1, 1, 0]);
     let branch = agent.session().branch();
     let noted = branch.iter().find_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
     let noted = noted.unwrap();
-    assert_eq!((noted.action, noted.by), (Action::Blocked, vec!["b".to_owned()]));
+    assert_eq!((noted.action, noted.by), (InterventionAction::Blocked, vec!["b".to_owned()]));
 }
 
 #[tokio::test]
-async fn they_are_asked_about_the_final_call() {
+async fn approvers_see_the_final_call() {
     let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]);
     let approver = Approver::new("a", None);
     let script = script("old");
@@ -109,7 +113,7 @@ async fn they_are_asked_about_the_final_call() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_a_call_that_does_not_run() {
+async fn approvers_are_not_asked_about_blocked_calls() {
     let block = ToolDecision::block("g", "no");
     let approver = Approver::new("a", None);
     let script = script("old");
@@ -122,7 +126,7 @@ async fn nobody_is_asked_about_a_call_that_does_not_run() {
     assert_eq!(approver.asked(), Vec::<String>::new());
 }
 
-/// A hook answers in place of a tool: whether approvers are asked, and what the model is told when they deny.
+/// Checks whether approvers are asked about a hook's result in place of a tool, and the model's result after a denial.
 async fn check_answered(name: &'static str, vouches: bool, asked: bool) {
     let plugin = Gate {
         takes_unknown: true,
@@ -139,14 +143,14 @@ async fn check_answered(name: &'static str, vouches: bool, asked: bool) {
 }
 
 #[tokio::test]
-async fn an_answer_in_place_of_a_tool_needs_approval_unless_only_hooks_know_the_tool() {
+async fn hook_response_needs_approval_unless_only_hooks_know_the_tool() {
     check_answered("old", false, true).await;
     check_answered("old", true, false).await;
     check_answered("plugin_tool", false, false).await;
     check_answered("plugin_tool", true, false).await;
 }
 
-/// A hook answers in place of `name`, and one behind it has `new` called: what approvers are asked about.
+/// Checks the approvers' queries when a hook answers a call of `name` and a later hook selects the tool `new`.
 async fn check_renamed(name: &'static str, vouches: &'static str, asked: &[&str]) {
     let roles = || [(name, HookRole::Ordered), ("new", HookRole::Ordered)];
     let plugin =
@@ -163,14 +167,14 @@ async fn check_renamed(name: &'static str, vouches: &'static str, asked: &[&str]
 }
 
 #[tokio::test]
-async fn an_answer_needs_approval_for_the_call_that_was_answered_whatever_is_called_behind_it() {
+async fn hook_response_needs_approval_for_the_answered_call() {
     check_renamed("old", "new", &[r#"old{"n":1}"#]).await;
     check_renamed("old", "old", &[]).await;
     check_renamed("plugin_tool", "nothing", &[]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn their_time_is_their_own() {
+async fn approval_time_is_not_part_of_the_budget() {
     let approver = Approver { takes: Duration::from_secs(50), ..Approver::new("a", None) };
     let script = script("old");
     let agent = agent(&script).gate_budget(Duration::from_secs(1)).approve_tool(approver).build().unwrap();
@@ -179,7 +183,7 @@ async fn their_time_is_their_own() {
 }
 
 #[tokio::test]
-async fn more_may_follow_from_a_denial() {
+async fn denial_can_end_the_run() {
     let approver = Approver { stops: true, ..Approver::new("a", Some("old")) };
     let script = script("old");
     let agent = agent(&script).approve_tool(approver).build().unwrap();
@@ -191,7 +195,7 @@ struct Panics;
 
 #[async_trait]
 impl ApproveTool for Panics {
-    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
         panic!("boom")
     }
 
@@ -201,7 +205,7 @@ impl ApproveTool for Panics {
 }
 
 #[tokio::test]
-async fn one_that_panics_has_not_approved() {
+async fn panicking_approver_denies() {
     let script = script("old");
     let agent = agent(&script).approve_tool(Panics).build().unwrap();
     let (events, _) = run(&agent).await;
@@ -210,7 +214,7 @@ async fn one_that_panics_has_not_approved() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_while_somebody_thinks_about_it_runs_nothing() {
+async fn cancelling_during_approval_runs_no_tool() {
     use futures::StreamExt;
     let approver = Approver { takes: Duration::from_secs(600), ..Approver::new("a", None) };
     let script = Script::new(vec![calls(vec![call("t1", "old", "{}")])]);
@@ -221,7 +225,7 @@ async fn a_run_that_is_cancelled_while_somebody_thinks_about_it_runs_nothing() {
         .build()
         .unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     while let Some(event) = run.next().await {
         if let haft_protocol::event::AgentEvent::ToolCall { .. } = event {
             cancel.cancel();
@@ -235,19 +239,19 @@ async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String
     let script = Script::new(vec![]);
     let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
     let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
-    let callable = Callable::new(ran);
+    let callable = CallableTool::new(ran);
     let call = ExtensionCall {
         caller: ExtensionName::new(extension),
         id: ToolCallId::new("host-1"),
         tool: &callable,
         args: RawJson::empty_object(),
     };
-    let called = agent.caller().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
+    let called = agent.tool_runner().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
     (called.output.is_error, called.by)
 }
 
 #[tokio::test]
-async fn calls_of_extensions_need_approval_but_not_of_their_own_hooks() {
+async fn extension_calls_need_approval_of_other_approvers() {
     let approver = Approver::new("a", Some("old"));
     assert_eq!(called_by("b", &approver).await, (true, Some("a".to_owned())));
     assert_eq!(called_by("a", &approver).await, (false, None));

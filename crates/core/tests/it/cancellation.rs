@@ -1,4 +1,4 @@
-//! Cancelling: it reaches the model, hooks and tools; what was asked about does not happen.
+//! Tests of cancellation: it reaches the model, hooks and tools, and pending actions do not happen.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,16 +9,16 @@ use haft_core::Run;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeToolExecute, ToolDecision};
 use haft_core::model::ModelEvent;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, call, calls, line, says, spec, tool, transcript};
 
-/// Cancels when `when` is seen; the remaining lines and how it ended.
+/// Cancels at the first event that matches `when`; returns the remaining lines and the outcome.
 async fn cancel_at(mut run: Run, when: fn(&AgentEvent) -> bool) -> (Vec<String>, TurnErrorKind) {
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let mut lines = Vec::new();
     while let Some(event) = run.next().await {
         if when(&event) {
@@ -31,7 +31,7 @@ async fn cancel_at(mut run: Run, when: fn(&AgentEvent) -> bool) -> (Vec<String>,
 }
 
 #[tokio::test]
-async fn what_the_user_saw_of_an_answer_is_kept() {
+async fn keeps_partial_answer_that_the_user_saw() {
     let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
     let agent = Script::new(vec![Answer { items, hangs: true }]).agent().build().unwrap();
     let (lines, kind) =
@@ -52,7 +52,7 @@ impl BeforeToolExecute for Hangs {
 }
 
 #[tokio::test]
-async fn a_pending_gate_does_not_hold_the_abort_and_the_tool_does_not_run() {
+async fn abort_does_not_wait_for_a_pending_gate() {
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}")])])
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
@@ -67,7 +67,7 @@ async fn a_pending_gate_does_not_hold_the_abort_and_the_tool_does_not_run() {
     );
 }
 
-/// Runs until cancelled; hands over what it has, or never returns.
+/// Runs until cancelled; then returns partial output, or never returns.
 struct Long {
     stubborn: bool,
     dropped: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ impl Drop for OnDrop {
 #[async_trait]
 impl Tool for Long {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("long", Concurrency::Exclusive)
+        spec("long", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
@@ -110,7 +110,7 @@ async fn cancel_long(stubborn: bool) -> (Vec<String>, bool) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_tool_hands_over_what_it_has_and_the_rest_does_not_run() {
+async fn cancelled_tool_returns_partial_output() {
     let (results, _) = cancel_long(false).await;
     assert_eq!(
         results,
@@ -119,15 +119,15 @@ async fn a_cancelled_tool_hands_over_what_it_has_and_the_rest_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stubborn_tool_is_dropped() {
+async fn drops_tool_that_ignores_cancellation() {
     let (results, dropped) = cancel_long(true).await;
-    assert_eq!(results[0], "tool t1 error long was cancelled; may have done part of its work or all of it");
+    assert_eq!(results[0], "tool t1 error long was cancelled; some or all of its work may be done");
     assert!(dropped);
 }
 
-/// Nothing of a tool happens after the cancellation, not even its first breath.
+/// No part of a tool runs after the cancellation.
 #[tokio::test]
-async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
+async fn does_not_start_calls_after_the_cancellation() {
     let ran = Arc::new(AtomicUsize::new(0));
     let many = (0..20).map(|n| call(&format!("t{n}"), "first", "{}")).collect();
     let script = Script::new(vec![calls(many)]);
@@ -143,7 +143,7 @@ async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
         .build()
         .unwrap();
     let started = agent.prompt("go");
-    *run.lock().unwrap() = Some(started.cancellation());
+    *run.lock().unwrap() = Some(started.cancellation_token());
     assert_eq!(started.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     assert_eq!(ran.load(Ordering::SeqCst), 1);
     assert_eq!(
@@ -154,7 +154,7 @@ async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
 }
 
 #[tokio::test]
-async fn a_dropped_run_leaves_a_transcript_that_providers_take_and_frees_the_agent() {
+async fn dropped_run_leaves_a_valid_transcript_and_a_free_agent() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("back")]);
     let agent = script
         .agent()

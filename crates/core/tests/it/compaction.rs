@@ -1,10 +1,10 @@
-//! A summary in the place of what was said first: when it is made, by whom, and what becomes of a failure.
+//! Tests of compaction: its triggers, the source of the summary, and failures.
 
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::{FutureExt, StreamExt};
-use haft_core::compact::{CompactError, CompactReason, CompactSettings, Compacting};
+use haft_core::compact::{CompactError, CompactReason, CompactSettings, PendingCompaction};
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision, Observer};
 use haft_core::model::{ModelError, ModelErrorKind};
@@ -12,24 +12,24 @@ use haft_core::session::EntryId;
 use haft_core::session::entry::{Compaction, EntryBody};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, AgentBuilder};
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
 
 use crate::fake::{Answer, Script, call, calls, line, run, says, tool, transcript};
 
 const WINDOW: u64 = 8_000;
 
 fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn said(text: &str) -> Message {
     let content = vec![AssistantBlock::Text { text: text.to_owned() }];
-    Message::Assistant(AssistantMessage { content, time: Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
 }
 
-/// So many tokens of old conversation, in messages of a hundred.
+/// Creates this many tokens of old conversation, in messages of a hundred.
 fn old(tokens: usize) -> Vec<Message> {
     let text = |at: usize| format!("{at:04}{}", "x".repeat(4 * 92));
     (0..tokens / 100).map(|at| if at % 2 == 0 { user(&text(at)) } else { said(&text(at)) }).collect()
@@ -57,7 +57,7 @@ fn compactions(agent: &Agent) -> Vec<Compaction> {
     found.collect()
 }
 
-/// The text of the only message of a request for a summary.
+/// Returns the text of the only message of a request for a summary.
 fn asked(script: &Script, at: usize) -> String {
     let request = &script.requests.lock().unwrap()[at];
     assert!(request.tools.is_empty());
@@ -72,7 +72,7 @@ fn told(events: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn a_context_that_is_nearly_full_is_summed_up_before_the_request() {
+async fn compacts_nearly_full_context_before_the_request() {
     let script = script(vec![says("what was done"), says("ok")]);
     let agent = agent(&script, old(7_000)).build().unwrap();
     let (events, outcome) = run(&agent).await;
@@ -96,7 +96,7 @@ async fn a_context_that_is_nearly_full_is_summed_up_before_the_request() {
         "user The conversation so far was summed up as follows:\n\n<summary>\nwhat was done\n</summary>"
     );
     assert_eq!(lines[lines.len() - 2..], ["user go", "assistant ok "]);
-    // Both answers count, and the summary's is in the log.
+    // Both answers count, and the usage of the summary is in the log.
     assert_eq!(agent.usage().input, 20);
     let [compaction] = &compactions(&agent)[..] else { panic!("one compaction") };
     assert_eq!(compaction.used.unwrap().input, 10);
@@ -104,8 +104,8 @@ async fn a_context_that_is_nearly_full_is_summed_up_before_the_request() {
 }
 
 #[tokio::test]
-async fn what_the_provider_counted_is_believed() {
-    // Little was said, and yet the provider counted much.
+async fn uses_the_token_count_of_the_provider() {
+    // The conversation is short, but the provider counted many tokens.
     let mut first = says("long");
     let Some(Ok(haft_core::model::ModelEvent::Done(done))) = first.items.last_mut() else { panic!() };
     (done.usage.input, done.usage.cache_read, done.usage.output) = (2_000, 4_000, 1_000);
@@ -113,7 +113,7 @@ async fn what_the_provider_counted_is_believed() {
     let agent = agent(&script, old(3_000)).build().unwrap();
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
-    // When the work is done, so that the next prompt need not wait for it.
+    // Compaction runs at the end of the turn, so that the next prompt does not wait for it.
     let position = |what: &str| events.iter().position(|line| line.contains(what)).unwrap();
     assert!(position("compaction_start") > position("end End"));
     let end = &events[position("compaction_end")];
@@ -124,7 +124,7 @@ async fn what_the_provider_counted_is_believed() {
 }
 
 #[tokio::test]
-async fn a_second_summary_builds_on_the_first() {
+async fn second_summary_builds_on_the_first() {
     let script = script(vec![says("first notes"), says("ok"), says("second notes"), says("ok")]);
     let agent = agent(&script, old(7_000)).build().unwrap();
     run(&agent).await.1.unwrap();
@@ -132,18 +132,18 @@ async fn a_second_summary_builds_on_the_first() {
     agent.prompt(more.as_str()).finish().await.unwrap();
     let question = asked(&script, 2);
     assert!(question.contains("<earlier-notes>\nfirst notes\n</earlier-notes>"), "{question}");
-    // What the first summary stands for is not told again.
+    // The part that the first summary replaced is not sent again.
     assert!(!question.contains("0000xxx"), "{question}");
     let lines = transcript(&agent);
     assert!(lines[0].contains("second notes") && !lines.concat().contains("first notes"));
     assert_eq!(agent.usage().input, 40);
-    // A later process counts the same.
+    // A later process has the same count.
     let stats = Agent::builder(script).session(agent.session().clone()).build().unwrap().stats();
     assert_eq!(stats.usage.input, 40);
 }
 
 #[tokio::test]
-async fn files_are_kept_over_two_compactions() {
+async fn keeps_files_over_two_compactions() {
     let step = |id: &str, name: &str, path: &str| {
         calls(vec![call(id, name, &format!(r#"{{"n":1,"path":"{path}"}}"#))])
     };
@@ -197,9 +197,9 @@ impl<T: haft_core::tool::Tool> haft_core::tool::Tool for Open<T> {
 }
 
 #[tokio::test]
-async fn a_request_that_the_provider_finds_too_long_is_sent_once_more() {
+async fn retries_once_after_an_overflow() {
     let answers = vec![fails(ModelErrorKind::Overflow), says("notes"), says("ok")];
-    // Nothing is known of the window.
+    // The window is unknown.
     let script = Script::new(answers);
     let agent = agent(&script, old(3_000)).build().unwrap();
     let (events, outcome) = run(&agent).await;
@@ -219,24 +219,24 @@ fn agent_of(script: &Script) -> Agent {
 }
 
 #[tokio::test]
-async fn a_summary_that_fails_is_told_and_ends_nothing_that_fits() {
+async fn failed_summary_does_not_end_a_turn_that_fits() {
     let script = script(vec![fails(ModelErrorKind::Unavailable), says("ok"), says("notes")]);
     let agent = agent(&script, old(7_000)).build().unwrap();
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     let end = events.iter().find(|line| line.contains("compaction_end")).unwrap();
-    assert!(end.contains(r#""error":"the model did not sum up the conversation: Unavailable"#), "{end}");
+    assert!(end.contains(r#""error":"the model could not summarize the conversation: Unavailable"#), "{end}");
     assert_eq!(transcript(&agent).len(), 72);
 
-    // It does not fit: both errors are told, and the model is not asked for a summary twice.
+    // The request does not fit: both errors are reported, and the model is not asked for a summary twice.
     let script = self::script(vec![fails(ModelErrorKind::Unavailable), fails(ModelErrorKind::Overflow)]);
     let agent = self::agent(&script, old(7_000)).build().unwrap();
     let message = run(&agent).await.1.unwrap_err().to_string();
-    assert_eq!(message, "Overflow; the model did not sum up the conversation: Unavailable");
+    assert_eq!(message, "Overflow; the model could not summarize the conversation: Unavailable");
 }
 
 #[tokio::test]
-async fn a_request_for_a_summary_that_is_too_long_is_made_shorter() {
+async fn shortens_summary_request_that_is_too_long() {
     let script = script(vec![
         fails(ModelErrorKind::Overflow),
         fails(ModelErrorKind::Overflow),
@@ -249,31 +249,31 @@ async fn a_request_for_a_summary_that_is_too_long_is_made_shorter() {
     assert!(lengths[0] > lengths[1] && lengths[1] > lengths[2], "{lengths:?}");
 }
 
-type Asked = Arc<Mutex<Vec<Compacting>>>;
+type Asked = Arc<Mutex<Vec<PendingCompaction>>>;
 
-/// Decides by a closure, and keeps what it was asked.
+/// Decides by a closure, and records its queries.
 struct Hook<F>(Asked, F);
 
 #[async_trait]
-impl<F: Fn(&Compacting) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
-    async fn before_compact(&self, _: &CancellationToken, compacting: &Compacting) -> CompactDecision {
+impl<F: Fn(&PendingCompaction) -> CompactDecision + Send + Sync> BeforeCompact for Hook<F> {
+    async fn before_compact(&self, _: &CancellationToken, compacting: &PendingCompaction) -> CompactDecision {
         self.0.lock().unwrap().push(compacting.clone());
         (self.1)(compacting)
     }
 }
 
 fn replaces(by: &'static str, first_kept: Option<EntryId>) -> impl BeforeCompact {
-    Hook(Asked::default(), move |_: &Compacting| {
+    Hook(Asked::default(), move |_: &PendingCompaction| {
         let (by, summary) = (by.to_owned(), format!("by {by}"));
         CompactDecision::Replace { by, summary, first_kept }
     })
 }
 
 #[tokio::test]
-async fn a_hook_replaces_the_summary_and_what_is_kept() {
+async fn hook_replaces_summary_and_kept_part() {
     let seen = Asked::default();
     let script = script(vec![]);
-    let keeps_more = Hook(seen.clone(), |asked: &Compacting| CompactDecision::Replace {
+    let keeps_more = Hook(seen.clone(), |asked: &PendingCompaction| CompactDecision::Replace {
         by: "notes".into(),
         summary: "mine".into(),
         first_kept: asked.cut_points().nth(2),
@@ -285,7 +285,7 @@ async fn a_hook_replaces_the_summary_and_what_is_kept() {
     let [asked] = &seen.lock().unwrap()[..] else { panic!("asked once") };
     assert_eq!(asked.reason, CompactReason::Manual);
     assert_eq!(asked.instructions.as_deref(), Some("mind"));
-    assert_eq!(asked.summed_up().len(), 5);
+    assert_eq!(asked.summarized_entries().len(), 5);
     let lines = transcript(&agent);
     assert_eq!(lines.len(), 1 + 8);
     assert!(lines[0].contains("mine") && lines[1].starts_with("user 0002"));
@@ -293,7 +293,7 @@ async fn a_hook_replaces_the_summary_and_what_is_kept() {
 }
 
 #[tokio::test]
-async fn a_kept_part_that_cannot_begin_there_is_not_used() {
+async fn ignores_invalid_kept_part() {
     let script = script(vec![]);
     let builder = agent(&script, old(1_000)).before_compact(replaces("first", Some(EntryId::from(7))));
     let agent = builder.before_compact(replaces("second", None)).build().unwrap();
@@ -302,9 +302,9 @@ async fn a_kept_part_that_cannot_begin_there_is_not_used() {
 }
 
 #[tokio::test]
-async fn a_refusal_counts_whoever_says_it_and_a_panic_says_nothing() {
+async fn any_refusal_counts_and_a_panic_is_ignored() {
     let refuses = || {
-        Hook(Asked::default(), |_: &Compacting| CompactDecision::Cancel {
+        Hook(Asked::default(), |_: &PendingCompaction| CompactDecision::Cancel {
             by: "archive".into(),
             reason: "not yet".into(),
         })
@@ -322,13 +322,13 @@ async fn a_refusal_counts_whoever_says_it_and_a_panic_says_nothing() {
     assert_eq!(compactions(&agent).len(), 0);
 
     let script = self::script(vec![says("notes")]);
-    let panics = Hook(Asked::default(), |_: &Compacting| panic!("no"));
+    let panics = Hook(Asked::default(), |_: &PendingCompaction| panic!("no"));
     let agent = self::agent(&script, old(1_000)).before_compact(panics).build().unwrap();
     assert_eq!(agent.compact(CancellationToken::new(), None).await.unwrap().summary, "notes");
 }
 
 #[tokio::test]
-async fn by_hand_there_must_be_something_and_nobody_at_work() {
+async fn manual_compaction_needs_content_and_an_idle_agent() {
     let script = script(vec![Answer { hangs: true, items: vec![] }]);
     let agent = agent(&script, Vec::new()).build().unwrap();
     let compact = || agent.compact(CancellationToken::new(), None);
@@ -337,13 +337,13 @@ async fn by_hand_there_must_be_something_and_nobody_at_work() {
     let _ = run.next().await;
     assert_eq!(compact().await, Err(CompactError::Busy));
     drop(run);
-    // And the other way round: the hook sees what a prompt comes to meanwhile.
+    // The hook also sees that a prompt is rejected during the compaction.
     let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
     let inside = slot.clone();
     let script = self::script(vec![says("ok")]);
-    let busy = Hook(Asked::default(), move |_: &Compacting| {
+    let busy = Hook(Asked::default(), move |_: &PendingCompaction| {
         let agent = inside.get().unwrap();
-        assert_eq!(agent.steer("later").unwrap(), haft_core::Queued::Idle);
+        assert_eq!(agent.steer("later").unwrap(), haft_core::QueueDelivery::Idle);
         let outcome = agent.prompt("go").finish().now_or_never().unwrap();
         assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Busy);
         CompactDecision::Replace { by: "b".into(), summary: "s".into(), first_kept: None }
@@ -351,7 +351,7 @@ async fn by_hand_there_must_be_something_and_nobody_at_work() {
     let agent = self::agent(&script, old(1_000)).before_compact(busy).build().unwrap();
     slot.set(agent.clone()).unwrap();
     agent.compact(CancellationToken::new(), None).await.unwrap();
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent)[6..], ["user later", "assistant ok "]);
 }
 
@@ -365,7 +365,7 @@ impl Observer for Watch {
 }
 
 #[tokio::test]
-async fn one_that_is_cancelled_changes_nothing_and_says_so() {
+async fn cancelled_compaction_changes_nothing() {
     let watch = Watch::default();
     let script = script(vec![Answer { hangs: true, items: vec![] }]);
     let agent = agent(&script, old(1_000)).observer(watch.clone()).build().unwrap();
@@ -387,7 +387,7 @@ async fn one_that_is_cancelled_changes_nothing_and_says_so() {
 }
 
 #[tokio::test]
-async fn nothing_happens_by_itself_when_it_is_off() {
+async fn does_not_compact_automatically_when_disabled() {
     let script = script(vec![fails(ModelErrorKind::Overflow)]);
     let off = CompactSettings { auto: false, ..CompactSettings::default() };
     let agent = agent(&script, old(7_000)).compaction(off).build().unwrap();

@@ -1,4 +1,4 @@
-//! A hook discards the turn: nothing of it stays in the context, and the session's log has it on a branch that was left.
+//! Tests of discarded turns: they leave the context, and stay in the session's log on an abandoned branch.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -11,15 +11,15 @@ use haft_core::hooks::{
 };
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
-use haft_core::{AgentBuilder, Queued};
+use haft_core::{AgentBuilder, QueueDelivery};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript, whenever};
 
-/// Where the hook says so.
+/// The point at which the hook discards the turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum At {
     Request,
@@ -28,7 +28,7 @@ enum At {
     Result,
 }
 
-/// Discards the turn at one point, the first time it is asked there in the second run.
+/// Discards the turn at one point, at its first query in the second run.
 #[derive(Clone)]
 struct Discards {
     at: At,
@@ -50,7 +50,7 @@ impl BeforeModelRequest for Discards {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
         let (by, reason) = who();
         match self.says_so(At::Request) {
-            true => RequestDecision::Refuse(Refusal::discarding(by, reason)),
+            true => RequestDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => RequestDecision::Send,
         }
     }
@@ -61,7 +61,7 @@ impl AfterModelResponse for Discards {
     async fn after_model_response(&self, _: &CancellationToken, _: &ReceivedResponse) -> ResponseDecision {
         let (by, reason) = who();
         match self.says_so(At::Response) {
-            true => ResponseDecision::Refuse(Refusal::discarding(by, reason)),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => ResponseDecision::Keep,
         }
     }
@@ -88,7 +88,7 @@ impl AfterToolExecute for Discards {
     ) -> ResultDecision {
         let (by, reason) = who();
         match self.says_so(At::Result) {
-            true => ResultDecision::Refuse(Refusal::discarding(by, reason)),
+            true => ResultDecision::Refuse(Refusal::for_discarded_turn(by, reason)),
             false => output.into(),
         }
     }
@@ -107,15 +107,15 @@ fn two_calls() -> Answer {
     calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])
 }
 
-fn last_intervention(session: &Session) -> Option<Intervention> {
+fn last_intervention(session: &Session) -> Option<HookIntervention> {
     let branch = session.branch();
     match &branch.last()?.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     }
 }
 
-/// A run that is kept, one that is discarded, and one behind that, in a session that is opened again each time.
+/// Runs a normal turn, a discarded one and another one, reopening the session each time.
 async fn check(at: At, expect_results: usize) {
     let dir = tempfile::tempdir().unwrap();
     let hook = Discards { at, armed: Arc::new(Mutex::new(false)) };
@@ -134,7 +134,7 @@ async fn check(at: At, expect_results: usize) {
     assert_eq!(events[end + 1..], [discarded.to_owned(), r#"{"type":"done"}"#.to_owned()], "{at:?}");
     let results = events.iter().filter(|line| line.starts_with("result")).count();
     assert_eq!(results, expect_results, "{at:?} {events:#?}");
-    assert_eq!(last_intervention(agent.session()).unwrap().action, Action::Discarded);
+    assert_eq!(last_intervention(agent.session()).unwrap().action, InterventionAction::Discarded);
 
     let path = agent.session().path().unwrap();
     drop(agent);
@@ -149,7 +149,7 @@ async fn check(at: At, expect_results: usize) {
 }
 
 #[tokio::test]
-async fn nothing_of_a_discarded_turn_stays_in_the_context() {
+async fn discarded_turn_is_removed_from_the_context() {
     check(At::Request, 0).await;
     check(At::Response, 0).await;
     check(At::Call, 2).await;
@@ -157,7 +157,7 @@ async fn nothing_of_a_discarded_turn_stays_in_the_context() {
 }
 
 #[tokio::test]
-async fn the_first_turn_of_a_session_can_be_discarded() {
+async fn first_turn_of_a_session_can_be_discarded() {
     let dir = tempfile::tempdir().unwrap();
     let hook = Discards { at: At::Call, armed: Arc::new(Mutex::new(true)) };
     let script = Script::new(vec![two_calls(), says("ok")]);
@@ -175,7 +175,7 @@ async fn the_first_turn_of_a_session_can_be_discarded() {
 }
 
 #[tokio::test]
-async fn a_result_that_ends_the_turn_is_withheld_and_what_ran_beside_it_ends() {
+async fn withholds_result_that_ends_the_turn_and_cancels_other_calls() {
     let hook = Discards { at: At::Result, armed: Arc::new(Mutex::new(true)) };
     let script = Script::new(vec![two_calls()]);
     let agent = with(script.agent(), &hook).build().unwrap();
@@ -184,16 +184,16 @@ async fn a_result_that_ends_the_turn_is_withheld_and_what_ran_beside_it_ends() {
     assert_eq!(results, ["result t1 error result withheld: d ended the turn: undo", "result t2 ran"]);
 }
 
-/// What was said when the agent would have stopped is a turn of its own: what came before stays.
+/// A follow-up is a turn of its own, so that earlier turns stay.
 #[tokio::test]
-async fn only_the_turn_that_was_under_way_is_discarded() {
+async fn discards_only_the_current_turn() {
     let hook = Discards { at: At::Call, armed: Arc::new(Mutex::new(true)) };
     let script = Script::new(vec![says("first"), two_calls()]);
     let agent = whenever(with(script.agent(), &hook), |agent, event| {
         if let AgentEvent::AssistantStart = event
             && agent.messages().len() == 1
         {
-            assert_eq!(agent.follow_up("and then").unwrap(), Queued::Running);
+            assert_eq!(agent.follow_up("and then").unwrap(), QueueDelivery::Running);
         }
     });
     let (events, outcome) = run(&agent).await;
@@ -203,16 +203,16 @@ async fn only_the_turn_that_was_under_way_is_discarded() {
 }
 
 #[tokio::test]
-async fn what_waits_when_a_turn_is_discarded_waits_on() {
+async fn queued_messages_survive_a_discarded_turn() {
     let hook = Discards { at: At::Call, armed: Arc::new(Mutex::new(true)) };
     let script = Script::new(vec![two_calls()]);
     let agent = whenever(with(script.agent(), &hook), |agent, event| {
         if let AgentEvent::ToolCall { id, .. } = event
             && id.as_str() == "t1"
         {
-            assert_eq!(agent.steer("wait").unwrap(), Queued::Running);
+            assert_eq!(agent.steer("wait").unwrap(), QueueDelivery::Running);
         }
     });
     assert_eq!(run(&agent).await.1, Ok(()));
-    assert_eq!(agent.queued().steering.len(), 1);
+    assert_eq!(agent.queued_messages().steering.len(), 1);
 }

@@ -1,23 +1,23 @@
-//! What the user is shown beside a result.
+//! Tests of texts that the user sees in addition to a result.
 
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::{
-    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Refusal,
-    ResultDecision, ToolDecision,
+    AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, CancellationToken, FinishedCall,
+    Refusal, ResultDecision, ToolDecision,
 };
-use haft_core::tool::{Display, ToolOutput};
+use haft_core::tool::{DisplayText, ToolOutput};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 
 use crate::fake::{Script, call, calls, run, says, tool};
 
 fn displayed(text: &str) -> ToolOutput {
-    let display = Display { by: ExtensionName::new("cache"), text: text.into() };
+    let display = DisplayText { by: ExtensionName::new("cache"), text: text.into() };
     ToolOutput { display: Some(display), ..ToolOutput::text("old") }
 }
 
-/// Answers every call, and shows something.
+/// Answers every call and shows a text.
 struct Answers;
 
 #[async_trait]
@@ -27,20 +27,20 @@ impl BeforeToolExecute for Answers {
     }
 }
 
-/// Approves or not.
+/// Approves or denies every call.
 struct Approves(bool);
 
 #[async_trait]
 impl ApproveTool for Approves {
-    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
         match self.0 {
-            true => Approval::Approve,
-            false => Approval::Deny { by: "person".into(), reason: "no".into() },
+            true => ApproverDecision::Approve,
+            false => ApproverDecision::Deny { by: "person".into(), reason: "no".into() },
         }
     }
 }
 
-/// Shows something of every result, or ends the turn because of it.
+/// Shows a text for every result, or ends the turn.
 struct Edits(bool);
 
 #[async_trait]
@@ -53,12 +53,12 @@ impl AfterToolExecute for Edits {
     ) -> ResultDecision {
         match self.0 {
             true => ResultDecision::Show(displayed("edited")),
-            false => ResultDecision::Refuse(Refusal::of_turn("redactor", "secret")),
+            false => ResultDecision::Refuse(Refusal::for_turn("redactor", "secret")),
         }
     }
 }
 
-/// What is told from the result on, until the step is over.
+/// Returns the events from the result to the end of the step.
 async fn told(agent: Agent) -> Vec<String> {
     let told = run(&agent).await.0.into_iter().skip_while(|line| !line.starts_with("result"));
     told.take_while(|line| !line.starts_with("end")).collect()
@@ -71,7 +71,7 @@ fn script() -> Script {
 const SHOWN: &str = r#"{"type":"ext_display","extension":"cache","text":""#;
 
 #[tokio::test]
-async fn what_a_hook_shows_is_shown_behind_the_result_that_counts() {
+async fn display_text_follows_the_final_result() {
     let agent =
         |yes| script().agent().tool(tool("echo", |_| ToolOutput::text("new"))).approve_tool(Approves(yes));
     let answered = |yes| agent(yes).before_tool_execute(Answers).build().unwrap();
@@ -80,7 +80,7 @@ async fn what_a_hook_shows_is_shown_behind_the_result_that_counts() {
     let edited = agent(true).after_tool_execute(Edits(true));
     let expect = ["result t1 old".to_owned(), format!("{SHOWN}edited\"}}")];
     assert_eq!(told(edited.build().unwrap()).await, expect);
-    // What is withheld shows nothing.
+    // A withheld result shows no text.
     let ended = agent(true).after_tool_execute(Edits(true)).after_tool_execute(Edits(false));
     assert_eq!(
         told(ended.build().unwrap()).await,

@@ -1,4 +1,4 @@
-//! A model that plays a script, tools that do little, and events as short lines.
+//! A scripted model, simple tools, and events as short lines.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -10,13 +10,13 @@ use haft_core::hooks::Observer;
 use haft_core::model::{
     Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
 };
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time, Usage, text_of};
+use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause, TokenUsage, text_of};
 use tokio_util::sync::CancellationToken;
 
 /// One answer: the items of its stream, and whether it then hangs instead of ending.
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
     pub(crate) hangs: bool,
 }
 
-/// Plays its answers in turn and keeps the requests.
+/// Replays its answers in order and records the requests.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     name: Option<&'static str>,
@@ -39,13 +39,13 @@ impl Script {
         Self { answers: Arc::new(Mutex::new(answers.into())), ..Self::default() }
     }
 
-    /// The same as another model.
+    /// Returns the same script under another model's name.
     pub(crate) fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
 
     pub(crate) fn agent(&self) -> AgentBuilder {
-        Agent::builder(Arc::new(self.clone())).clock(|| Time("T".into()))
+        Agent::builder(Arc::new(self.clone())).clock(|| Rfc3339Time("T".into()))
     }
 }
 
@@ -73,27 +73,27 @@ pub(crate) fn call(id: &str, name: &str, args: &str) -> ToolCall {
 }
 
 pub(crate) fn says(text: &str) -> Answer {
-    answer(Some(text), vec![], Stop::End)
+    answer(Some(text), vec![], StopCause::End)
 }
 
 pub(crate) fn calls(calls: Vec<ToolCall>) -> Answer {
-    answer(None, calls, Stop::ToolUse)
+    answer(None, calls, StopCause::ToolUse)
 }
 
-pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: Stop) -> Answer {
+pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: StopCause) -> Answer {
     let mut items: Vec<_> = text.iter().map(|text| Ok(ModelEvent::Text((*text).to_owned()))).collect();
     let mut content: Vec<_> =
         text.iter().map(|text| AssistantBlock::Text { text: (*text).to_owned() }).collect();
     content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
-    let usage = Usage { input: 10, output: 1, ..Usage::default() };
+    let usage = TokenUsage { input: 10, output: 1, ..TokenUsage::default() };
     items.push(Ok(ModelEvent::Done(ModelResponse { content, stop, usage, native: None })));
     Answer { items, hangs: false }
 }
 
-/// A tool whose behaviour is a closure from its arguments.
+/// A tool that computes its result from its arguments with a closure.
 pub(crate) struct FnTool<F> {
     name: &'static str,
-    concurrency: Concurrency,
+    concurrency: ToolConcurrency,
     act: F,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn tool<F>(name: &'static str, act: F) -> FnTool<F>
 where
     F: Fn(&str) -> ToolOutput + Send + Sync,
 {
-    FnTool { name, concurrency: Concurrency::Parallel, act }
+    FnTool { name, concurrency: ToolConcurrency::Parallel, act }
 }
 
 #[async_trait]
@@ -115,7 +115,7 @@ impl<F: Fn(&str) -> ToolOutput + Send + Sync> Tool for FnTool<F> {
     }
 }
 
-pub(crate) fn spec(name: &str, concurrency: Concurrency) -> Arc<ToolSpec> {
+pub(crate) fn spec(name: &str, concurrency: ToolConcurrency) -> Arc<ToolSpec> {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
     Arc::new(ToolSpec {
         name: name.into(),
@@ -127,7 +127,7 @@ pub(crate) fn spec(name: &str, concurrency: Concurrency) -> Arc<ToolSpec> {
     })
 }
 
-/// Has something done to the agent whenever something happens.
+/// Calls a closure with the agent at every event.
 pub(crate) struct Whenever<F> {
     agent: Arc<OnceLock<Agent>>,
     act: F,
@@ -141,7 +141,7 @@ impl<F: Fn(&Agent, &AgentEvent) + Send + Sync> Observer for Whenever<F> {
     }
 }
 
-/// An agent to which this is done whenever something happens.
+/// Builds an agent that calls the closure at every event.
 pub(crate) fn whenever(
     builder: AgentBuilder,
     act: impl Fn(&Agent, &AgentEvent) + Send + Sync + 'static,
@@ -152,7 +152,8 @@ pub(crate) fn whenever(
     agent
 }
 
-/// Runs one prompt; events as short lines, and how it ended. When tools begin and end is left out: see `starts`.
+/// Runs one prompt; returns events as short lines, and the outcome. Start and end events of tools are left out; see
+/// `starts`.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
     let mut lines = Vec::new();
@@ -194,7 +195,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
     }
 }
 
-/// The transcript as short lines.
+/// Returns the transcript as short lines.
 pub(crate) fn transcript(agent: &Agent) -> Vec<String> {
     agent
         .messages()

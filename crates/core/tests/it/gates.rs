@@ -1,4 +1,5 @@
-//! `BeforeToolExecute` end to end: what runs, what the model is told, what is recorded.
+//! Tests of `BeforeToolExecute` end to end: the call that runs, the result for the model, and the records in the
+//! session.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,10 +9,10 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
-    AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, Refusal, RefusalScope, ToolDecision,
+    AfterBlock, BeforeToolExecute, HookRole, HookSet, HookSource, Refusal, RefusalScope, ToolDecision,
 };
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::entry::{EntryBody, SessionEntry};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Script, call, calls, run, says, tool, transcript};
 
-/// Gives its decisions in turn, then allows; keeps what it was asked.
+/// Returns its decisions in order, then allows; records its queries.
 #[derive(Clone, Default)]
 struct Gate {
     decisions: Arc<Mutex<VecDeque<ToolDecision>>>,
@@ -57,7 +58,7 @@ fn script() -> Script {
 }
 
 #[tokio::test]
-async fn the_tool_gets_the_rewrite_and_the_transcript_keeps_the_models() {
+async fn tool_receives_rewritten_arguments_and_transcript_keeps_original() {
     let (first, second) = (Gate::default(), Gate::new(vec![rewrite("b", r#"{"n":2}"#)]));
     let agent = script()
         .agent()
@@ -73,25 +74,25 @@ async fn the_tool_gets_the_rewrite_and_the_transcript_keeps_the_models() {
     assert_eq!(transcript(&agent)[1], r#"assistant  echo{"n":1}"#);
 }
 
-fn interventions(agent: &Agent) -> Vec<Intervention> {
-    let custom = |entry: &Arc<Entry>| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+fn interventions(agent: &Agent) -> Vec<HookIntervention> {
+    let custom = |entry: &Arc<SessionEntry>| match &entry.body {
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     };
     agent.session().branch().iter().filter_map(custom).collect()
 }
 
 #[tokio::test]
-async fn the_session_says_who_came_between_a_call_and_its_tool() {
+async fn session_records_interventions_in_a_call() {
     let respond = ToolDecision::Respond { by: "c".into(), output: ToolOutput::text("cached") };
     let stop = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "d", "enough"));
     let cases = [
         (ToolDecision::Allow, None),
         (rewrite("a", r#"{"n":1}"#), None),
-        (rewrite("a", r#"{"n":2}"#), Some((Action::Rewritten, "a"))),
-        (block("b", "no"), Some((Action::Blocked, "b"))),
-        (respond, Some((Action::Answered, "c"))),
-        (stop, Some((Action::TurnEnded, "d"))),
+        (rewrite("a", r#"{"n":2}"#), Some((InterventionAction::Rewritten, "a"))),
+        (block("b", "no"), Some((InterventionAction::Blocked, "b"))),
+        (respond, Some((InterventionAction::Answered, "c"))),
+        (stop, Some((InterventionAction::TurnEnded, "d"))),
     ];
     for (decision, expect) in cases {
         let agent = script()
@@ -108,7 +109,7 @@ async fn the_session_says_who_came_between_a_call_and_its_tool() {
 }
 
 #[tokio::test]
-async fn a_block_of_an_earlier_approver_counts_after_a_late_rewrite() {
+async fn earlier_hook_can_block_after_a_late_rewrite() {
     let first = Gate::new(vec![ToolDecision::Allow, block("a", "not with 2")]);
     let agent = script()
         .agent()
@@ -123,7 +124,7 @@ async fn a_block_of_an_earlier_approver_counts_after_a_late_rewrite() {
 }
 
 #[tokio::test]
-async fn rewritten_arguments_that_do_not_fit_block_the_call() {
+async fn invalid_rewritten_arguments_block_the_call() {
     for args in [r#"{"n":"two"}"#, "null", "[1]", r#""s""#] {
         let agent = script()
             .agent()
@@ -133,12 +134,15 @@ async fn rewritten_arguments_that_do_not_fit_block_the_call() {
             .unwrap();
         let (events, _) = run(&agent).await;
         let result = events.iter().find(|line| line.starts_with("result t1 error")).unwrap();
-        assert!(result.contains("arguments rewritten by b do not fit the tool"), "{args}: {result}");
+        assert!(
+            result.contains("arguments rewritten by b do not match the tool's schema"),
+            "{args}: {result}"
+        );
     }
 }
 
 #[tokio::test]
-async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_before_the_end() {
+async fn abort_reports_every_result_before_the_end() {
     let three = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}"), call("t3", "echo", "{}")];
     let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
     let agent = Script::new(vec![calls(three)])
@@ -164,7 +168,7 @@ async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_befor
 }
 
 #[tokio::test]
-async fn an_abort_ends_the_turn_and_leaves_no_dangling_call() {
+async fn abort_leaves_no_call_without_a_result() {
     let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])])
         .agent()
@@ -188,7 +192,7 @@ impl BeforeToolExecute for Panics {
 }
 
 #[tokio::test]
-async fn a_gate_that_panics_blocks() {
+async fn panicking_gate_blocks() {
     let agent = script()
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
@@ -203,13 +207,13 @@ async fn a_gate_that_panics_blocks() {
 struct Source(Gate);
 
 impl HookSource for Source {
-    fn hooks(&self) -> Hooks {
-        Hooks { before_tool_execute: vec![Arc::new(self.0.clone())], ..Hooks::default() }
+    fn hooks(&self) -> HookSet {
+        HookSet { before_tool_execute: vec![Arc::new(self.0.clone())], ..HookSet::default() }
     }
 }
 
 #[tokio::test]
-async fn hooks_of_a_source_are_asked_after_the_agents_own() {
+async fn source_hooks_are_asked_after_the_agents_own() {
     let own = Gate::new(vec![rewrite("own", r#"{"n":5}"#)]);
     let late = Gate::default();
     let agent = script()
@@ -223,14 +227,14 @@ async fn hooks_of_a_source_are_asked_after_the_agents_own() {
     assert_eq!(late.asked(), [r#"{"n":5}"#]);
 }
 
-/// A gate for one tool that answers after a while.
+/// A gate for one tool that answers after a delay.
 #[derive(Clone)]
 struct Slow {
     name: &'static str,
     tool: &'static str,
     after: Duration,
     decision: ToolDecision,
-    /// What it says when its block decided.
+    /// The answer when its block decided.
     then: AfterBlock,
     told: Arc<Mutex<Vec<String>>>,
 }
@@ -264,7 +268,7 @@ impl BeforeToolExecute for Slow {
         (tool == self.tool).then_some(HookRole::Gate)
     }
 
-    async fn blocked(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.told.lock().unwrap().push("blocked".into());
         self.then.clone()
     }
@@ -281,7 +285,7 @@ fn result_of(events: &[String]) -> &str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gates_are_asked_at_once_and_about_the_rewritten_arguments() {
+async fn gates_run_concurrently_on_rewritten_arguments() {
     let gates = [Slow::new("a", 4, ToolDecision::Allow), Slow::new("b", 5, ToolDecision::Allow)];
     let agent = script()
         .agent()
@@ -301,7 +305,7 @@ async fn gates_are_asked_at_once_and_about_the_rewritten_arguments() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_gate_that_refuses_decides_and_nobody_behind_it_is_waited_for() {
+async fn first_refusing_gate_decides_without_waiting_for_later_ones() {
     let gates = [
         Slow::new("a", 2, ToolDecision::Allow),
         Slow::new("b", 3, block("b", "not so")),
@@ -317,33 +321,32 @@ async fn the_first_gate_that_refuses_decides_and_nobody_behind_it_is_waited_for(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_is_not_asked_about_tools_that_it_leaves_alone() {
+async fn gate_is_not_asked_about_other_tools() {
     let other = Slow { tool: "bash", ..Slow::new("a", 1, block("a", "no")) };
     let (events, _) = run(&gated([other.clone()])).await;
     assert_eq!((result_of(&events), other.told()), (r#"result t1 {"n":1}"#, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_hooks_take_too_long_together_is_blocked_and_says_who_was_asked() {
+async fn blocks_call_when_hooks_exceed_the_budget() {
     let quick = Slow::new("quick", 1, ToolDecision::Allow);
     let slow = Slow::new("slow", 60, ToolDecision::Allow);
     let start = tokio::time::Instant::now();
     let (events, outcome) = run(&gated([quick, slow.clone(), Slow { name: "slower", ..slow.clone() }])).await;
     assert_eq!((start.elapsed(), outcome), (Duration::from_secs(30), Ok(())));
-    let expect = "result t1 error blocked, because everybody who decides about this has 30 s together, and slow, slower \
-                  had not answered by then";
+    let expect = "result t1 error blocked: not all hooks answered within the shared 30 s; still waiting for slow, slower";
     assert_eq!(result_of(&events), expect);
     assert_eq!(slow.told().len(), 2, "its own block did not decide");
 
     let agent = script().agent().tool(tool("echo", |args| ToolOutput::text(args)));
     let agent = agent.before_tool_execute(slow).gate_budget(Duration::from_secs(7)).build().unwrap();
     let start = tokio::time::Instant::now();
-    assert!(result_of(&run(&agent).await.0).contains("7 s together, and slow had"));
+    assert!(result_of(&run(&agent).await.0).contains("7 s; still waiting for slow"));
     assert_eq!(start.elapsed(), Duration::from_secs(7));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_follows_from_a_block_is_asked_outside_the_budget_and_may_end_the_run() {
+async fn after_block_is_outside_the_budget_and_can_end_the_run() {
     let then = AfterBlock::AbortAgent { reason: "it keeps failing".into() };
     let gate = Slow { then, ..Slow::new("guard", 1, block("guard", "broken")) };
     let (events, outcome) = run(&gated([gate])).await;
@@ -354,7 +357,7 @@ async fn what_follows_from_a_block_is_asked_outside_the_budget_and_may_end_the_r
 }
 
 #[tokio::test]
-async fn an_abort_of_the_agent_ends_the_run_with_an_error_of_its_own() {
+async fn agent_abort_ends_the_run_with_its_own_error() {
     let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "a", "unsafe"));
     let agent = script()
         .agent()
@@ -372,7 +375,7 @@ async fn an_abort_of_the_agent_ends_the_run_with_an_error_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_field_that_two_changed_is_reported() {
+async fn reports_rewrite_conflicts() {
     let agent = script()
         .agent()
         .tool(tool("echo", |args| ToolOutput::text(args)))
@@ -387,7 +390,7 @@ async fn a_field_that_two_changed_is_reported() {
 }
 
 #[tokio::test]
-async fn a_result_that_a_hook_gave_says_so_and_skips_no_gate() {
+async fn hook_response_is_marked_and_passes_all_gates() {
     let respond = ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("old") };
     let answered = |gate: Slow| {
         let builder = script().agent().tool(tool("echo", |_| panic!("must not run")));

@@ -1,4 +1,4 @@
-//! A run from elsewhere: saying more to it, aborting it, waiting for it, and that it is this run and no other.
+//! Tests of run handles: queuing messages, aborting, waiting, and the binding to one run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use futures::{FutureExt, StreamExt};
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelEvent;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, QueueError, Queued, Run, RunHandle};
+use haft_core::{Agent, QueueDelivery, QueueError, Run, RunHandle};
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Answer, Script, call, calls, says, tool, transcript};
@@ -20,7 +20,7 @@ fn agent(answers: Vec<Answer>) -> Agent {
     Script::new(answers).agent().build().unwrap()
 }
 
-/// Works until the first piece of an answer is there.
+/// Runs until the first piece of an answer arrives.
 async fn begin(run: &mut Run) {
     while !matches!(run.next().await, Some(AgentEvent::TextDelta { .. })) {}
 }
@@ -36,7 +36,7 @@ fn kind(outcome: Result<(), TurnError>) -> TurnErrorKind {
 fn is_shareable<T: Send + Sync + Clone + 'static>(_: &T) {}
 
 #[tokio::test]
-async fn everybody_who_waits_is_told_the_same() {
+async fn all_waiters_receive_the_same_outcome() {
     let agent = agent(vec![says("ok")]);
     let run = agent.prompt("go");
     let handle = run.handle();
@@ -49,13 +49,13 @@ async fn everybody_who_waits_is_told_the_same() {
         assert_eq!(waited.await.unwrap(), Ok(()));
     }
     assert!(handle.is_over());
-    // Also who asks later, and when the agent is gone.
+    // Later waiters receive the same outcome, even after the agent is dropped.
     drop(agent);
     assert_eq!(handle.wait().await, Ok(()));
 }
 
 #[tokio::test]
-async fn a_failure_is_told_with_its_step() {
+async fn outcome_contains_the_failed_step() {
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}")])])
         .agent()
         .tool(tool("echo", |_| ToolOutput::text("done")))
@@ -70,7 +70,7 @@ async fn a_failure_is_told_with_its_step() {
 }
 
 #[tokio::test]
-async fn a_run_that_found_the_agent_busy_ends_as_that() {
+async fn second_run_ends_as_busy() {
     let agent = agent(vec![hangs()]);
     let mut first = agent.prompt("go");
     begin(&mut first).await;
@@ -85,7 +85,7 @@ async fn a_run_that_found_the_agent_busy_ends_as_that() {
 }
 
 #[tokio::test]
-async fn another_task_aborts_it() {
+async fn another_task_can_abort_the_run() {
     let agent = agent(vec![hangs(), says("back")]);
     let mut run = agent.prompt("go");
     let handle = run.handle();
@@ -101,22 +101,22 @@ async fn another_task_aborts_it() {
     assert_eq!(kind(waited.await.unwrap()), aborted());
     assert_eq!(kind(work.await.unwrap()), aborted());
     assert_eq!(transcript(&agent), ["user go", "assistant half "]);
-    // It is over; a later run is none of its business.
+    // The run has ended, so that the handle does not affect a later run.
     handle.abort();
     assert_eq!(agent.prompt("again").finish().await, Ok(()));
 }
 
 #[tokio::test]
-async fn an_abort_before_the_beginning_counts() {
+async fn abort_before_the_start_takes_effect() {
     let agent = agent(vec![]);
     let run = agent.prompt("go");
     run.handle().abort();
     assert_eq!(kind(run.finish().await), aborted());
 }
 
-/// Whoever waits finds the agent free for the next prompt, and the transcript in order.
+/// After waiting, the agent is free for the next prompt and the transcript is valid.
 #[tokio::test]
-async fn a_dropped_run_was_aborted() {
+async fn dropped_run_counts_as_aborted() {
     let agent = agent(vec![hangs(), says("back")]);
     let mut run = agent.prompt("go");
     begin(&mut run).await;
@@ -136,17 +136,17 @@ async fn a_dropped_run_was_aborted() {
 }
 
 #[tokio::test]
-async fn a_run_that_never_began_was_aborted_when_it_is_dropped() {
+async fn unstarted_run_counts_as_aborted_when_dropped() {
     let agent = agent(vec![]);
     let handle = agent.prompt("go").handle();
     assert!(handle.is_over());
     assert_eq!(kind(handle.wait().await), aborted());
     assert_eq!(handle.steer("you"), Err(QueueError::NotUnderWay));
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
 }
 
 #[tokio::test]
-async fn it_is_said_more_while_it_works() {
+async fn handle_queues_messages_during_the_run() {
     let script = Script::new(vec![says("one"), says("two"), says("three")]);
     let slot: Arc<Mutex<Option<RunHandle>>> = Arc::default();
     let (inside, seen) = (slot.clone(), AtomicUsize::new(0));
@@ -161,7 +161,7 @@ async fn it_is_said_more_while_it_works() {
     let run = agent.prompt("go");
     let handle = run.handle();
     *slot.lock().unwrap() = Some(handle.clone());
-    // Before the beginning, too: ahead of the prompt.
+    // Before the run starts, the message is placed in front of the prompt.
     assert_eq!(handle.steer("first"), Ok(()));
     assert_eq!(run.finish().await, Ok(()));
     assert_eq!(
@@ -178,9 +178,10 @@ async fn it_is_said_more_while_it_works() {
     );
 }
 
-/// What the agent keeps for the next run, a handle of a run that is over refuses; and a later run is not its business.
+/// The agent keeps messages for the next run, but the handle of an ended run rejects them and does not affect a later
+/// run.
 #[tokio::test]
-async fn nothing_is_said_to_another_run() {
+async fn handle_of_an_ended_run_rejects_messages() {
     let agent = agent(vec![says("ok"), hangs()]);
     let first = agent.prompt("go");
     let over = first.handle();
@@ -190,15 +191,15 @@ async fn nothing_is_said_to_another_run() {
     assert_eq!(over.steer("you"), Err(QueueError::NotUnderWay));
     assert_eq!(over.follow_up("you"), Err(QueueError::NotUnderWay));
     assert!(!over.interrupt("stop"));
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
     assert_eq!(second.handle().steer("you"), Ok(()));
-    assert_eq!(agent.steer("you, too").unwrap(), Queued::Running);
+    assert_eq!(agent.steer("you, too").unwrap(), QueueDelivery::Running);
     assert!(second.handle().interrupt("stop"));
 }
 
-/// A tool ends the run from inside, in good order: the model is asked once more.
+/// A tool interrupts the run: the model is asked once more.
 #[tokio::test]
-async fn an_interrupt_ends_this_run() {
+async fn interrupt_ends_the_run_of_the_handle() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("so far")]);
     let slot: Arc<Mutex<Option<RunHandle>>> = Arc::default();
     let inside = slot.clone();
@@ -213,7 +214,7 @@ async fn an_interrupt_ends_this_run() {
 }
 
 #[tokio::test]
-async fn the_handle_keeps_no_agent_alive() {
+async fn handle_does_not_keep_the_agent_alive() {
     let agent = agent(vec![says("ok")]);
     let alive = Arc::downgrade(&agent.messages());
     assert_eq!(alive.strong_count(), 1);

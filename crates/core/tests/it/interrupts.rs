@@ -1,18 +1,18 @@
-//! Runs that come to an end in good order, calls that are passed over, and results that the user has already.
+//! Tests of interrupted runs, skipped calls, and results that the user already has.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Agent, Queued};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, QueueDelivery};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, spec, tool, transcript, whenever};
 
-/// A tool that runs alone, and has something done to the agent while it does.
+/// A tool that runs alone and calls a closure with the agent.
 struct Does<F> {
     agent: Arc<OnceLock<Agent>>,
     act: F,
@@ -21,7 +21,7 @@ struct Does<F> {
 #[async_trait]
 impl<F: Fn(&Agent) + Send + Sync> Tool for Does<F> {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("alone", Concurrency::Exclusive)
+        spec("alone", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -30,7 +30,7 @@ impl<F: Fn(&Agent) + Send + Sync> Tool for Does<F> {
     }
 }
 
-/// Keeps whether each request was said to be the last.
+/// Records for each request whether it was marked as the last.
 #[derive(Clone, Default)]
 struct Watches(Arc<Mutex<Vec<(u32, bool, usize)>>>);
 
@@ -46,7 +46,7 @@ impl BeforeModelRequest for Watches {
     }
 }
 
-/// An agent whose tool `alone` does this to it.
+/// Builds an agent whose tool `alone` calls the closure.
 fn doing(script: &Script, skips: bool, act: impl Fn(&Agent) + Send + Sync + 'static) -> (Agent, Watches) {
     let (slot, watches) = (Arc::new(OnceLock::new()), Watches::default());
     let agent = script
@@ -66,7 +66,7 @@ fn three_calls() -> Answer {
 }
 
 #[tokio::test]
-async fn an_interrupt_skips_what_has_not_begun_and_asks_once_more_without_tools() {
+async fn interrupt_skips_pending_calls_and_sends_a_last_request() {
     let script = Script::new(vec![three_calls(), says("half is done")]);
     let (agent, watches) = doing(&script, false, |agent| assert!(agent.interrupt("sum up")));
     let (events, outcome) = run(&agent).await;
@@ -99,7 +99,7 @@ async fn an_interrupt_skips_what_has_not_begun_and_asks_once_more_without_tools(
 }
 
 #[tokio::test]
-async fn without_a_hint_the_model_is_told_to_stop() {
+async fn interrupt_without_hint_uses_the_default_text() {
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), says("half")]);
     let (agent, _) = doing(&script, false, |agent| assert!(agent.interrupt("")));
     run(&agent).await.1.unwrap();
@@ -107,8 +107,9 @@ async fn without_a_hint_the_model_is_told_to_stop() {
 }
 
 #[tokio::test]
-async fn a_model_that_calls_tools_all_the_same_is_not_asked_again() {
-    let again = answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::Stop::ToolUse);
+async fn calls_in_the_last_answer_do_not_run() {
+    let again =
+        answer(Some("wait"), vec![call("t9", "echo", "{}")], haft_protocol::message::StopCause::ToolUse);
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), again]);
     let (agent, _) = doing(&script, false, |agent| assert!(agent.interrupt("sum up")));
     let (events, outcome) = run(&agent).await;
@@ -119,30 +120,30 @@ async fn a_model_that_calls_tools_all_the_same_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn what_waits_when_a_run_is_interrupted_waits_on() {
+async fn queued_messages_survive_an_interrupt() {
     let script = Script::new(vec![calls(vec![call("t1", "alone", "{}")]), says("half")]);
     let (agent, _) = doing(&script, false, |agent| {
-        assert_eq!(agent.follow_up("then").unwrap(), Queued::Running);
-        assert_eq!(agent.steer("and").unwrap(), Queued::Running);
+        assert_eq!(agent.follow_up("then").unwrap(), QueueDelivery::Running);
+        assert_eq!(agent.steer("and").unwrap(), QueueDelivery::Running);
         assert!(agent.interrupt("sum up"));
     });
     run(&agent).await.1.unwrap();
-    let waiting = agent.queued();
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.steering.len(), waiting.follow_up.len()), (1, 1));
     assert_eq!(transcript(&agent).last().unwrap(), "assistant half ");
 }
 
-/// Interrupts a run whose model is answering without a call.
+/// Interrupts a run while the model answers without a call.
 async fn interrupted_while_answering(hint: &'static str, answers: Vec<Answer>) -> Agent {
     let agent = whenever(Script::new(answers).agent(), move |agent, event| {
         if let AgentEvent::AssistantStart = event
             && agent.messages().len() == 1
         {
             assert!(agent.interrupt(hint));
-            assert_eq!(agent.follow_up("then").unwrap(), Queued::Running);
+            assert_eq!(agent.follow_up("then").unwrap(), QueueDelivery::Running);
         }
     });
-    assert!(!agent.interrupt(hint), "nothing is under way");
+    assert!(!agent.interrupt(hint), "there is no active run");
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     assert!(!events.contains(&"user then".to_owned()), "the run was to end");
@@ -150,7 +151,7 @@ async fn interrupted_while_answering(hint: &'static str, answers: Vec<Answer>) -
 }
 
 #[tokio::test]
-async fn a_model_that_stops_by_itself_is_asked_again_only_if_something_was_said() {
+async fn stopped_model_is_asked_again_only_with_a_hint() {
     let agent = interrupted_while_answering("", vec![says("done")]).await;
     assert_eq!(transcript(&agent), ["user go", "assistant done "]);
     let agent = interrupted_while_answering("in German", vec![says("done"), says("fertig")]).await;
@@ -159,7 +160,7 @@ async fn a_model_that_stops_by_itself_is_asked_again_only_if_something_was_said(
 }
 
 #[tokio::test]
-async fn an_interrupt_is_of_one_run() {
+async fn interrupt_affects_only_one_run() {
     let script = Script::new(vec![says("done"), calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let watches = Watches::default();
     let builder = script.agent().tool(tool("echo", |_| ToolOutput::text("echoed")));
@@ -177,7 +178,7 @@ async fn an_interrupt_is_of_one_run() {
 }
 
 #[tokio::test]
-async fn an_abort_beats_an_interrupt() {
+async fn abort_overrides_an_interrupt() {
     let script = Script::new(vec![three_calls()]);
     let aborts: Arc<OnceLock<CancellationToken>> = Arc::default();
     let token = aborts.clone();
@@ -186,18 +187,18 @@ async fn an_abort_beats_an_interrupt() {
         token.get().unwrap().cancel();
     });
     let run = agent.prompt("go");
-    aborts.set(run.cancellation()).unwrap();
+    aborts.set(run.cancellation_token()).unwrap();
     assert_eq!(run.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     assert!(!transcript(&agent).contains(&"user sum up".to_owned()));
 }
 
 #[tokio::test]
-async fn steering_skips_what_has_not_begun_if_the_agent_is_made_so() {
+async fn steering_skips_pending_calls_if_configured() {
     let results = |skips| async move {
         let script = Script::new(vec![three_calls(), says("ok")]);
         let (agent, _) = doing(&script, skips, |agent| {
-            if agent.queued().is_empty() {
-                assert_eq!(agent.steer("other").unwrap(), Queued::Running);
+            if agent.queued_messages().is_empty() {
+                assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running);
             }
         });
         let (events, outcome) = run(&agent).await;
@@ -224,7 +225,7 @@ fn handling(script: &Script) -> Agent {
 }
 
 #[tokio::test]
-async fn when_the_user_has_all_results_the_model_is_not_asked_again() {
+async fn handled_results_cause_no_further_request() {
     let script = Script::new(vec![calls(vec![call("t1", "send", "{}"), call("t2", "send", "{}")])]);
     let agent = handling(&script);
     let (events, outcome) = run(&agent).await;
@@ -234,7 +235,7 @@ async fn when_the_user_has_all_results_the_model_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn one_result_that_the_user_does_not_have_is_for_the_model() {
+async fn one_unhandled_result_causes_a_request() {
     let script =
         Script::new(vec![calls(vec![call("t1", "send", "{}"), call("t2", "echo", "{}")]), says("ok")]);
     let agent = handling(&script);
@@ -243,12 +244,12 @@ async fn one_result_that_the_user_does_not_have_is_for_the_model() {
 }
 
 #[tokio::test]
-async fn a_message_of_the_user_is_answered_behind_results_that_the_user_has() {
+async fn queued_message_is_answered_after_handled_results() {
     let script = Script::new(vec![calls(vec![call("t1", "send", "{}")]), says("ok")]);
     let sent = tool("send", |_| handled("sent"));
     let agent = whenever(script.agent().tool(sent), |agent, event| {
         if let AgentEvent::ToolCall { .. } = event {
-            assert_eq!(agent.steer("and now?").unwrap(), Queued::Running);
+            assert_eq!(agent.steer("and now?").unwrap(), QueueDelivery::Running);
         }
     });
     run(&agent).await.1.unwrap();

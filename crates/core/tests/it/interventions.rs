@@ -1,4 +1,4 @@
-//! What hooks did to a result, a message or a turn is in the log, for people who read it.
+//! Tests of the log's records of interventions in a result, a message or a turn.
 
 use async_trait::async_trait;
 use haft_core::Agent;
@@ -7,17 +7,17 @@ use haft_core::hooks::{
     ResultDecision, TurnDecision,
 };
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::Intervention;
+use haft_core::session::intervention::HookIntervention;
 use haft_core::tool::ToolOutput;
-use haft_protocol::message::{Message, Stop};
+use haft_protocol::message::{Message, StopCause};
 
 use crate::fake::{Script, answer, call, run, says, tool};
 
-/// What happened in the log, from the first answer on: messages, and what was done by whom.
+/// Returns the entries of the log from the first answer on: messages, and interventions with their hooks.
 fn marks(agent: &Agent) -> Vec<String> {
     let line = |body: &EntryBody| match body {
         EntryBody::Said(said) => Some(role(&said.message).to_owned()),
-        EntryBody::Custom(custom) => Intervention::of(custom).map(|it| {
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom).map(|it| {
             let call = it.call_id.map(|id| format!("{id} ")).unwrap_or_default();
             format!("{call}{} {}", it.action.verb(), it.by.join(","))
         }),
@@ -35,7 +35,7 @@ fn role(message: &Message) -> &'static str {
     }
 }
 
-/// Takes a word out of results.
+/// Removes a word from results.
 struct Hides(&'static str);
 
 #[async_trait]
@@ -56,8 +56,8 @@ impl AfterToolExecute for Hides {
 }
 
 #[tokio::test]
-async fn a_result_that_was_changed_says_by_whom() {
-    let one = answer(Some("look"), vec![call("t1", "echo", "{}")], Stop::ToolUse);
+async fn records_hooks_that_changed_a_result() {
+    let one = answer(Some("look"), vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let agent = Script::new(vec![one, says("ok")])
         .agent()
         .tool(tool("echo", |_| ToolOutput::text("a key and a word")))
@@ -73,7 +73,7 @@ async fn a_result_that_was_changed_says_by_whom() {
     );
 }
 
-/// Has the user see something else, or nothing.
+/// Replaces or suppresses a message for the user.
 struct Censor(MessageDecision);
 
 #[async_trait]
@@ -84,12 +84,12 @@ impl BeforeAssistantMessage for Censor {
 }
 
 #[tokio::test]
-async fn a_message_that_the_user_did_not_see_says_because_of_whom() {
+async fn records_hooks_that_changed_a_message() {
     let replace = |text: &str| MessageDecision::Replace { by: "censor".into(), text: text.into() };
     let suppress = MessageDecision::Suppress { by: "censor".into(), reason: String::new() };
     for (decision, mark) in [
-        (replace("hm"), Some("shown otherwise by censor")),
-        (suppress, Some("not shown because of censor")),
+        (replace("hm"), Some("message replaced by censor")),
+        (suppress, Some("message hidden by censor")),
         (replace("ok"), None),
         (MessageDecision::Show, None),
     ] {
@@ -116,8 +116,8 @@ impl BeforeTurn for Once {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_blocked_says_by_whom() {
-    let one = answer(None, vec![call("t1", "echo", "{}")], Stop::ToolUse);
+async fn records_hook_that_blocked_a_turn() {
+    let one = answer(None, vec![call("t1", "echo", "{}")], StopCause::ToolUse);
     let echo = tool("echo", |_| ToolOutput::text(""));
     let agent = Script::new(vec![one]).agent().tool(echo).before_turn(Once).build().unwrap();
     run(&agent).await.1.unwrap_err();

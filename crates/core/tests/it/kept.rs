@@ -1,5 +1,5 @@
-//! The session while an agent works in it: what is on record before tools run, what is told of repairs, what is on the
-//! disk at the end, and what is kept of an answer that failed.
+//! Tests of the session during a run: records before tools start, reports of repairs, content on disk at the end, and
+//! partial answers.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,9 @@ use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::session::entry::{Compaction, CustomMessage, EntryBody, ToolStart};
 use haft_core::session::{Durability, Session};
 use haft_core::tool::ToolOutput;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, Stop, Time};
+use haft_protocol::message::{Message, Rfc3339Time, StopCause};
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
 
@@ -25,7 +25,7 @@ fn started(session: &Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn calls_that_run_at_once_are_on_record_together_and_come_to_their_tools_in_order() {
+async fn concurrent_calls_are_recorded_together_and_start_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let ids: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
@@ -42,12 +42,12 @@ async fn calls_that_run_at_once_are_on_record_together_and_come_to_their_tools_i
     let seen = seen.lock().unwrap();
     let order: Vec<String> = seen.iter().map(|(args, _)| args.clone()).collect();
     assert_eq!(order, (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect::<Vec<_>>());
-    // The first sixteen before the first of them, the rest when there is room.
+    // The first sixteen starts are recorded before the first call runs, the rest when there is room.
     assert_eq!((seen[0].1, seen[19].1, started(&session)), (16, 20, ids));
 }
 
 #[tokio::test]
-async fn a_session_that_moves_says_so_when_it_does() {
+async fn reports_moved_session_immediately() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let (old, log) = (session.path().unwrap(), session.clone());
@@ -75,7 +75,7 @@ async fn a_session_that_moves_says_so_when_it_does() {
 }
 
 #[tokio::test]
-async fn a_torn_end_is_told_by_the_run_that_goes_on() {
+async fn next_run_reports_incomplete_last_line() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let path = session.path().unwrap();
@@ -90,7 +90,7 @@ async fn a_torn_end_is_told_by_the_run_that_goes_on() {
 }
 
 #[tokio::test]
-async fn all_of_a_run_is_on_the_disk_when_it_ends() {
+async fn run_is_on_disk_when_it_ends() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")])]);
@@ -105,18 +105,18 @@ async fn all_of_a_run_is_on_the_disk_when_it_ends() {
     assert!(matches!(work.finish().await.unwrap_err().kind, TurnErrorKind::MaxSteps { .. }));
 }
 
-/// An answer that begins, and then fails.
+/// Creates an answer that starts, and then fails.
 fn fails(text: &str) -> Answer {
     let broken = ModelError::new(ModelErrorKind::Connection, "the connection broke");
     Answer { items: vec![Ok(ModelEvent::Text(text.into())), Err(broken)], hangs: false }
 }
 
-fn stops(session: &Session) -> Vec<Stop> {
+fn stops(session: &Session) -> Vec<StopCause> {
     session.branch().iter().filter_map(|entry| Some(entry.body.answer()?.stop)).collect()
 }
 
 #[tokio::test]
-async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
+async fn keeps_partial_answer_of_a_failed_request() {
     let session = Session::in_memory(Path::new("/work"));
     let script = Script::new(vec![fails("half an ans"), says("ok")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
@@ -125,12 +125,12 @@ async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
     assert!(!events.iter().any(|line| line.starts_with("assistant ")), "it is no answer: {events:#?}");
     assert_eq!(transcript(&agent), ["user go", "assistant half an ans "]);
     run(&agent).await.1.unwrap();
-    assert_eq!(stops(&session), [Stop::Error, Stop::End]);
+    assert_eq!(stops(&session), [StopCause::Error, StopCause::End]);
     assert_eq!(*agent.messages(), session.context().messages);
 }
 
 #[tokio::test]
-async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
+async fn keeps_only_the_answer_of_the_next_attempt() {
     let retry = ModelEvent::Retry {
         attempt: 2,
         delay: std::time::Duration::ZERO,
@@ -146,30 +146,31 @@ async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
 }
 
 #[tokio::test]
-async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
+async fn resume_replaces_a_failed_answer() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let path = session.path().unwrap();
     let script = Script::new(vec![fails("half an ans"), fails("again h"), says("ok")]);
     let agent = script.agent().session(session).build().unwrap();
     run(&agent).await.1.unwrap_err();
-    agent.go_on().finish().await.unwrap_err();
+    agent.resume().finish().await.unwrap_err();
     drop(agent);
-    // Another process finds it, too.
+    // Another process reads the same entries.
     let session = Session::open(&path).unwrap();
     let agent = script.agent().session(session.clone()).build().unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant again h "]);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant ok "]);
     let said: Vec<usize> =
         script.requests.lock().unwrap().iter().map(|request| request.messages.len()).collect();
-    assert_eq!((said, stops(&session)), (vec![1, 1, 1], vec![Stop::End]));
+    assert_eq!((said, stops(&session)), (vec![1, 1, 1], vec![StopCause::End]));
     let all = haft_core::session::recover(&std::fs::read(&path).unwrap()).entries;
     assert_eq!(all.iter().filter(|entry| entry.body.answer().is_some()).count(), 3, "nothing is deleted");
     assert_eq!(*agent.messages(), session.context().messages);
 }
 
-/// Goes on after half an answer behind which this stands; gives how that ended and what the model was sent last.
+/// Resumes after a partial answer that is followed by this entry; returns the outcome and the last message sent to the
+/// model.
 async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<String>) {
     let session = Session::in_memory(Path::new("/work"));
     let script = Script::new(vec![fails("half an ans"), says("ok")]);
@@ -182,13 +183,16 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     };
     let behind = session.append(body, Durability::Now).await.unwrap();
     agent.reload().unwrap();
-    let outcome = agent.go_on().finish().await.map_err(|error| error.kind);
-    assert!(session.branch().iter().any(|entry| entry.id == behind), "it was left with the answer");
+    let outcome = agent.resume().finish().await.map_err(|error| error.kind);
+    assert!(
+        session.branch().iter().any(|entry| entry.id == behind),
+        "the entry was abandoned with the answer"
+    );
     (outcome, transcript(&agent))
 }
 
 #[tokio::test]
-async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
+async fn keeps_entries_after_a_failed_answer() {
     let summary = Compaction {
         summary: "notes".into(),
         first_kept: None,
@@ -203,7 +207,7 @@ async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
     let (outcome, said) = goes_on_behind(summary.into()).await;
     assert_eq!(outcome, Err(TurnErrorKind::NothingToDo));
     assert!(said[0].contains("notes") && said[2] == "assistant half an ans ", "{said:?}");
-    let content = vec![Content::text("told")];
+    let content = vec![ContentBlock::text("told")];
     let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true };
     let (outcome, said) = goes_on_behind(EntryBody::CustomMessage(told)).await;
     assert_eq!(outcome, Ok(()));
@@ -211,7 +215,7 @@ async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
 }
 
 #[tokio::test]
-async fn what_somebody_else_does_to_the_session_counts_after_a_reload() {
+async fn reload_applies_external_changes_to_the_session() {
     let session = Session::in_memory(Path::new("/work"));
     let hangs = Answer { items: vec![Ok(ModelEvent::Text("h".into()))], hangs: true };
     let script = Script::new(vec![says("one"), says("two"), hangs]);
@@ -219,12 +223,12 @@ async fn what_somebody_else_does_to_the_session_counts_after_a_reload() {
     run(&agent).await.1.unwrap();
     let leaf = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
     session.move_to(Some(leaf)).unwrap();
-    let content = vec![Content::text("more")];
-    let more = Message::User { content, time: Time("T".into()) };
+    let content = vec![ContentBlock::text("more")];
+    let more = Message::User { content, time: Rfc3339Time("T".into()) };
     session.append(more, Durability::Now).await.unwrap();
     agent.reload().unwrap();
     assert_eq!(transcript(&agent), ["user go", "user more"]);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent), ["user go", "user more", "assistant two "]);
     assert_eq!(*agent.messages(), session.context().messages);
     let mut work = agent.prompt("go");

@@ -1,4 +1,4 @@
-//! Behaviour of the agent seen from outside: a scripted model, real tools and hooks, the events in order.
+//! Integration tests of the agent with a scripted model, real tools and hooks, and checks of the events in order.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one kind it is about")]

@@ -1,10 +1,10 @@
-//! `BeforeAssistantMessage`: what the user sees, in deltas too, and what the transcript keeps.
+//! Tests of `BeforeAssistantMessage`: the text that the user sees, including deltas, and the text in the transcript.
 
 use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
 use haft_core::model::{ModelEvent, ModelResponse};
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, run, says, transcript};
@@ -40,7 +40,7 @@ fn seen(events: &[String]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_redaction_reaches_deltas_and_message_and_spares_the_transcript() {
+async fn redaction_applies_to_deltas_and_message_but_not_transcript() {
     let agent = Script::new(vec![says("the key is SECRET")])
         .agent()
         .before_assistant_message(Redact)
@@ -53,13 +53,13 @@ async fn a_redaction_reaches_deltas_and_message_and_spares_the_transcript() {
 }
 
 #[tokio::test]
-async fn a_message_nobody_objects_to_is_shown_whole() {
+async fn shows_message_that_no_hook_changes() {
     let agent = Script::new(vec![says("fine")]).agent().before_assistant_message(Redact).build().unwrap();
     assert_eq!(seen(&run(&agent).await.0), ["delta fine", "assistant fine"]);
 }
 
 #[tokio::test]
-async fn a_suppressed_message_leaves_its_reason() {
+async fn suppressed_message_shows_its_reason() {
     let agent =
         Script::new(vec![says("hello")]).agent().before_assistant_message(Mute(false)).build().unwrap();
     let (events, outcome) = run(&agent).await;
@@ -71,7 +71,7 @@ async fn a_suppressed_message_leaves_its_reason() {
 }
 
 #[tokio::test]
-async fn a_panicking_redactor_withholds_the_text() {
+async fn panicking_hook_suppresses_the_text() {
     let agent =
         Script::new(vec![says("SECRET")]).agent().before_assistant_message(Mute(true)).build().unwrap();
     let (events, _) = run(&agent).await;
@@ -79,12 +79,13 @@ async fn a_panicking_redactor_withholds_the_text() {
 }
 
 #[tokio::test]
-async fn thinking_is_not_shown_where_a_message_may_be_changed() {
+async fn hides_thinking_while_an_interceptor_exists() {
     let blocks = vec![
         AssistantBlock::Thinking { text: "SECRET".into() },
         AssistantBlock::Text { text: "fine".into() },
     ];
-    let done = ModelResponse { content: blocks, stop: Stop::End, usage: Usage::default(), native: None };
+    let done =
+        ModelResponse { content: blocks, stop: StopCause::End, usage: TokenUsage::default(), native: None };
     let thinks = || Answer {
         items: vec![Ok(ModelEvent::Thinking("SECRET".into())), Ok(ModelEvent::Done(done.clone()))],
         hangs: false,

@@ -1,4 +1,4 @@
-//! Things that go wrong at a bad moment: what was said is not lost, and the transcript is one that servers accept.
+//! Tests of failures at critical moments: no message is lost, and servers accept the transcript.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,21 +6,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::compact::Compacting;
+use haft_core::compact::PendingCompaction;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, Thinking};
-use haft_core::session::entry::{Entry, EntryBody};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::session::entry::{EntryBody, SessionEntry};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
 use haft_core::{Agent, Prompt};
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
-/// A session below `dir` whose directory is away while the entries that `gone` names are written, the first being 0.
+/// Creates a session below `dir` whose directory is missing while the entries that `gone` selects are written, counted
+/// from 0.
 fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> Session {
     let (here, away) = (dir.join("sessions"), dir.join("away"));
     std::fs::create_dir(&here).unwrap();
@@ -34,19 +35,19 @@ fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> 
             std::fs::remove_file(&here).unwrap();
             std::fs::rename(&away, &here).unwrap();
         }
-        Time("T".into())
+        Rfc3339Time("T".into())
     })
 }
 
 fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn said(content: Vec<AssistantBlock>) -> Message {
-    Message::Assistant(AssistantMessage { content, time: Time("T".into()), native: None })
+    Message::Assistant(AssistantMessage { content, time: Rfc3339Time("T".into()), native: None })
 }
 
-/// Some 3,000 tokens of old conversation.
+/// Creates about 3,000 tokens of old conversation.
 fn old() -> Vec<Message> {
     let text = "x".repeat(400);
     let pair = || [user(&text), said(vec![AssistantBlock::Text { text: text.clone() }])];
@@ -60,9 +61,9 @@ fn check_unsaved(outcome: Result<(), haft_core::error::TurnError>) {
 }
 
 #[tokio::test]
-async fn a_call_whose_beginning_cannot_be_written_has_a_result_in_its_place() {
+async fn call_whose_start_cannot_be_saved_has_an_error_result() {
     let dir = tempfile::tempdir().unwrap();
-    // Entry 3 says that the first call is about to run.
+    // Entry 3 is the start of the first call.
     let session = session(dir.path(), |entry| entry == 3);
     let two = || vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let script = Script::new(vec![calls(two()), says("ok")]);
@@ -79,23 +80,23 @@ async fn a_call_whose_beginning_cannot_be_written_has_a_result_in_its_place() {
 }
 
 #[tokio::test]
-async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
+async fn queued_messages_survive_unsaved_settings() {
     let dir = tempfile::tempdir().unwrap();
     let script = Script::new(vec![says("one"), says("two")]);
     let agent = script.agent().session(session(dir.path(), |entry| entry == 3)).build().unwrap();
     run(&agent).await.1.unwrap();
-    agent.set_thinking(Thinking::High);
+    agent.set_thinking(ThinkingLevel::High);
     let _ = agent.next_turn("first this").unwrap();
     let _ = agent.steer("and this").unwrap();
     check_unsaved(run(&agent).await.1);
-    let waiting = agent.queued();
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["first this".into()], vec!["and this".into()]));
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2..5], ["user first this", "user and this", "user go"]);
 }
 
 #[tokio::test]
-async fn what_cannot_be_delivered_waits_on_where_it_waited() {
+async fn undelivered_messages_return_to_their_queue() {
     let dir = tempfile::tempdir().unwrap();
     let script = Script::new(vec![says("one")]);
     let gone = |entry: usize| entry == 3 || entry == 4;
@@ -104,33 +105,36 @@ async fn what_cannot_be_delivered_waits_on_where_it_waited() {
     for text in ["a", "b"] {
         let _ = agent.follow_up(text).unwrap();
     }
-    check_unsaved(agent.go_on().finish().await);
+    check_unsaved(agent.resume().finish().await);
     let all = |texts: [&str; 2]| texts.map(Prompt::from).to_vec();
-    assert_eq!((agent.queued().steering, agent.queued().follow_up), (vec![], all(["a", "b"])));
+    assert_eq!(
+        (agent.queued_messages().steering, agent.queued_messages().follow_up),
+        (vec![], all(["a", "b"]))
+    );
     let _ = agent.next_turn("c").unwrap();
     let _ = agent.steer("d").unwrap();
-    check_unsaved(agent.go_on().finish().await);
-    let waiting = agent.queued();
+    check_unsaved(agent.resume().finish().await);
+    let waiting = agent.queued_messages();
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["c".into()], vec!["d".into()]));
     assert_eq!(waiting.follow_up, all(["a", "b"]));
 }
 
-/// In a window that old conversation nearly fills.
+/// Sets a window that the old conversation nearly fills.
 fn small(mut script: Script) -> Script {
     script.window = Some(8_000);
     script
 }
 
-/// An answer after which the context is full.
+/// Creates an answer after which the context is full.
 fn fills() -> Answer {
-    let mut full = answer(Some("long"), vec![], Stop::End);
+    let mut full = answer(Some("long"), vec![], StopCause::End);
     let Some(Ok(ModelEvent::Done(done))) = full.items.last_mut() else { panic!("an answer ends") };
     done.usage.input = 7_000;
     full
 }
 
 #[tokio::test]
-async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
+async fn queued_messages_survive_cancelled_final_compaction() {
     for waits in [true, false] {
         let hangs = Answer { items: vec![], hangs: true };
         let script = small(Script::new(vec![fills(), hangs]));
@@ -141,16 +145,12 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
             let _ = agent.steer("now").unwrap();
             let _ = agent.follow_up("later").unwrap();
         }
-        work.cancellation().cancel();
+        work.cancellation_token().cancel();
         let outcome = work.finish().await.map_err(|error| error.kind);
         let queued = agent.take_queued();
         assert_eq!(transcript(&agent).last().unwrap(), "assistant long ");
         if waits {
-            assert_eq!(
-                outcome,
-                Err(TurnErrorKind::Aborted),
-                "who was told that it is taken is told otherwise"
-            );
+            assert_eq!(outcome, Err(TurnErrorKind::Aborted), "the reported delivery changed");
             assert_eq!((queued.steering, queued.follow_up), (vec!["now".into()], vec!["later".into()]));
         } else {
             assert_eq!(outcome, Ok(()), "the work was done");
@@ -158,19 +158,19 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
     }
 }
 
-/// Writes the summary, and then the user stops it.
+/// Writes the summary; then the user aborts.
 struct Last(Arc<AtomicBool>);
 
 #[async_trait]
 impl BeforeCompact for Last {
-    async fn before_compact(&self, _: &CancellationToken, _: &Compacting) -> CompactDecision {
+    async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         self.0.store(true, Ordering::SeqCst);
         CompactDecision::Replace { by: "notes".into(), summary: "short".into(), first_kept: None }
     }
 }
 
 #[tokio::test]
-async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
+async fn written_compaction_cannot_be_cancelled() {
     let dir = tempfile::tempdir().unwrap();
     let (written, cancel) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
     let (now, stop) = (written.clone(), cancel.clone());
@@ -178,7 +178,7 @@ async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
         if now.load(Ordering::SeqCst) {
             stop.cancel();
         }
-        Time("T".into())
+        Rfc3339Time("T".into())
     });
     let script = small(Script::default());
     let agent = script.agent().session(session).messages(old()).before_compact(Last(written));
@@ -194,7 +194,7 @@ fn overflow() -> Result<ModelEvent, ModelError> {
 }
 
 fn answers(agent: &Agent) -> Vec<String> {
-    let model = |entry: &Entry| match &entry.body {
+    let model = |entry: &SessionEntry| match &entry.body {
         EntryBody::Said(said) => said.answer.as_ref().map(|answer| answer.model.clone()),
         _ => None,
     };
@@ -202,7 +202,7 @@ fn answers(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
+async fn answer_after_an_overflow_names_its_model() {
     let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
     let fallback =
         ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
@@ -215,7 +215,7 @@ async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
 }
 
 #[tokio::test]
-async fn the_answer_is_booked_on_the_model_that_the_stream_names() {
+async fn answer_is_recorded_for_the_model_named_by_the_stream() {
     let who = ModelInfo { provider: "script".into(), model: "other".into() };
     let mut answer = says("ok");
     answer.items.insert(0, Ok(ModelEvent::Answering(who)));
@@ -227,7 +227,7 @@ async fn the_answer_is_booked_on_the_model_that_the_stream_names() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_begun_is_not_asked_for_again() {
+async fn does_not_retry_after_the_first_piece() {
     let begun = Answer { items: vec![Ok(ModelEvent::Text("half".into())), overflow()], hangs: false };
     let script = small(Script::new(vec![begun, says("notes"), says("ok")]));
     let agent = script.agent().messages(old()).build().unwrap();
@@ -238,7 +238,7 @@ async fn an_answer_that_was_begun_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_given_transcript_is_made_one_that_servers_accept() {
+async fn completes_calls_of_an_initial_transcript() {
     let two = [call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let asks = || said(two.iter().cloned().map(AssistantBlock::ToolCall).collect());
     let result = |id: &str| {
@@ -250,7 +250,7 @@ async fn a_given_transcript_is_made_one_that_servers_accept() {
             is_error: false,
             extension: None,
             details: None,
-            time: Time("T".into()),
+            time: Rfc3339Time("T".into()),
         })
     };
     let script = Script::new(vec![says("ok")]);

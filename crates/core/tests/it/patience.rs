@@ -1,4 +1,4 @@
-//! Hooks over a tool call that keep a time of their own, beside the one that all have together.
+//! Tests of hooks with their own decision time, in addition to the shared budget.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::fake::{Script, call, calls, run, says, tool};
 
-/// Decides after so many seconds.
+/// Decides after this many seconds.
 #[derive(Clone)]
 struct Slow {
     name: &'static str,
@@ -37,7 +37,7 @@ impl BeforeToolExecute for Slow {
         Some(self.role)
     }
 
-    fn patience(&self) -> Option<Duration> {
+    fn decision_time(&self) -> Option<Duration> {
         self.patience.map(Duration::from_secs)
     }
 }
@@ -46,7 +46,7 @@ fn slow(name: &'static str, takes: u64, patience: Option<u64>) -> Slow {
     Slow { name, takes, patience, role: HookRole::Ordered, decision: ToolDecision::Allow }
 }
 
-/// How long a call takes with these hooks, and its result.
+/// Checks the duration of a call with these hooks, and its result.
 #[track_caller]
 fn check(hooks: Vec<Slow>, takes: u64, expect: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
@@ -64,7 +64,7 @@ fn check(hooks: Vec<Slow>, takes: u64, expect: &str) {
 }
 
 #[test]
-fn who_keeps_a_time_of_its_own_has_all_of_it() {
+fn hook_can_use_its_whole_decision_time() {
     check(vec![slow("a", 59, Some(60))], 59, r#"{"n":1}"#);
     let refuses = ToolDecision::block("a", "after thinking about it");
     check(vec![Slow { decision: refuses, ..slow("a", 59, Some(60)) }], 59, "error after thinking about it");
@@ -74,7 +74,7 @@ fn who_keeps_a_time_of_its_own_has_all_of_it() {
 }
 
 #[test]
-fn it_has_it_again_when_it_is_asked_about_a_rewrite() {
+fn decision_time_restarts_for_a_rewrite() {
     let args = RawJson::parse(r#"{"n":2}"#).unwrap();
     let rewrite = ToolDecision::Rewrite { by: "b".into(), tool: None, args };
     let rewriter = Slow { decision: rewrite, ..slow("b", 50, Some(60)) };
@@ -84,11 +84,11 @@ fn it_has_it_again_when_it_is_asked_about_a_rewrite() {
 }
 
 #[test]
-fn the_others_have_what_they_had() {
+fn decision_time_does_not_reduce_the_shared_budget() {
     let stuck = |name, patience| slow(name, 10_000, patience);
-    check(vec![slow("a", 1, Some(60)), stuck("b", None)], 31, "30 s together, and b had");
+    check(vec![slow("a", 1, Some(60)), stuck("b", None)], 31, "30 s; still waiting for b");
     check(vec![slow("a", 60, Some(60)), slow("b", 29, None)], 89, r#"{"n":1}"#);
-    check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "and c had");
-    // Who does not keep its own time ends in that of all.
-    check(vec![stuck("a", Some(60))], 90, "and a had not answered");
+    check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "still waiting for c");
+    // A hook without its own decision time is limited by the shared budget.
+    check(vec![stuck("a", Some(60))], 90, "still waiting for a");
 }

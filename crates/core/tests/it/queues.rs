@@ -1,19 +1,19 @@
-//! What is said while the agent works: when it is delivered, who is told, and that none of it is lost.
+//! Tests of queued messages: their delivery, the reports about them, and that none is lost.
 
 use std::sync::Arc;
 
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, Prompt, QueueError, Queued};
-use haft_protocol::content::{Content, Image};
+use haft_core::{Agent, Prompt, QueueDelivery, QueueError};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, call, calls, line, run, says, tool, transcript};
 
-/// Says something when the tool runs.
+/// Builds an agent that queues a message when the tool runs.
 fn saying(script: &Script, said: impl Fn(&Agent) + Send + Sync + 'static) -> Agent {
     let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
     let inside = slot.clone();
@@ -31,9 +31,10 @@ fn one_call() -> Answer {
 }
 
 #[tokio::test]
-async fn steering_comes_behind_the_tools_and_before_the_next_request() {
+async fn steering_is_delivered_after_tools_before_the_next_request() {
     let script = Script::new(vec![one_call(), says("ok")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), Queued::Running));
+    let agent =
+        saying(&script, |agent| assert_eq!(agent.steer("not there").unwrap(), QueueDelivery::Running));
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     assert_eq!(
@@ -64,7 +65,7 @@ async fn steering_comes_behind_the_tools_and_before_the_next_request() {
 }
 
 #[tokio::test]
-async fn messages_are_delivered_one_at_a_time_unless_all_are_wanted() {
+async fn delivers_one_message_at_a_time_unless_configured() {
     let three = |agent: &Agent| {
         for text in ["a", "b", "c"] {
             let _ = agent.steer(text).unwrap();
@@ -82,7 +83,7 @@ async fn messages_are_delivered_one_at_a_time_unless_all_are_wanted() {
 }
 
 #[tokio::test]
-async fn a_follow_up_comes_when_the_agent_would_stop_and_its_steps_are_counted_anew() {
+async fn follow_up_starts_a_turn_with_its_own_step_count() {
     let script = Script::new(vec![one_call(), says("first"), says("second")]);
     let agent = saying(&script, |agent| {
         let _ = agent.follow_up("and then?").unwrap();
@@ -95,7 +96,7 @@ async fn a_follow_up_comes_when_the_agent_would_stop_and_its_steps_are_counted_a
 }
 
 #[tokio::test]
-async fn steering_that_finds_no_tools_comes_instead_of_the_end_and_before_follow_ups() {
+async fn steering_without_tools_continues_before_follow_ups() {
     let script = Script::new(vec![one_call(), says("one"), says("two"), says("three")]);
     let agent = saying(&script, |agent| {
         let _ = agent.follow_up("later").unwrap();
@@ -108,33 +109,34 @@ async fn steering_that_finds_no_tools_comes_instead_of_the_end_and_before_follow
 }
 
 #[tokio::test]
-async fn a_next_turn_message_waits_for_a_prompt_and_goes_before_it() {
+async fn next_turn_message_precedes_the_next_prompt() {
     let script = Script::new(vec![one_call(), says("one"), says("two")]);
-    let agent = saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), Queued::Running));
-    assert_eq!(agent.next_turn("the tests ran").unwrap(), Queued::Idle);
+    let agent =
+        saying(&script, |agent| assert_eq!(agent.next_turn("too late").unwrap(), QueueDelivery::Running));
+    assert_eq!(agent.next_turn("the tests ran").unwrap(), QueueDelivery::Idle);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[..2], ["user the tests ran", "user go"]);
-    assert_eq!(agent.queued().next_turn, [Prompt::from("too late")]);
+    assert_eq!(agent.queued_messages().next_turn, [Prompt::from("too late")]);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[5..], ["user too late", "user go", "assistant two "]);
 }
 
 #[tokio::test]
-async fn what_is_said_after_the_end_waits_and_go_on_works_on_it() {
+async fn resume_processes_messages_queued_after_the_end() {
     let script = Script::new(vec![says("one"), says("two"), says("three")]);
     let agent = saying(&script, |_| ());
     run(&agent).await.1.unwrap();
-    assert_eq!(agent.steer("late").unwrap(), Queued::Idle);
-    assert_eq!(agent.follow_up("later").unwrap(), Queued::Idle);
-    agent.go_on().finish().await.unwrap();
+    assert_eq!(agent.steer("late").unwrap(), QueueDelivery::Idle);
+    assert_eq!(agent.follow_up("later").unwrap(), QueueDelivery::Idle);
+    agent.resume().finish().await.unwrap();
     assert_eq!(transcript(&agent)[2..], ["user late", "assistant two ", "user later", "assistant three "]);
-    assert!(agent.queued().is_empty());
-    assert_eq!(agent.go_on().finish().await.unwrap_err().kind, TurnErrorKind::NothingToDo);
+    assert!(agent.queued_messages().is_empty());
+    assert_eq!(agent.resume().finish().await.unwrap_err().kind, TurnErrorKind::NothingToDo);
 }
 
-/// Every event is a moment at which somebody may say something; the last ones are those of the end.
+/// Queues a message at every event, including the events at the end of the run.
 #[tokio::test]
-async fn at_whatever_moment_it_is_said_it_is_worked_on() {
+async fn processes_message_queued_at_any_event() {
     for moment in 0.. {
         let script = Script::new(vec![one_call(), says("one"), says("two"), says("three")]);
         let agent = saying(&script, |_| ());
@@ -147,16 +149,16 @@ async fn at_whatever_moment_it_is_said_it_is_worked_on() {
         }
         work.finish().await.unwrap();
         let Some(queued) = queued else { break };
-        if queued == Queued::Idle {
-            agent.go_on().finish().await.unwrap();
+        if queued == QueueDelivery::Idle {
+            agent.resume().finish().await.unwrap();
         }
         assert_eq!(transcript(&agent)[4..], ["user more", "assistant two "], "at {moment}");
     }
 }
 
-/// The same from another thread, at any instruction.
+/// Queues messages from another thread at arbitrary moments.
 #[test]
-fn a_message_of_another_thread_is_never_lost() {
+fn message_of_another_thread_is_never_lost() {
     for _ in 0..200 {
         let script = Script::new((0..10).map(|_| says("ok")).collect());
         let agent = script.agent().build().unwrap();
@@ -168,19 +170,19 @@ fn a_message_of_another_thread_is_never_lost() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(agent.prompt("go").finish()).unwrap();
         let queued = sender.join().unwrap();
-        let left = agent.queued().follow_up.len();
-        let all_idle = queued.iter().rev().take(left).all(|queued| *queued == Queued::Idle);
-        assert!(all_idle, "{left} of {queued:?} are left: who is told that a run takes it is told the truth");
+        let left = agent.queued_messages().follow_up.len();
+        let all_idle = queued.iter().rev().take(left).all(|queued| *queued == QueueDelivery::Idle);
+        assert!(all_idle, "{left} of {queued:?} are left, although the run reported that it takes them");
         if left > 0 {
-            runtime.block_on(agent.go_on().finish()).unwrap();
+            runtime.block_on(agent.resume().finish()).unwrap();
         }
         let users = agent.messages().iter().filter(|message| matches!(message, Message::User { .. })).count();
-        assert_eq!((users, agent.queued().is_empty()), (5, true));
+        assert_eq!((users, agent.queued_messages().is_empty()), (5, true));
     }
 }
 
 #[tokio::test]
-async fn an_aborted_run_leaves_what_waits_and_it_can_be_taken_back() {
+async fn aborted_run_keeps_queued_messages() {
     let script = Script::new(vec![one_call(), says("back")]);
     let cancel: Arc<std::sync::OnceLock<CancellationToken>> = Arc::default();
     let stop = cancel.clone();
@@ -190,36 +192,36 @@ async fn an_aborted_run_leaves_what_waits_and_it_can_be_taken_back() {
         stop.get().unwrap().cancel();
     });
     let work = agent.prompt("go");
-    cancel.set(work.cancellation()).unwrap();
+    cancel.set(work.cancellation_token()).unwrap();
     assert_eq!(work.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     let taken = agent.take_queued();
     assert_eq!(taken.steering, [Prompt::from("not there")]);
     assert_eq!(taken.follow_up, [Prompt::from("then this")]);
-    assert!(agent.queued().is_empty());
+    assert!(agent.queued_messages().is_empty());
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent).last().unwrap(), "assistant back ");
 }
 
 #[tokio::test]
-async fn a_queue_has_an_end_and_takes_nothing_that_is_empty() {
+async fn queue_rejects_overflow_and_empty_messages() {
     let agent = Script::default().agent().build().unwrap();
     for _ in 0..64 {
         let _ = agent.steer("x").unwrap();
     }
     let full = agent.steer("x").unwrap_err();
     assert_eq!(full, QueueError::Full { limit: 64 });
-    assert_eq!(full.to_string(), "64 messages wait already; let the agent take some, or take them back");
+    assert_eq!(full.to_string(), "the queue is full (64 messages); wait for the agent or remove a message");
     assert_eq!(agent.follow_up(" \n").unwrap_err(), QueueError::Empty);
 }
 
 #[tokio::test]
-async fn who_watches_is_told_what_waits() {
+async fn observers_see_queue_changes() {
     let script = Script::new(vec![Answer { items: vec![], hangs: true }]);
     let agent = script.agent().build().unwrap();
     let mut work = agent.prompt("go");
     work.next().await;
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
-    let _ = agent.steer(Prompt { content: vec![Content::text("look"), image] }).unwrap();
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "AAAA".into() });
+    let _ = agent.steer(Prompt { content: vec![ContentBlock::text("look"), image] }).unwrap();
     let _ = agent.follow_up("then").unwrap();
     let _ = agent.next_turn("next").unwrap();
     agent.take_queued();

@@ -1,4 +1,4 @@
-//! A hook has another tool called, and hooks answer calls of tools that nobody registered.
+//! Tests of hooks that select another tool or answer calls of unregistered tools.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -10,14 +10,14 @@ use haft_core::hooks::{
     ToolDecision,
 };
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 
 use crate::fake::{Script, call, calls, run, says, tool, transcript};
 
-/// A hook with a part in calls of some tools; keeps what it was asked, and what was refused.
+/// A hook with a role in calls of some tools; records its queries and rejected rewrites.
 #[derive(Clone, Default)]
 pub(crate) struct Gate {
     pub(crate) roles: HashMap<&'static str, HookRole>,
@@ -25,7 +25,7 @@ pub(crate) struct Gate {
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) refused: Arc<Mutex<Vec<String>>>,
     pub(crate) takes_unknown: bool,
-    /// The tool in whose place its answers count without more.
+    /// The tool for which its results need no approval.
     pub(crate) vouches: Option<&'static str>,
 }
 
@@ -54,11 +54,11 @@ impl BeforeToolExecute for Gate {
         self.roles.get(tool).copied()
     }
 
-    fn takes_unknown(&self) -> bool {
+    fn handles_unknown_tools(&self) -> bool {
         self.takes_unknown
     }
 
-    fn vouches(&self, tool: &str) -> bool {
+    fn bypasses_approval(&self, tool: &str) -> bool {
         self.vouches == Some(tool)
     }
 
@@ -91,7 +91,7 @@ fn script(name: &str) -> Script {
     Script::new(vec![calls(vec![call("t1", name, r#"{"n":1}"#)]), says("ok")])
 }
 
-/// Keeps what it was shown.
+/// Records the events that it receives.
 #[derive(Clone, Default)]
 struct Watches(Arc<Mutex<Vec<String>>>);
 
@@ -109,7 +109,7 @@ impl AfterToolExecute for Watches {
 }
 
 #[tokio::test]
-async fn another_tool_runs_and_the_transcript_keeps_the_models_call() {
+async fn runs_selected_tool_and_transcript_keeps_the_models_call() {
     let script = script("old");
     let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]);
     let (guard, watches) = (Gate::new([("new", HookRole::Gate)], vec![]), Watches::default());
@@ -137,10 +137,10 @@ async fn another_tool_runs_and_the_transcript_keeps_the_models_call() {
     });
     assert_eq!(started.unwrap(), r#"new{"n":2}"#);
     let noted = branch.iter().find_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
-    assert_eq!(noted.unwrap().action, Action::Rewritten);
+    assert_eq!(noted.unwrap().action, InterventionAction::Rewritten);
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_gate_of_the_new_tool_can_refuse_it() {
     assert_eq!(transcript(&agent)[2], "tool t1 error no");
 }
 
-/// A call that a hook wants to be another one's, and why it is refused.
+/// Checks the reason why a hook's selection of another tool is rejected.
 async fn check_refused(tool: &str, args: &str, refused: &str, told: &str) {
     let script = script("old");
     let names = Gate::new([("old", HookRole::Ordered)], vec![rename(tool, args)]);
@@ -166,19 +166,19 @@ async fn check_refused(tool: &str, args: &str, refused: &str, told: &str) {
 }
 
 #[tokio::test]
-async fn what_the_model_cannot_call_no_hook_can_have_called() {
+async fn hook_cannot_select_a_tool_that_is_not_offered() {
     check_refused(
         "nobody",
         "{}",
-        r#"nobody: "nobody", which the model is not offered"#,
-        r#"names has another tool called: "nobody", which the model is not offered"#,
+        r#"nobody: "nobody": the tool is not offered to the model"#,
+        r#"names changed the call to a tool that cannot run: "nobody": the tool is not offered to the model"#,
     )
     .await;
     check_refused(
         "off",
         "{}",
-        r#"off: "off", which the model is not offered"#,
-        r#"names has another tool called: "off", which the model is not offered"#,
+        r#"off: "off": the tool is not offered to the model"#,
+        r#"names changed the call to a tool that cannot run: "off": the tool is not offered to the model"#,
     )
     .await;
     let unfit = r#"arguments are not valid: at /n: "x" is not of type "integer""#;
@@ -191,7 +191,7 @@ async fn what_the_model_cannot_call_no_hook_can_have_called() {
 }
 
 #[tokio::test]
-async fn a_hook_answers_for_a_tool_that_nobody_registered() {
+async fn hook_answers_call_of_unregistered_tool() {
     let script = script("plugin_tool");
     let plugin = Gate {
         takes_unknown: true,
@@ -220,7 +220,7 @@ async fn a_gate_decides_about_unknown_tools_too() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_may_be_the_name_that_somebody_knows_another_by() {
+async fn hook_can_map_unknown_tool_to_a_known_one() {
     let script = script("exec");
     let names = Gate {
         takes_unknown: true,
@@ -232,7 +232,7 @@ async fn an_unknown_tool_may_be_the_name_that_somebody_knows_another_by() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_that_nobody_answers_for_is_unknown() {
+async fn unknown_tool_without_a_responding_hook_is_an_error() {
     const UNKNOWN: &str = r#"tool t1 error unknown tool "plugin_tool"; available tools: old, new, off"#;
     for takes_unknown in [false, true] {
         let script = script("plugin_tool");
@@ -244,9 +244,9 @@ async fn an_unknown_tool_that_nobody_answers_for_is_unknown() {
     }
 }
 
-/// The agent's own selection beats hooks.
+/// The agent's selection of tools takes precedence over hooks.
 #[tokio::test]
-async fn no_hook_is_asked_about_a_tool_that_is_left_out() {
+async fn hooks_are_not_asked_about_excluded_tools() {
     for name in ["off", "plugin_tool"] {
         let script = script(name);
         let hook = Gate {

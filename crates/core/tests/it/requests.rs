@@ -1,4 +1,4 @@
-//! `BeforeModelRequest`: what one request is, and what the transcript keeps of that.
+//! Tests of `BeforeModelRequest`: the request that is sent, and the unchanged transcript.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,15 +8,17 @@ use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, Thinking};
+use haft_core::model::{
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, ThinkingLevel,
+};
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time};
 
 use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
 
-/// Gives its decisions in turn, then sends; keeps what it was asked, and what was refused.
+/// Returns its decisions in order, then sends; records its queries and rejected edits.
 #[derive(Clone, Default)]
 struct Edits {
     decisions: Arc<Mutex<VecDeque<RequestDecision>>>,
@@ -59,7 +61,7 @@ impl BeforeModelRequest for Edits {
 }
 
 fn said(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) }
 }
 
 fn texts(messages: &[Message]) -> Vec<String> {
@@ -78,14 +80,14 @@ fn adds(name: &str) -> RequestEdit {
 }
 
 #[tokio::test]
-async fn an_edit_is_of_one_request_and_the_transcript_stays() {
+async fn edit_affects_one_request_but_not_the_transcript() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0) };
     let edit = RequestEdit {
         messages: Some(vec![said("other")]),
         add_tools: vec![ToolSpec::new("more", "More.")],
         options: Some(options),
-        thinking: Some(Thinking::High),
+        thinking: Some(ThinkingLevel::High),
         model: None,
     };
     let hook = Edits::one(edit);
@@ -105,9 +107,9 @@ async fn an_edit_is_of_one_request_and_the_transcript_stays() {
         })
         .collect();
     let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-    assert_eq!(shapes[0], (strings(&["other"]), strings(&["echo", "more"]), options, Thinking::High));
+    assert_eq!(shapes[0], (strings(&["other"]), strings(&["echo", "more"]), options, ThinkingLevel::High));
     let (messages, tools) = (strings(&["go", "assistant ", "t1 false"]), strings(&["echo"]));
-    assert_eq!(shapes[1], (messages, tools, RequestOptions::default(), Thinking::default()));
+    assert_eq!(shapes[1], (messages, tools, RequestOptions::default(), ThinkingLevel::default()));
     assert_eq!(transcript(&agent), ["user go", "assistant  echo{}", "tool t1 x", "assistant ok "]);
     let asked: Vec<_> = hook.asked().iter().map(|asked| (asked.step, asked.last)).collect();
     assert_eq!(asked, [(1, false), (2, false)]);
@@ -115,7 +117,7 @@ async fn an_edit_is_of_one_request_and_the_transcript_stays() {
 }
 
 #[tokio::test]
-async fn later_hooks_see_what_earlier_ones_left() {
+async fn later_hooks_see_earlier_edits() {
     let script = Script::new(vec![says("ok")]);
     let second = Edits::one(adds("two"));
     let edit = RequestEdit { messages: Some(vec![said("first")]), ..adds("one") };
@@ -132,13 +134,13 @@ async fn later_hooks_see_what_earlier_ones_left() {
     assert_eq!(script.requests.lock().unwrap()[0].tools.len(), 2);
 }
 
-/// What a hook may not change stays, the rest of its edit counts.
+/// Checks that a hook's invalid changes are rejected and the rest of its edit applies.
 #[track_caller]
 fn check_refused(edit: RequestEdit, refused: &[&str]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let script = Script::new(vec![says("ok")]);
-        let hook = Edits::one(RequestEdit { thinking: Some(Thinking::Low), ..edit });
+        let hook = Edits::one(RequestEdit { thinking: Some(ThinkingLevel::Low), ..edit });
         let agent = script
             .agent()
             .tool(tool("echo", |_| ToolOutput::text("x")))
@@ -149,7 +151,7 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
         agent.set_active_tools(Some(vec!["echo".to_owned(), "later".to_owned()]));
         run(&agent).await.1.unwrap();
         let request = script.requests.lock().unwrap()[0].clone();
-        assert_eq!((texts(&request.messages), request.thinking), (vec!["go".to_owned()], Thinking::Low));
+        assert_eq!((texts(&request.messages), request.thinking), (vec!["go".to_owned()], ThinkingLevel::Low));
         assert_eq!(request.options, RequestOptions::default());
         assert_eq!(request.tools.len(), 1);
         assert_eq!(request.tools[0].description, "The echo tool.");
@@ -158,42 +160,41 @@ fn check_refused(edit: RequestEdit, refused: &[&str]) {
 }
 
 #[test]
-fn what_does_not_count_is_said() {
+fn reports_rejected_edits() {
     let none = RequestEdit::default;
     check_refused(none(), &[]);
-    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["it left no message to answer"]);
+    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["the edit removes all messages"]);
     let options = |max_tokens, temperature| RequestEdit {
         options: Some(RequestOptions { max_tokens, temperature }),
         ..none()
     };
-    check_refused(options(Some(0), None), &["it leaves no room for an answer: max_tokens is 0"]);
-    check_refused(options(None, Some(-1.0)), &["it sets a temperature of -1; 0 is the least"]);
+    check_refused(options(Some(0), None), &["max_tokens is 0; set it to at least 1"]);
+    check_refused(options(None, Some(-1.0)), &["the temperature is -1; set it to 0 or more"]);
     check_refused(
         RequestEdit { model: Some("nobody".into()), ..none() },
-        &[r#"it wants model "nobody": no other model is known here; script/test is asked"#],
+        &[r#"cannot switch to model "nobody": no other model is available; the request goes to script/test"#],
     );
-    // The model's own name is no other model.
+    // The model's own name does not switch the model.
     check_refused(RequestEdit { model: Some("test".into()), ..none() }, &[]);
     check_refused(RequestEdit { model: Some("script/test".into()), ..none() }, &[]);
 }
 
 #[test]
-fn tools_are_only_added_and_only_those_that_may_be_there() {
+fn hooks_can_only_add_permitted_tools() {
     check_refused(adds("echo"), &[]);
-    let left_out =
-        |name: &str| format!("it adds the tool {name:?}, which is not among the tools that are switched on");
+    let left_out = |name: &str| format!("cannot add the tool {name:?}: the tool is not active");
     check_refused(adds("off"), &[&left_out("off")]);
     check_refused(adds("new"), &[&left_out("new")]);
-    let broken = r#"it adds a tool named "a b"; a name is a letter, then letters, digits, _ and -"#;
+    let broken = r#"cannot add the tool "a b": a tool name is a letter, then letters, digits, _ and -"#;
     check_refused(adds("a b"), &[broken]);
     let spec = ToolSpec::new("later", "No schema.").with_schema(RawJson::parse("[]").unwrap());
     check_refused(
         RequestEdit { add_tools: vec![spec], ..RequestEdit::default() },
-        &[r#"it adds the tool "later", whose schema is not an object"#],
+        &[r#"cannot add the tool "later": its schema is not an object"#],
     );
 }
 
-/// Knows one model, by one name.
+/// Knows one model by one name.
 struct Other(Arc<dyn Model>);
 
 #[async_trait]
@@ -207,7 +208,7 @@ impl ModelSource for Other {
 }
 
 #[tokio::test]
-async fn another_model_is_asked_and_named_for_this_request() {
+async fn hook_selects_another_model_for_one_request() {
     let script = Script::new(vec![says("mine")]);
     let other = Script::new(vec![says("theirs")]).named("other");
     let wants = || RequestEdit { model: Some("other".into()), ..RequestEdit::default() };
@@ -220,7 +221,7 @@ async fn another_model_is_asked_and_named_for_this_request() {
         r#"{"type":"model_request","step":1,"provider":"script","model":"other","messages":1,"tools":0}"#;
     assert!(events.iter().any(|line| line == request), "{events:#?}");
     assert_eq!((script.requests.lock().unwrap().len(), other.requests.lock().unwrap().len()), (0, 1));
-    // The log says who answered; the session's model is still the agent's.
+    // The log names the model that answered; the session's model is still the agent's.
     let answers: Vec<_> =
         agent.session().branch().iter().filter_map(|entry| entry.body.answer().cloned()).collect();
     assert_eq!(answers.iter().map(|answer| answer.model.as_str()).collect::<Vec<_>>(), ["other"]);
@@ -230,7 +231,7 @@ async fn another_model_is_asked_and_named_for_this_request() {
 }
 
 #[tokio::test]
-async fn a_later_hook_may_go_back_to_the_agents_model() {
+async fn later_hook_can_restore_the_agents_model() {
     let script = Script::new(vec![says("mine")]);
     let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
     let wants = |name: &str| RequestEdit { model: Some(name.into()), ..RequestEdit::default() };
@@ -246,23 +247,23 @@ async fn a_later_hook_may_go_back_to_the_agents_model() {
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_asked_is_said_and_the_agents_own_answers() {
+async fn reports_unavailable_model_and_uses_the_agents_own() {
     let script = Script::new(vec![says("mine")]);
     let hook = Edits::one(RequestEdit { model: Some("nobody".into()), ..RequestEdit::default() });
     let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
     let agent = script.agent().before_model_request(hook.clone()).models(Other(known)).build().unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant mine "]);
-    let expect = r#"it wants model "nobody": there is no nobody beside script/test; script/test is asked"#;
+    let expect = r#"cannot switch to model "nobody": there is no nobody beside script/test; the request goes to script/test"#;
     assert_eq!(hook.refused(), [expect]);
 }
 
 #[tokio::test]
-async fn calls_that_an_edit_left_without_a_result_are_given_one() {
+async fn adds_results_for_calls_left_without_one_by_an_edit() {
     let script = Script::new(vec![says("ok")]);
     let asks = AssistantMessage {
         content: vec![AssistantBlock::ToolCall(call("t9", "echo", "{}"))],
-        time: Time("T".into()),
+        time: Rfc3339Time("T".into()),
         native: None,
     };
     let messages = vec![said("a"), Message::Assistant(asks), said("b")];
@@ -274,9 +275,9 @@ async fn calls_that_an_edit_left_without_a_result_are_given_one() {
 }
 
 #[tokio::test]
-async fn a_request_that_a_hook_does_not_want_ends_the_turn_with_its_reason() {
+async fn refused_request_ends_the_turn_with_its_reason() {
     let script = Script::new(vec![]);
-    let abort = RequestDecision::Refuse(Refusal::of_turn("cost", "over budget"));
+    let abort = RequestDecision::Refuse(Refusal::for_turn("cost", "over budget"));
     let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };
@@ -295,7 +296,7 @@ impl BeforeModelRequest for Panics {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_has_allowed_no_request() {
+async fn panicking_hook_refuses_the_request() {
     let script = Script::new(vec![]);
     let agent = script.agent().before_model_request(Panics).build().unwrap();
     let kind = TurnErrorKind::Blocked { by: "a hook".into(), reason: "the hook panicked".into() };
@@ -315,18 +316,18 @@ impl BeforeModelRequest for Hangs {
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_meanwhile_asks_nobody() {
+async fn cancelled_run_sends_no_request() {
     let script = Script::new(vec![]);
     let agent = script.agent().before_model_request(Hangs).build().unwrap();
     let run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let (outcome, ()) = tokio::join!(run.finish(), async move { cancel.cancel() });
     assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Aborted);
     assert!(script.requests.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn hooks_are_asked_again_when_the_context_was_summed_up() {
+async fn hooks_are_asked_again_after_compaction() {
     let overflow =
         Answer { items: vec![Err(ModelError::new(ModelErrorKind::Overflow, "too long"))], hangs: false };
     let script = Script::new(vec![overflow, says("notes"), says("ok")]);

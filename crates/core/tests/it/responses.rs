@@ -1,4 +1,4 @@
-//! `AfterModelResponse`: what an answer is, and what becomes of one that a hook does not want.
+//! Tests of `AfterModelResponse`: edited and refused answers.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -13,16 +13,16 @@ use haft_core::hooks::{
 use haft_core::model::ModelEvent;
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Native, Stop};
+use haft_protocol::message::{AssistantBlock, Message, NativeMessage, StopCause};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
-/// Gives its decisions in turn, then keeps answers; keeps what it was asked.
+/// Returns its decisions in order, then keeps answers; records its queries.
 #[derive(Clone)]
 struct Filter {
     decisions: Arc<Mutex<VecDeque<ResponseDecision>>>,
@@ -48,7 +48,7 @@ impl AfterModelResponse for Filter {
         self.decisions.lock().unwrap().pop_front().unwrap_or(ResponseDecision::Keep)
     }
 
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         self.holds_back
     }
 }
@@ -61,24 +61,24 @@ fn edit(content: Vec<AssistantBlock>) -> ResponseDecision {
     ResponseDecision::Edit { by: "f".into(), content }
 }
 
-/// An answer that only its provider can read in full.
+/// Adds native data that only its provider can read.
 fn native(mut answer: Answer) -> Answer {
     let Some(Ok(ModelEvent::Done(response))) = answer.items.last_mut() else { panic!("no end") };
-    response.native = Some(Native { origin: "script".into(), data: RawJson::empty_object() });
+    response.native = Some(NativeMessage { origin: "script".into(), data: RawJson::empty_object() });
     answer
 }
 
-fn interventions(session: &Session) -> Vec<(Action, String)> {
+fn interventions(session: &Session) -> Vec<(InterventionAction, String)> {
     let branch = session.branch();
     let custom = branch.iter().filter_map(|entry| match &entry.body {
-        EntryBody::Custom(custom) => Intervention::of(custom),
+        EntryBody::Custom(custom) => HookIntervention::from_custom(custom),
         _ => None,
     });
     custom.map(|it| (it.action, it.by.join(","))).collect()
 }
 
 #[tokio::test]
-async fn the_edited_answer_is_what_is_kept_and_shown() {
+async fn edited_answer_is_recorded_and_shown() {
     let script = Script::new(vec![native(says("the code is 1234"))]);
     let hook = Filter::new(vec![edit(vec![text("the code is ….")])]);
     let agent = script.agent().after_model_response(hook.clone()).build().unwrap();
@@ -92,14 +92,14 @@ async fn the_edited_answer_is_what_is_kept_and_shown() {
     assert_eq!(told, [response, "delta the code is ….", "assistant the code is …."]);
     let [Message::User { .. }, Message::Assistant(said)] = &agent.messages()[..] else { panic!() };
     assert_eq!(said.native, None);
-    assert_eq!(interventions(agent.session()), [(Action::AnswerEdited, "f".to_owned())]);
+    assert_eq!(interventions(agent.session()), [(InterventionAction::AnswerEdited, "f".to_owned())]);
     let asked = hook.asked.lock().unwrap()[0].clone();
     assert_eq!((asked.step, asked.model.to_string().as_str()), (1, "script/test"));
-    assert_eq!((asked.content, asked.stop), (vec![text("the code is 1234")], Stop::End));
+    assert_eq!((asked.content, asked.stop), (vec![text("the code is 1234")], StopCause::End));
 }
 
 #[tokio::test]
-async fn an_answer_that_is_kept_keeps_what_only_its_provider_reads() {
+async fn kept_answer_keeps_its_native_data() {
     let script = Script::new(vec![native(says("hi"))]);
     let hook = Filter::new(vec![ResponseDecision::Keep, edit(vec![text("hi")])]);
     let same = Filter::new(vec![edit(vec![text("hi")])]);
@@ -111,7 +111,7 @@ async fn an_answer_that_is_kept_keeps_what_only_its_provider_reads() {
 }
 
 #[tokio::test]
-async fn the_calls_of_the_edited_answer_run_and_no_others() {
+async fn only_calls_of_the_edited_answer_run() {
     let script = Script::new(vec![calls(vec![call("t1", "rm", "{}"), call("t2", "echo", "{}")]), says("ok")]);
     let keeps = AssistantBlock::ToolCall(call("t2", "echo", r#"{"n":3}"#));
     let agent = script
@@ -127,9 +127,9 @@ async fn the_calls_of_the_edited_answer_run_and_no_others() {
     assert_eq!(transcript(&agent), expect);
 }
 
-/// Why a step ends follows the edited answer.
+/// Checks that the end of a step depends on the edited answer.
 #[track_caller]
-fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: Stop, runs: bool) {
+fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: StopCause, runs: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(async {
         let script = Script::new(vec![model, says("ok")]);
@@ -147,14 +147,14 @@ fn check_stop(model: Answer, content: Vec<AssistantBlock>, stop: Stop, runs: boo
 }
 
 #[test]
-fn an_edit_may_take_calls_away_and_add_some() {
+fn edit_can_remove_and_add_calls() {
     let one = || AssistantBlock::ToolCall(call("t1", "echo", "{}"));
-    check_stop(calls(vec![call("t1", "echo", "{}")]), vec![text("no")], Stop::End, false);
-    check_stop(says("hi"), vec![one()], Stop::ToolUse, true);
-    // What was cut cannot be trusted, whoever wrote it.
-    let cut = || answer(Some("hi"), vec![call("t1", "echo", "{}")], Stop::Length);
-    check_stop(cut(), vec![one()], Stop::ToolUse, false);
-    check_stop(cut(), vec![text("hi")], Stop::Length, false);
+    check_stop(calls(vec![call("t1", "echo", "{}")]), vec![text("no")], StopCause::End, false);
+    check_stop(says("hi"), vec![one()], StopCause::ToolUse, true);
+    // A truncated answer stays truncated after an edit.
+    let cut = || answer(Some("hi"), vec![call("t1", "echo", "{}")], StopCause::Length);
+    check_stop(cut(), vec![one()], StopCause::ToolUse, false);
+    check_stop(cut(), vec![text("hi")], StopCause::Length, false);
 }
 
 fn thinks(said: &str) -> Answer {
@@ -175,7 +175,7 @@ impl BeforeAssistantMessage for Shows {
 }
 
 #[tokio::test]
-async fn deltas_are_held_back_while_a_hook_wants_that_and_thinking_is_told_afterwards() {
+async fn holds_back_deltas_and_shows_thinking_afterwards() {
     let told = |holds_back: bool, intercepted: bool| async move {
         let script = Script::new(vec![thinks("one")]);
         let hook = Filter {
@@ -193,12 +193,12 @@ async fn deltas_are_held_back_while_a_hook_wants_that_and_thinking_is_told_after
     };
     assert_eq!(told(true, false).await, [r#"thinking "hum"}"#, "delta two"]);
     assert_eq!(told(false, false).await, [r#"thinking "hm"}"#, "delta one"]);
-    // Interceptors of messages are not asked about thinking, so where there is one it is not shown.
+    // Message interceptors do not see thinking, so that it is not shown while one exists.
     assert_eq!(told(true, true).await, ["delta two"]);
     assert_eq!(told(false, true).await, ["delta two"]);
 }
 
-/// An answer with a call, as it comes: piece by piece.
+/// Creates an answer with a call that arrives in pieces.
 fn streams_a_call(args: &str) -> Answer {
     let id = || ToolCallId::new("t1");
     let mut answer = calls(vec![call("t1", "echo", args)]);
@@ -212,7 +212,7 @@ fn streams_a_call(args: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn calls_are_held_back_with_the_rest_and_told_as_the_hook_leaves_them() {
+async fn holds_back_calls_and_shows_the_edited_ones() {
     let told = |holds_back: bool, edits: Option<AssistantBlock>, intercepted: bool| async move {
         let script = Script::new(vec![streams_a_call(r#"{"n":1}"#), says("ok")]);
         let edits = edits.map(|block| edit(vec![block]));
@@ -242,11 +242,11 @@ async fn calls_are_held_back_with_the_rest_and_told_as_the_hook_leaves_them() {
 }
 
 #[tokio::test]
-async fn an_unwanted_answer_ends_the_turn_with_its_reason_and_is_no_part_of_the_conversation() {
+async fn refused_answer_ends_the_turn_and_leaves_the_conversation() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("fine")]);
-    let abort = ResponseDecision::Refuse(Refusal::of_turn("f", "leak"));
+    let abort = ResponseDecision::Refuse(Refusal::for_turn("f", "leak"));
     let agent = script
         .agent()
         .tool(tool("echo", |_| panic!("it must not run")))
@@ -258,16 +258,16 @@ async fn an_unwanted_answer_ends_the_turn_with_its_reason_and_is_no_part_of_the_
     let kind = TurnErrorKind::Blocked { by: "f".into(), reason: "leak".into() };
     assert_eq!(outcome.unwrap_err().kind, kind);
     assert!(events.contains(&"error turn blocked by f: leak".to_owned()), "{events:#?}");
-    // It was paid for, and that is told.
+    // The answer cost tokens, and its usage is reported.
     assert!(events.iter().any(|line| line.contains(r#""type":"usage","input":10"#)), "{events:#?}");
     assert_eq!(transcript(&agent), ["user go"]);
-    assert_eq!(interventions(agent.session()), [(Action::AnswerDropped, "f".to_owned())]);
+    assert_eq!(interventions(agent.session()), [(InterventionAction::AnswerDropped, "f".to_owned())]);
     let path = agent.session().path().unwrap();
     drop(agent);
-    // Whoever opens the session goes on from there, too; the answer is in its log.
+    // A reopened session continues from the same entry; the answer is in its log.
     let again = Session::open(&path).unwrap();
     assert_eq!(again.context().messages.len(), 1);
-    assert_eq!(interventions(&again), [(Action::AnswerDropped, "f".to_owned())]);
+    assert_eq!(interventions(&again), [(InterventionAction::AnswerDropped, "f".to_owned())]);
     assert!(std::fs::read_to_string(path).unwrap().contains(r#""name":"echo""#));
 }
 
@@ -285,7 +285,7 @@ impl AfterModelResponse for Panics {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_has_let_no_answer_through() {
+async fn panicking_hook_refuses_the_answer() {
     let script = Script::new(vec![says("SECRET")]);
     let agent = script.agent().after_model_response(Panics).build().unwrap();
     let (events, outcome) = run(&agent).await;
@@ -311,12 +311,12 @@ impl AfterModelResponse for Hangs {
 }
 
 #[tokio::test]
-async fn what_was_held_back_when_the_run_is_cancelled_is_not_kept() {
+async fn drops_held_back_parts_on_cancellation() {
     use futures::StreamExt;
     let script = Script::new(vec![says("SECRET")]);
     let agent = script.agent().after_model_response(Hangs).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     while let Some(event) = run.next().await {
         if let AgentEvent::AssistantStart = event {
             cancel.cancel();

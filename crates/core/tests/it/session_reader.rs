@@ -1,26 +1,26 @@
-//! The reader that `examples/sessions` has in another language reads what haft reads: of a whole file, of one that was
-//! cut anywhere, and of one with any line damaged.
+//! Tests that the reader in `examples/sessions`, written in another language, agrees with haft on whole, truncated and
+//! damaged files.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use haft_core::protocol::RawJson;
-use haft_core::protocol::content::{Content, ToolCall};
+use haft_core::protocol::content::{ContentBlock, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
-use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
-use haft_core::session::entry::{Compaction, Custom, EntryBody, Settings, ToolStart};
-use haft_core::session::intervention::{Action, Intervention};
+use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
+use haft_core::session::entry::{Compaction, Custom, EntryBody, SessionSettings, ToolStart};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_core::session::{Durability, EntryId, Session};
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");
 const EVERY_TYPE: &[u8] = include_bytes!("../fixtures/sessions/v1/every-type.jsonl");
 
-fn time() -> Time {
-    Time("2026-01-02T03:04:05.678Z".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: time() }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }.into()
 }
 
 fn call(id: &str) -> ToolCall {
@@ -41,7 +41,7 @@ fn result(id: &str) -> EntryBody {
     Message::Tool(ToolMessage {
         call_id: ToolCallId::new(id),
         name: "bash".to_owned(),
-        content: vec![Content::text("done")],
+        content: vec![ContentBlock::text("done")],
         is_error: false,
         extension: None,
         details: None,
@@ -60,12 +60,12 @@ fn compaction(first_kept: Option<EntryId>) -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     }
     .into()
 }
 
-/// The bytes of a session that `fill` writes.
+/// Returns the bytes of a session that `fill` writes.
 async fn session(fill: impl AsyncFnOnce(&Session)) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/project")).with_clock(time);
@@ -78,7 +78,7 @@ async fn add(session: &Session, body: EntryBody) -> EntryId {
     session.append(body, Durability::Soon).await.unwrap()
 }
 
-/// One whose user went back and tried again, after a tool was interrupted.
+/// Creates a session whose user went back and tried again after a tool was interrupted.
 async fn branched() -> Vec<u8> {
     session(async |session| {
         let root = add(session, user("one")).await;
@@ -95,7 +95,7 @@ async fn branched() -> Vec<u8> {
     .await
 }
 
-/// One that was summed up twice; the second time something was kept.
+/// Creates a session with two compactions; the second one kept some entries.
 async fn compacted(keeps: bool) -> Vec<u8> {
     session(async |session| {
         add(session, user("one")).await;
@@ -110,7 +110,7 @@ async fn compacted(keeps: bool) -> Vec<u8> {
     .await
 }
 
-/// Both readers read each of these files alike.
+/// Checks that both readers agree on each of these files.
 #[track_caller]
 fn check(dir: &Path, files: &[Vec<u8>]) {
     let mut paths = Vec::new();
@@ -130,8 +130,8 @@ fn check(dir: &Path, files: &[Vec<u8>]) {
     }
 }
 
-/// Calls the example's `main` for one file after the other, because starting Python takes longer than all of them; each
-/// output ends with a line of its own.
+/// Calls the example's `main` for one file after the other, because starting Python takes longer than reading all
+/// files. Each output ends with a separator line.
 const FOR_EACH: &str = r#"
 import os, sys
 reader, option, *files = sys.argv[1:]
@@ -142,7 +142,7 @@ for file in files:
     print('"the end of the file"')
 "#;
 
-/// The lines that the other reader prints of each file.
+/// Returns the lines that the other reader prints for each file.
 #[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
 fn theirs(option: &str, files: &[PathBuf]) -> Vec<Vec<serde_json::Value>> {
     let mut python = Command::new("python3");
@@ -161,7 +161,7 @@ fn theirs(option: &str, files: &[PathBuf]) -> Vec<Vec<serde_json::Value>> {
     all
 }
 
-/// What the other reader says of these arguments: its code, and both outputs.
+/// Returns the exit code and both outputs of the other reader for these arguments.
 #[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
 fn said(args: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new("python3").arg(READER).args(args).output().unwrap();
@@ -170,7 +170,7 @@ fn said(args: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn the_other_reader_says_what_it_cannot_read() {
+fn other_reader_reports_unreadable_input() {
     let (code, out, err) = said(&["--help"]);
     assert!(code == Some(0) && out.starts_with("Reads a session file") && err.is_empty(), "{out}{err}");
     let dir = tempfile::tempdir().unwrap();
@@ -183,10 +183,10 @@ fn the_other_reader_says_what_it_cannot_read() {
     assert_eq!(said(&["--json", name]), (Some(1), String::new(), none));
 }
 
-/// Its reader has gone before anything is read.
+/// The reader of its output is gone before the program writes.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
-fn the_other_reader_ends_in_silence_when_nobody_listens() {
+fn other_reader_exits_quietly_on_a_closed_pipe() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(format!("{:032x}.jsonl", 1));
     std::fs::write(&path, EVERY_TYPE).unwrap();
@@ -197,14 +197,14 @@ fn the_other_reader_ends_in_silence_when_nobody_listens() {
 }
 
 #[tokio::test]
-async fn what_extensions_did_is_read_alike() {
+async fn readers_agree_on_interventions() {
     let by = || vec!["guard".to_owned()];
     let call_id = Some(ToolCallId::new("a"));
     let done = [
-        Intervention { call_id: call_id.clone(), action: Action::Rewritten, by: by() },
-        Intervention { call_id, action: Action::Edited, by: by() },
-        Intervention { call_id: None, action: Action::Replaced, by: by() },
-        Intervention { call_id: None, action: Action::TurnEnded, by: by() },
+        HookIntervention { call_id: call_id.clone(), action: InterventionAction::Rewritten, by: by() },
+        HookIntervention { call_id, action: InterventionAction::Edited, by: by() },
+        HookIntervention { call_id: None, action: InterventionAction::Replaced, by: by() },
+        HookIntervention { call_id: None, action: InterventionAction::TurnEnded, by: by() },
     ];
     let bytes = session(async |session| {
         add(session, user("one")).await;
@@ -225,7 +225,7 @@ async fn what_extensions_did_is_read_alike() {
 }
 
 #[tokio::test]
-async fn whole_files_are_read_alike() {
+async fn readers_agree_on_whole_files() {
     let dir = tempfile::tempdir().unwrap();
     check(
         dir.path(),
@@ -234,7 +234,7 @@ async fn whole_files_are_read_alike() {
 }
 
 #[tokio::test]
-async fn damaged_files_are_read_alike() {
+async fn readers_agree_on_damaged_files() {
     let dir = tempfile::tempdir().unwrap();
     let whole = branched().await;
     let mut files: Vec<Vec<u8>> =

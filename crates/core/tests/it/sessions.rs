@@ -1,4 +1,4 @@
-//! An agent and its session: what is in the log when the front end is told, and what comes of a log that was cut off.
+//! Tests of an agent with its session: entries in the log at each event, and logs that were cut off.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
-use haft_core::model::{ModelEvent, ModelInfo, Thinking};
-use haft_core::session::entry::{Compaction, Entry, EntryBody, Settings};
+use haft_core::model::{ModelEvent, ModelInfo, ThinkingLevel};
+use haft_core::session::entry::{Compaction, EntryBody, SessionEntry, SessionSettings};
 use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, ContextUsage, Prompt};
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, Stop};
+use haft_protocol::message::{Message, StopCause};
 
 use crate::fake::{Answer, Script, call, calls, line, run, says, spec, tool, transcript};
 
@@ -22,12 +22,12 @@ fn memory() -> Session {
     Session::in_memory(Path::new("/work"))
 }
 
-/// What a session's entries say, as short lines.
+/// Returns the entries of a session as short lines.
 fn log(session: &Session) -> Vec<String> {
     session.branch().iter().map(|entry| short(entry)).collect()
 }
 
-fn short(entry: &Entry) -> String {
+fn short(entry: &SessionEntry) -> String {
     match &entry.body {
         EntryBody::Said(said) => {
             let stop = said.answer.iter().map(|answer| format!(" {:?}", answer.stop)).collect::<String>();
@@ -43,7 +43,7 @@ fn short(entry: &Entry) -> String {
 }
 
 #[tokio::test]
-async fn everything_is_in_the_log_when_the_front_end_is_told() {
+async fn log_is_written_before_events_are_sent() {
     let session = memory();
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let seen = session.clone();
@@ -73,7 +73,7 @@ async fn everything_is_in_the_log_when_the_front_end_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
+async fn changed_settings_apply_from_the_next_step_and_are_recorded() {
     let session = memory();
     let two = || calls(vec![call("t1", "echo", "{}")]);
     let (first, second) =
@@ -83,7 +83,7 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
     let echo = tool("echo", move |_| {
         let agent: &Agent = inside.get().unwrap();
         agent.set_model(Arc::new(next.clone()));
-        agent.set_thinking(Thinking::High);
+        agent.set_thinking(ThinkingLevel::High);
         agent.set_active_tools(Some(vec!["later".into(), "other".into()]));
         ToolOutput::text("changed")
     });
@@ -98,23 +98,23 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
     run(&agent).await.1.unwrap();
     let request = second.requests.lock().unwrap()[0].clone();
     let names: Vec<_> = request.tools.iter().map(|spec| spec.name.as_str()).collect();
-    assert_eq!((request.thinking, names), (Thinking::High, vec!["other"]));
+    assert_eq!((request.thinking, names), (ThinkingLevel::High, vec!["other"]));
     assert!(!request.system.contains("echo"), "{}", request.system);
     assert_eq!(
         log(&session)[4..],
         ["result t1", "model_change", "thinking_change", "tools_change", "answer End"]
     );
-    // Nothing is said twice, and a new process finds it.
+    // No entry is written twice, and a new process finds it.
     run(&agent).await.1.unwrap();
     assert_eq!(log(&session)[9..], ["user", "answer End"]);
     let resumed =
         second.agent().session(session).tool(tool("other", |_| ToolOutput::text(""))).build().unwrap();
-    assert_eq!((resumed.thinking(), resumed.tools().len()), (Thinking::High, 1));
+    assert_eq!((resumed.thinking(), resumed.tools().len()), (ThinkingLevel::High, 1));
     assert_eq!(resumed.model(), ModelInfo { provider: "script".into(), model: "second".into() });
 }
 
 #[tokio::test]
-async fn all_tools_are_those_that_come_later_too() {
+async fn offering_all_tools_includes_later_ones() {
     let session = memory();
     let script = Script::new(vec![says("ok"), says("ok"), says("ok")]);
     let agent =
@@ -132,7 +132,7 @@ async fn all_tools_are_those_that_come_later_too() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_offered_is_not_run() {
+async fn tool_that_is_not_offered_does_not_run() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
     agent.set_active_tools(Some(Vec::new()));
@@ -146,7 +146,7 @@ struct Stuck(Arc<AtomicBool>);
 #[async_trait]
 impl Tool for Stuck {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("stuck", Concurrency::Exclusive)
+        spec("stuck", ToolConcurrency::Exclusive)
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -155,9 +155,9 @@ impl Tool for Stuck {
     }
 }
 
-/// An entry that nobody wrote an end to: the program died while a tool ran and another one waited.
+/// The program died while one tool ran and another one waited.
 #[tokio::test]
-async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
+async fn interrupted_session_resumes_with_placeholder_results() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let path = session.path().unwrap();
@@ -171,7 +171,7 @@ async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
     }
     let torn = std::fs::read(&path).unwrap();
     drop((work, agent, session));
-    // What a crash leaves: the run did not get to say anything at its end.
+    // A crash leaves a log without the entries of the end of the run.
     std::fs::write(&path, torn).unwrap();
 
     let ran = Arc::new(AtomicBool::new(true));
@@ -179,7 +179,7 @@ async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
     let session = Session::open(&path).unwrap();
     let agent = script.agent().session(session.clone()).tool(Stuck(ran)).build().unwrap();
     assert_eq!(agent.messages().len(), 4);
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     let results = [format!("tool t1 error {INTERRUPTED}"), format!("tool t2 error {NOT_RUN}")];
     assert_eq!(transcript(&agent)[2..4], results);
     assert_eq!(
@@ -192,7 +192,7 @@ async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
 }
 
 #[tokio::test]
-async fn a_dropped_run_keeps_what_the_user_saw_and_says_what_was_begun() {
+async fn dropped_run_keeps_partial_answer_and_started_calls() {
     let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
     let stuck = calls(vec![call("t1", "stuck", "{}"), call("t2", "stuck", "{}")]);
     let script = Script::new(vec![Answer { items, hangs: true }, stuck]);
@@ -221,27 +221,23 @@ async fn a_dropped_run_keeps_what_the_user_saw_and_says_what_was_begun() {
         EntryBody::Said(said) => said.answer.clone(),
         _ => None,
     });
-    assert_eq!(aborted.unwrap().stop, Stop::Aborted);
+    assert_eq!(aborted.unwrap().stop, StopCause::Aborted);
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_written_ends_the_turn_and_loses_nothing() {
+async fn unwritable_session_ends_the_turn_without_loss() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(&dir.path().join("sessions"), Path::new("/work"));
-    // A file where the directory should be.
+    // A file at the path of the directory.
     std::fs::write(dir.path().join("sessions"), "").unwrap();
     let script = Script::new(vec![says("ok")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let TurnErrorKind::Session { reason } = outcome.unwrap_err().kind else { panic!("another error") };
     assert!(reason.contains("sessions"), "{reason}");
-    assert!(events[0].starts_with("error the turn ended because the session cannot be kept: "), "{events:?}");
-    assert_eq!(
-        (events.len(), agent.messages().len()),
-        (2, 0),
-        "nobody is told of a message that is not kept"
-    );
-    // There is room again.
+    assert!(events[0].starts_with("error turn stopped: cannot save the session: "), "{events:?}");
+    assert_eq!((events.len(), agent.messages().len()), (2, 0), "no event reports an unsaved message");
+    // The directory can be created again.
     std::fs::remove_file(dir.path().join("sessions")).unwrap();
     run(&agent).await.1.unwrap();
     drop(agent);
@@ -251,7 +247,7 @@ async fn a_session_that_cannot_be_written_ends_the_turn_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_that_could_not_be_written_is_kept_for_when_it_can() {
+async fn unsaved_answer_is_written_later() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = dir.path().join("sessions");
     let session = Session::create(&sessions, Path::new("/work"));
@@ -270,14 +266,14 @@ async fn an_answer_that_could_not_be_written_is_kept_for_when_it_can() {
     assert!(matches!(run(&agent).await.1.unwrap_err().kind, TurnErrorKind::Session { .. }), "still gone");
     std::fs::remove_file(&sessions).unwrap();
     std::fs::rename(&away, &sessions).unwrap();
-    agent.go_on().finish().await.unwrap();
+    agent.resume().finish().await.unwrap();
     let all = transcript(&agent);
     assert_eq!(all[4..], ["tool t1 the disk is gone", "assistant third "]);
     assert_eq!(*agent.messages(), agent.session().context().messages);
 }
 
 #[tokio::test]
-async fn statistics_are_those_of_the_session() {
+async fn statistics_match_the_session() {
     let session = memory();
     let script = Script::new(vec![says("one"), says("two")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
@@ -290,7 +286,7 @@ async fn statistics_are_those_of_the_session() {
     let (events, _) = run(&resumed).await;
     assert!(events.iter().any(|line| line.contains(r#""cumulative":{"input":20"#)), "{events:#?}");
     assert_eq!(resumed.usage().output, 2);
-    // A compaction takes messages away, and no cost.
+    // A compaction removes messages, but no cost.
     let compaction = Compaction {
         summary: "We said hello.".into(),
         first_kept: None,
@@ -300,7 +296,7 @@ async fn statistics_are_those_of_the_session() {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     };
     let session = resumed.session().clone();
     session.append(compaction, Durability::Soon).await.unwrap();
@@ -308,15 +304,15 @@ async fn statistics_are_those_of_the_session() {
     assert_eq!((compacted.usage.input, compacted.context.tokens), (20, compacted.context.estimated));
     let text = "x".repeat(4_000);
     let long = Script::default().agent().messages(vec![Message::User {
-        content: vec![Content::text(text)],
-        time: haft_protocol::message::Time("T".into()),
+        content: vec![ContentBlock::text(text)],
+        time: haft_protocol::message::Rfc3339Time("T".into()),
     }]);
     let context = long.build().unwrap().stats().context;
     assert_eq!((context.tokens, context.estimated), (1_004, 1_004));
 }
 
 #[tokio::test]
-async fn a_cleared_session_begins_anew_whether_it_has_a_file_or_not() {
+async fn cleared_session_starts_empty_with_or_without_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut seen = Vec::new();
     for session in [memory(), Session::create(dir.path(), Path::new("/work"))] {
@@ -329,7 +325,7 @@ async fn a_cleared_session_begins_anew_whether_it_has_a_file_or_not() {
         agent.reload().unwrap();
         seen.push((agent.stats(), agent.messages().len(), log(&session).len()));
         run(&agent).await.1.unwrap();
-        // The settings are told again: nothing leads to where they were.
+        // The settings are recorded again, because no path leads to the earlier entry.
         assert_eq!(log(&session), ["model_change", "user", "answer End"]);
         assert_eq!((agent.usage().input, transcript(&agent).len()), (10, 2));
         assert_eq!(script.requests.lock().unwrap()[2].messages.len(), 1);
@@ -340,21 +336,21 @@ async fn a_cleared_session_begins_anew_whether_it_has_a_file_or_not() {
 }
 
 #[test]
-fn facts_are_those_of_the_model_of_the_moment() {
+fn facts_describe_the_current_model() {
     let of = |window| {
         let mut script = Script::default();
         script.window = Some(window);
         script
     };
     let agent = of(1_000).agent().build().unwrap();
-    assert_eq!(agent.facts().window, Some(1_000));
+    assert_eq!(agent.model_facts().window, Some(1_000));
     agent.set_model(of(2_000));
-    assert_eq!((agent.facts().window, agent.stats().context.window), (Some(2_000), Some(2_000)));
+    assert_eq!((agent.model_facts().window, agent.stats().context.window), (Some(2_000), Some(2_000)));
 }
 
 #[test]
-fn a_prompt_is_summed_up_in_words() {
+fn prompt_summary_names_images() {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    let prompt = Prompt { content: vec![Content::text("what\nis it?"), Content::Image(image)] };
+    let prompt = Prompt { content: vec![ContentBlock::text("what\nis it?"), ContentBlock::Image(image)] };
     assert_eq!(prompt.summary(), "what\nis it?\n[image]");
 }

@@ -1,11 +1,11 @@
-//! A long conversation in a window that is much too small for it.
+//! Tests of a long conversation in a window that is much too small.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
-use haft_core::compact::Compacting;
+use haft_core::compact::PendingCompaction;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{
     Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse,
@@ -17,20 +17,20 @@ use haft_core::{Agent, estimated_tokens};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 
 use crate::fake::{call, spec};
-use haft_core::tool::Concurrency;
+use haft_core::tool::ToolConcurrency;
 
 const WINDOW: u64 = 8_192;
 
-/// Turns of one run of the tests; `HAFT_COMPACT_TURNS` sets another count.
+/// Turns per test run; `HAFT_COMPACT_TURNS` sets another count.
 const TURNS: usize = 40;
 
-/// A server in small: it counts tokens, refuses what is too long, and answers a question with two steps of tools.
+/// A small server: it counts tokens, rejects requests that are too long, and answers a prompt with two steps of tools.
 #[derive(Clone, Default)]
 struct Small {
-    /// What it knows of its own window.
+    /// The window that the model reports.
     known: Option<u64>,
     refused: Arc<AtomicUsize>,
     summaries: Arc<AtomicUsize>,
@@ -39,7 +39,7 @@ struct Small {
 }
 
 impl Small {
-    /// Counts more than a fourth of the bytes, as real ones do with code.
+    /// Counts more than a quarter of the bytes, as real providers do for code.
     fn count(request: &ModelRequest) -> u64 {
         let tools: usize = request.tools.iter().map(|tool| tool.schema.as_str().len()).sum();
         let fixed = ((request.system.len() + tools) / 4) as u64;
@@ -47,7 +47,7 @@ impl Small {
         (fixed + said) * 11 / 10
     }
 
-    /// Each call has exactly one result, directly behind it.
+    /// Checks that each call has exactly one result, directly after it.
     fn check(&self, messages: &[Message]) {
         let mut open: Vec<String> = Vec::new();
         for message in messages {
@@ -71,22 +71,22 @@ impl Small {
         }
     }
 
-    fn answer(&self, request: &ModelRequest) -> (Vec<AssistantBlock>, Stop) {
+    fn answer(&self, request: &ModelRequest) -> (Vec<AssistantBlock>, StopCause) {
         let text = |text: String| vec![AssistantBlock::Text { text }];
         if request.tools.is_empty() {
             let nth = self.summaries.fetch_add(1, Ordering::Relaxed);
-            return (text(format!("summary {nth}: {}", "and more ".repeat(200))), Stop::End);
+            return (text(format!("summary {nth}: {}", "and more ".repeat(200))), StopCause::End);
         }
         let since =
             request.messages.iter().rev().take_while(|message| !matches!(message, Message::User { .. }));
         if since.count() >= 4 {
-            return (text("that is done. ".repeat(20)), Stop::End);
+            return (text("that is done. ".repeat(20)), StopCause::End);
         }
         let nth = self.calls.fetch_add(1, Ordering::Relaxed);
         let path = |at: usize| format!(r#"{{"path":"src/file-{}.rs"}}"#, at % 30);
         let (read, edit) = (format!("r{nth}"), format!("e{nth}"));
         let calls = [call(&read, "read", &path(nth)), call(&edit, "edit", &path(nth / 2))];
-        (calls.into_iter().map(AssistantBlock::ToolCall).collect(), Stop::ToolUse)
+        (calls.into_iter().map(AssistantBlock::ToolCall).collect(), StopCause::ToolUse)
     }
 }
 
@@ -109,7 +109,7 @@ impl Model for Small {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(ModelError::new(ModelErrorKind::Overflow, format!("{input} of {WINDOW} tokens")));
         }
-        let usage = Usage { input, output: output as u64, ..Usage::default() };
+        let usage = TokenUsage { input, output: output as u64, ..TokenUsage::default() };
         let done = ModelEvent::Done(ModelResponse { content, stop, usage, native: None });
         Ok(stream::iter([Ok(done)]).boxed())
     }
@@ -121,7 +121,7 @@ struct Says(&'static str, usize);
 impl Tool for Says {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = RawJson::parse(r#"{"type":"object","properties":{"path":{"type":"string"}}}"#).unwrap();
-        Arc::new(ToolSpec { schema, ..(*spec(self.0, Concurrency::Parallel)).clone() })
+        Arc::new(ToolSpec { schema, ..(*spec(self.0, ToolConcurrency::Parallel)).clone() })
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -134,7 +134,7 @@ struct Third(Arc<AtomicUsize>);
 
 #[async_trait]
 impl BeforeCompact for Third {
-    async fn before_compact(&self, _: &CancellationToken, _: &Compacting) -> CompactDecision {
+    async fn before_compact(&self, _: &CancellationToken, _: &PendingCompaction) -> CompactDecision {
         match self.0.fetch_add(1, Ordering::Relaxed) % 3 {
             2 => CompactDecision::Replace {
                 by: "third".into(),
@@ -182,7 +182,7 @@ async fn a_long_conversation_in_a_small_window_never_overflows() {
     let model = Small { known: Some(WINDOW), ..Small::default() };
     let agent = converse(&model).await;
     assert!(model.summaries.load(Ordering::Relaxed) >= turns() / 10);
-    // Every file that was edited is still known: all thirty, after enough turns.
+    // Every edited file is still listed: all thirty after enough turns.
     let files = last(&agent).files_modified;
     assert!(files.len() >= 25, "{files:?}");
     let Some(Message::User { content, .. }) = agent.messages().first().cloned() else { panic!("no summary") };
@@ -191,7 +191,7 @@ async fn a_long_conversation_in_a_small_window_never_overflows() {
 }
 
 #[tokio::test]
-async fn a_window_that_nobody_knows_is_found_out_by_the_refusals() {
+async fn unknown_window_is_found_by_rejections() {
     let model = Small::default();
     let agent = converse(&model).await;
     assert!(model.refused.load(Ordering::Relaxed) >= turns() / 10);

@@ -1,21 +1,21 @@
-//! When tools begin and end, as it is told.
+//! Tests of the events for the start and the end of tools.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::hooks::{
-    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Observer,
-    ResultDecision, ToolDecision,
+    AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, CancellationToken, FinishedCall,
+    Observer, ResultDecision, ToolDecision,
 };
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 
 use crate::fake::{Script, call, calls, run, says, spec, tool};
 
-/// Keeps what is told of calls, in a line each.
+/// Records the events of calls, one per line.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<String>>>);
 
@@ -32,13 +32,13 @@ impl Observer for Calls {
     }
 }
 
-/// Takes so many seconds as the arguments say.
+/// Takes as many seconds as the arguments specify.
 struct Slow;
 
 #[async_trait]
 impl Tool for Slow {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("slow", Concurrency::Parallel)
+        spec("slow", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
@@ -49,7 +49,7 @@ impl Tool for Slow {
     }
 }
 
-/// Decides late: about one call that it is rewritten, about one that it is refused, and answers another one.
+/// Decides after a delay: rewrites one call, refuses one, and answers another one.
 struct Gate;
 
 #[async_trait]
@@ -72,17 +72,17 @@ impl BeforeToolExecute for Gate {
 
 #[async_trait]
 impl ApproveTool for Gate {
-    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         match call.id.as_str() {
-            "denied" => Approval::Deny { by: "gate".into(), reason: "no".into() },
-            _ => Approval::Approve,
+            "denied" => ApproverDecision::Deny { by: "gate".into(), reason: "no".into() },
+            _ => ApproverDecision::Approve,
         }
     }
 }
 
-/// Takes its time to look at results.
+/// Reviews results after a delay.
 #[async_trait]
 impl AfterToolExecute for Gate {
     async fn after_tool_execute(
@@ -115,7 +115,7 @@ async fn told(made: Vec<ToolCall>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_begins_when_everybody_has_let_it_pass_and_its_time_is_its_own() {
+async fn tool_start_is_reported_after_all_gates_allow() {
     let made = vec![call("a", "slow", r#"{"n":3}"#), call("b", "slow", r#"{"n":2}"#)];
     assert_eq!(
         told(made).await,
@@ -131,7 +131,7 @@ async fn a_tool_begins_when_everybody_has_let_it_pass_and_its_time_is_its_own() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_runs_is_told_and_what_does_not_run_does_not_begin() {
+async fn only_running_calls_report_a_start() {
     let made = vec![
         call("rewritten", "slow", r#"{"n":3}"#),
         call("refused", "echo", "{}"),

@@ -1,4 +1,4 @@
-//! Steps: order of events, limits, failures of the model, usage, the tools of the next step.
+//! Tests of steps: order of events, limits, failures of the model, usage, tools of the next step.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, Promp
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use tokio_util::sync::CancellationToken;
 
 use crate::fake::{Answer, Script, answer, call, calls, line, run, says, tool, transcript};
@@ -60,12 +60,12 @@ async fn max_steps_ends_the_prompt_with_its_own_error() {
     assert_eq!((error.step, error.kind), (2, TurnErrorKind::MaxSteps { limit: 2 }));
     assert_eq!(
         events[events.len() - 2],
-        "error stopped at the limit of steps, which is 2; raise --max-steps or ask for less at once"
+        "error stopped after 2 steps (the step limit); raise --max-steps or split the task"
     );
 }
 
 #[tokio::test]
-async fn a_failing_model_is_an_error_and_the_transcript_stays_usable() {
+async fn failing_model_leaves_a_usable_transcript() {
     let failure = ModelError::new(ModelErrorKind::Unavailable, "script is overloaded; try again later");
     let script = Script::new(vec![Answer { items: vec![Err(failure.clone())], hangs: false }, says("back")]);
     let agent = script.agent().build().unwrap();
@@ -77,7 +77,7 @@ async fn a_failing_model_is_an_error_and_the_transcript_stays_usable() {
 }
 
 #[tokio::test]
-async fn a_stream_without_its_final_event_is_truncated() {
+async fn stream_without_final_event_is_truncated() {
     let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
     let agent = Script::new(vec![Answer { items, hangs: false }]).agent().build().unwrap();
     let (_, outcome) = run(&agent).await;
@@ -86,17 +86,18 @@ async fn a_stream_without_its_final_event_is_truncated() {
 }
 
 #[tokio::test]
-async fn calls_of_a_cut_answer_are_not_run() {
-    let script = Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], Stop::Length), says("ok")]);
+async fn calls_of_a_truncated_answer_do_not_run() {
+    let script =
+        Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], StopCause::Length), says("ok")]);
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(
-        events.iter().any(|line| line.starts_with("result t1 error echo was not run: the message reached"))
+        events.iter().any(|line| line.starts_with("result t1 error echo was not run: the message was cut"))
     );
 }
 
 #[tokio::test]
-async fn a_second_prompt_is_refused_while_the_first_is_worked_on() {
+async fn second_prompt_fails_while_the_first_runs() {
     let script = Script::new(vec![Answer { items: vec![], hangs: true }]);
     let agent = script.agent().build().unwrap();
     let mut first = agent.prompt("one");
@@ -160,7 +161,7 @@ fn one(tool: impl haft_core::tool::Tool + 'static) -> ToolSet {
     set
 }
 
-/// Keeps what it is told.
+/// Records the events that it receives.
 #[derive(Clone, Default)]
 struct Watches(Arc<Mutex<Vec<String>>>);
 
@@ -171,7 +172,7 @@ impl Observer for Watches {
 }
 
 #[tokio::test]
-async fn an_observer_is_told_what_the_holder_of_the_run_is_told() {
+async fn observer_and_run_owner_receive_the_same_events() {
     let watches = Watches::default();
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let agent = script
@@ -185,7 +186,7 @@ async fn an_observer_is_told_what_the_holder_of_the_run_is_told() {
 }
 
 #[tokio::test]
-async fn a_refused_second_prompt_is_no_event_of_the_first() {
+async fn rejected_second_prompt_adds_no_event_to_the_first() {
     let watches = Watches::default();
     let script = Script::new(vec![Answer { items: vec![], hangs: true }]);
     let agent = script.agent().observer(watches.clone()).build().unwrap();

@@ -1,10 +1,10 @@
-//! Tool calls: schema, panics, concurrency, order.
+//! Tests of tool calls: schema, panics, concurrency, order.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, Hooks, ResultDecision};
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSet, HookSource, ResultDecision};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -20,7 +20,7 @@ fn check(events: &[String], expect: &str) {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_answered_and_not_run() {
+async fn invalid_calls_return_errors_without_running() {
     let script = Script::new(vec![
         calls(vec![
             call("t1", "echo", r#"{"n":"x"}"#),
@@ -39,16 +39,16 @@ async fn what_does_not_fit_is_answered_and_not_run() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_see_does_not_reach_the_model() {
+async fn hidden_characters_do_not_reach_the_model() {
     let script = Script::new(vec![calls(vec![call("t1", "cat", "{}")]), says("ok")]);
     let cat = tool("cat", |_| ToolOutput::text("fog\u{e0041}\u{e0042}\u{200b}!"));
     let agent = script.agent().tool(cat).build().unwrap();
     let (events, _) = run(&agent).await;
-    check(&events, "result t1 fog\u{200b}!\n[2 characters that nobody can see were left out]");
+    check(&events, "result t1 fog\u{200b}!\n[2 invisible characters were removed]");
 }
 
 #[tokio::test]
-async fn a_result_says_which_extension_it_is_from() {
+async fn result_names_its_extension() {
     let script =
         Script::new(vec![calls(vec![call("t1", "own", "{}"), call("t2", "other", "{}")]), says("ok")]);
     let own = tool("own", |_| ToolOutput::text("a"));
@@ -67,7 +67,7 @@ async fn a_result_says_which_extension_it_is_from() {
 }
 
 #[tokio::test]
-async fn a_schema_that_cannot_be_used_lets_no_call_through() {
+async fn unusable_schema_allows_no_call() {
     let broken = |owner| ToolSpec {
         owner,
         schema: RawJson::parse(r#"{"type":"object","properties":7}"#).unwrap(),
@@ -82,7 +82,7 @@ async fn a_schema_that_cannot_be_used_lets_no_call_through() {
     check(&events, "result t1 error odd was not run: unusable schema: 7 is not of type \"object\"");
 }
 
-/// A tool of this description that has nothing to say.
+/// A tool with this specification and an empty result.
 struct Given(ToolSpec);
 
 #[async_trait]
@@ -97,7 +97,7 @@ impl Tool for Given {
 }
 
 #[tokio::test]
-async fn a_panicking_tool_is_an_error_result() {
+async fn panicking_tool_returns_an_error_result() {
     let script = Script::new(vec![calls(vec![call("t1", "bad", "{}")]), says("ok")]);
     let agent = script.agent().tool(tool("bad", |_| panic!("boom"))).build().unwrap();
     let (events, outcome) = run(&agent).await;
@@ -105,13 +105,13 @@ async fn a_panicking_tool_is_an_error_result() {
     assert_eq!(outcome, Ok(()));
 }
 
-/// Returns only when as many calls as the barrier wants are inside at once.
+/// Returns only when as many calls as the barrier requires run concurrently.
 struct Meet(Arc<Barrier>);
 
 #[async_trait]
 impl Tool for Meet {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("meet", Concurrency::Parallel)
+        spec("meet", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
@@ -134,8 +134,8 @@ async fn parallel_calls_run_together_and_report_in_order() {
     check(&events, r#"{"type":"tool_progress","id":"t2","text":"waiting"}"#);
 }
 
-/// Notes when it begins and ends, giving way in between.
-struct Slow(Arc<std::sync::Mutex<Vec<String>>>, &'static str, Concurrency);
+/// Records its start and end, and yields in between.
+struct Slow(Arc<std::sync::Mutex<Vec<String>>>, &'static str, ToolConcurrency);
 
 #[async_trait]
 impl Tool for Slow {
@@ -152,7 +152,7 @@ impl Tool for Slow {
 }
 
 #[tokio::test]
-async fn an_exclusive_call_runs_alone() {
+async fn exclusive_call_runs_alone() {
     let log = Arc::default();
     let script = Script::new(vec![
         calls(vec![
@@ -166,13 +166,13 @@ async fn an_exclusive_call_runs_alone() {
     ]);
     let agent = script
         .agent()
-        .tool(Slow(Arc::clone(&log), "par", Concurrency::Parallel))
-        .tool(Slow(Arc::clone(&log), "exc", Concurrency::Exclusive))
+        .tool(Slow(Arc::clone(&log), "par", ToolConcurrency::Parallel))
+        .tool(Slow(Arc::clone(&log), "exc", ToolConcurrency::Exclusive))
         .build()
         .unwrap();
     run(&agent).await.1.unwrap();
     let log = log.lock().unwrap().join(" ");
-    // Which of the two parallel calls ends first is not promised.
+    // The order in which the two parallel calls end is not fixed.
     assert!(log.starts_with("+1 +2 -") && log.ends_with(" +3 -3 +4 -4 +5 -5"), "{log}");
 }
 
@@ -205,7 +205,7 @@ async fn results_pass_the_hooks_in_order() {
     check(&events, "result t1 out a({}) b({})");
 }
 
-/// Looks at every result, and changes one.
+/// Reviews every result and changes one.
 struct Redacts;
 
 #[async_trait]
@@ -217,13 +217,13 @@ impl AfterToolExecute for Redacts {
         mut output: ToolOutput,
     ) -> ResultDecision {
         if finished.call.id.to_string() == "t2" {
-            output.content = vec![haft_protocol::content::Content::text("redacted")];
+            output.content = vec![haft_protocol::content::ContentBlock::text("redacted")];
         }
         output.into()
     }
 }
 
-/// They would show what the hook took out of the result.
+/// Details would show the content that the hook removed from the result.
 #[tokio::test]
 async fn details_stay_unless_a_hook_changes_the_result() {
     let two = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
@@ -267,7 +267,7 @@ impl AfterToolExecute for Fails {
 }
 
 #[tokio::test]
-async fn a_result_that_a_hook_failed_to_look_at_is_withheld() {
+async fn withholds_result_that_a_hook_did_not_review() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let agent = script
         .agent()
@@ -280,13 +280,13 @@ async fn a_result_that_a_hook_failed_to_look_at_is_withheld() {
     assert!(!events.join("\n").contains("SECRET"), "{events:#?}");
 }
 
-/// Leaves somebody behind who still has the context when the call is over.
+/// Leaves a task behind that still has the context after the call.
 struct Leaves(Arc<std::sync::Mutex<Option<ToolContext>>>);
 
 #[async_trait]
 impl Tool for Leaves {
     fn spec(&self) -> Arc<ToolSpec> {
-        spec("leaves", Concurrency::Parallel)
+        spec("leaves", ToolConcurrency::Parallel)
     }
 
     async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
@@ -296,7 +296,7 @@ impl Tool for Leaves {
 }
 
 #[tokio::test]
-async fn progress_of_a_call_that_is_over_goes_nowhere() {
+async fn drops_progress_after_the_end_of_a_call() {
     let kept: Arc<std::sync::Mutex<Option<ToolContext>>> = Arc::default();
     let script = Script::new(vec![calls(vec![call("t1", "leaves", "{}")]), says("ok")]);
     let agent = script.agent().tool(Leaves(kept.clone())).build().unwrap();
@@ -310,20 +310,20 @@ async fn progress_of_a_call_that_is_over_goes_nowhere() {
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused() {
+fn rejects_two_tools_of_one_name() {
     let script = Script::default();
     let twice = || tool("echo", |_| ToolOutput::text(""));
     let error = script.agent().tool(twice()).tool(twice()).build().unwrap_err();
-    assert_eq!(error.to_string(), r#"a tool named "echo" exists already"#);
+    assert_eq!(error.to_string(), r#"a tool named "echo" already exists"#);
 }
 
-/// Brings one tool, late.
+/// Provides one tool after a delay.
 struct Late;
 
 #[async_trait]
 impl HookSource for Late {
-    fn hooks(&self) -> Hooks {
-        Hooks::default()
+    fn hooks(&self) -> HookSet {
+        HookSet::default()
     }
 
     async fn late_tool(&self, _: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {
@@ -333,7 +333,7 @@ impl HookSource for Late {
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_late_is_waited_for() {
+async fn waits_for_late_tool() {
     let said = || {
         let wanted =
             vec![call("t1", "late", r#"{"n":1}"#), call("t2", "late", "[]"), call("t3", "nope", "{}")];
@@ -351,7 +351,7 @@ async fn a_tool_that_comes_late_is_waited_for() {
 }
 
 #[tokio::test]
-async fn tools_that_are_there_already_are_added_and_two_of_one_name_are_refused() {
+async fn adds_existing_tools_and_rejects_duplicates() {
     let script = Script::new(vec![says("ok")]);
     let shared = |name| Arc::new(tool(name, |_| ToolOutput::text("done"))) as Arc<dyn Tool>;
     let agent = script
@@ -364,5 +364,5 @@ async fn tools_that_are_there_already_are_added_and_two_of_one_name_are_refused(
 
     let twice = script.agent().add_tools([shared("one")]).add_tools([shared("two"), shared("one")]);
     let error = twice.build().unwrap_err();
-    assert_eq!(error.to_string(), r#"a tool named "one" exists already"#);
+    assert_eq!(error.to_string(), r#"a tool named "one" already exists"#);
 }

@@ -1,4 +1,4 @@
-//! Pieces that messages and tools have in common: contents, images, diffs, arguments.
+//! Parts shared by messages and tools: contents, images, diffs, arguments.
 
 use std::fmt::{self, Write as _};
 
@@ -6,36 +6,36 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_core::image;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::text::text;
+use super::text::html_text;
 
-/// Values that are longer stand below their name.
+/// The maximum length of a value shown beside its name, in bytes; longer ones are shown below.
 const SHORT: usize = 100;
 
-pub(super) fn plain(out: &mut String, content: &[Content]) {
+pub(super) fn write_content_blocks(out: &mut String, content: &[ContentBlock]) {
     for block in content {
         match block {
-            Content::Text { text: said } if said.trim().is_empty() => {}
-            Content::Text { text: said } => pre(out, "", said),
-            Content::Image(image) => picture(out, image),
+            ContentBlock::Text { text } if text.trim().is_empty() => {}
+            ContentBlock::Text { text } => write_pre(out, "", text),
+            ContentBlock::Image(image) => write_image(out, image),
         }
     }
 }
 
-pub(super) fn pre(out: &mut String, class: &str, said: &str) {
+pub(super) fn write_pre(out: &mut String, class: &str, text: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", text(said.trim_end_matches('\n')));
+    let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", html_text(text.trim_end_matches('\n')));
 }
 
-/// An image of a kind that has no scripts in it, by what its bytes are.
-pub(super) fn picture(out: &mut String, image: &Image) {
+/// Writes an image if its bytes are of a type that cannot contain scripts.
+pub(super) fn write_image(out: &mut String, image: &Image) {
     let bytes = STANDARD.decode(image.data.as_bytes()).map_err(|error| error.to_string());
     let kind = bytes.and_then(|bytes| image::check(&bytes).map_err(|error| error.to_string()));
     let _ = match kind {
-        // What was decoded is base64 and nothing else.
+        // The successfully decoded text consists only of base64 characters.
         Ok(kind) => write!(
             out,
             "<p class=\"picture\"><img alt=\"image\" src=\"data:{kind};base64,{}\"></p>",
@@ -43,14 +43,14 @@ pub(super) fn picture(out: &mut String, image: &Image) {
         ),
         Err(why) => write!(
             out,
-            "<p class=\"left-out\">An image of the type {} is left out: {}</p>",
-            text(&image.mime_type),
-            text(&why)
+            "<p class=\"left-out\">An image of type {} was left out: {}</p>",
+            html_text(&image.mime_type),
+            html_text(&why)
         ),
     };
 }
 
-pub(super) fn diff(out: &mut String, unified: &str) {
+pub(super) fn write_diff(out: &mut String, unified: &str) {
     out.push_str("<pre class=\"diff\" tabindex=\"0\">");
     let mut inside = false;
     for line in unified.lines() {
@@ -59,54 +59,56 @@ pub(super) fn diff(out: &mut String, unified: &str) {
                 inside = true;
                 "at"
             }
-            // The names of the files, not lines of theirs.
+            // Header lines with the names of the files.
             Some(b'-' | b'+') if !inside && (line.starts_with("--- ") || line.starts_with("+++ ")) => "file",
             Some(b'+') => "add",
             Some(b'-') => "del",
             Some(_) | None => "same",
         };
-        // The line's end is inside, for who copies it.
-        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", text(line));
+        // The line break is inside the element, so that copied text contains it.
+        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", html_text(line));
     }
     out.push_str("</pre>");
 }
 
-pub(super) fn arguments(out: &mut String, args: &RawJson) {
-    let Ok(Fields(fields)) = args.read::<Fields>() else { return pre(out, "", args.as_str()) };
+pub(super) fn write_arguments(out: &mut String, args: &RawJson) {
+    let Ok(OrderedFields(fields)) = args.read::<OrderedFields>() else {
+        return write_pre(out, "", args.as_str());
+    };
     out.push_str("<dl class=\"args\">");
     for (name, value) in fields {
-        let said = value.read::<String>().unwrap_or_else(|_| value.as_str().to_owned());
-        let _ = write!(out, "<dt>{}</dt><dd>", text(&name));
-        match said.contains('\n') || said.len() > SHORT {
-            true => pre(out, "", &said),
-            false => _ = write!(out, "<code>{}</code>", text(&said)),
+        let text = value.read::<String>().unwrap_or_else(|_| value.as_str().to_owned());
+        let _ = write!(out, "<dt>{}</dt><dd>", html_text(&name));
+        match text.contains('\n') || text.len() > SHORT {
+            true => write_pre(out, "", &text),
+            false => _ = write!(out, "<code>{}</code>", html_text(&text)),
         }
         out.push_str("</dd>");
     }
     out.push_str("</dl>");
 }
 
-/// An object's fields in their order, each byte for byte.
-struct Fields(Vec<(String, RawJson)>);
+/// The fields of an object in their original order, with unchanged values.
+struct OrderedFields(Vec<(String, RawJson)>);
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for OrderedFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
+        struct OrderedFieldsVisitor;
+        impl<'de> Visitor<'de> for OrderedFieldsVisitor {
+            type Value = OrderedFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedFields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(OrderedFields(fields))
             }
         }
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(OrderedFieldsVisitor)
     }
 }

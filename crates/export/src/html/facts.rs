@@ -1,38 +1,38 @@
-//! Facts about a session for a reader.
+//! Facts about a session for readers of its page.
 
 use std::fmt::Write as _;
 
-use haft_core::session::Recovered;
-use haft_core::session::entry::{Answer, EntryBody, Said};
+use haft_core::session::RecoveredSession;
+use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
-use super::text::{moment, short, text};
+use super::text::{html_text, short_text, time_element};
 
-/// The facts of a session, over all of its branches.
+/// The facts of a session, counted over all branches.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct SessionFacts {
     name: Option<String>,
     first_text: Option<String>,
     tags: Vec<String>,
     models: Vec<String>,
-    last: Option<Time>,
+    last: Option<Rfc3339Time>,
     prompts: usize,
     answers: usize,
     calls: usize,
     failed: usize,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
-impl Facts {
-    pub(super) fn of(session: &Recovered) -> Self {
+impl SessionFacts {
+    pub(super) fn from_session(session: &RecoveredSession) -> Self {
         let mut facts = Self::default();
         for entry in &session.entries {
             facts.last = Some(entry.time.clone());
             match &entry.body {
-                EntryBody::Said(said) => facts.said(said),
-                EntryBody::Compaction(compaction) => facts.spent(compaction.answer.as_ref()),
-                EntryBody::BranchSummary(branch) => facts.spent(branch.answer.as_ref()),
+                EntryBody::Said(said) => facts.add_message(said),
+                EntryBody::Compaction(compaction) => facts.add_usage(compaction.answer.as_ref()),
+                EntryBody::BranchSummary(branch) => facts.add_usage(branch.answer.as_ref()),
                 EntryBody::Name(name) => facts.name = Some(name.name.clone()).filter(|name| !name.is_empty()),
                 EntryBody::Tags(tags) => facts.tags.clone_from(&tags.tags),
                 EntryBody::ModelChange(_)
@@ -48,8 +48,8 @@ impl Facts {
         facts
     }
 
-    fn said(&mut self, said: &Said) {
-        match &said.message {
+    fn add_message(&mut self, entry: &Said) {
+        match &entry.message {
             Message::User { content, .. } => {
                 self.prompts += 1;
                 self.first_text.get_or_insert_with(|| joined_text(content));
@@ -58,26 +58,26 @@ impl Facts {
                 self.answers += 1;
                 self.calls += message.tool_calls().count();
                 let model =
-                    said.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
+                    entry.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
                 self.models.extend(model.filter(|model| !self.models.contains(model)));
-                self.spent(said.answer.as_ref());
+                self.add_usage(entry.answer.as_ref());
             }
             Message::Tool(result) => self.failed += usize::from(result.is_error),
         }
     }
 
-    fn spent(&mut self, answer: Option<&Answer>) {
+    fn add_usage(&mut self, answer: Option<&ResponseMetadata>) {
         if let Some(answer) = answer {
             self.usage += answer.usage;
         }
     }
 
     pub(super) fn title(&self) -> String {
-        let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short(name, 90));
+        let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short_text(name, 90));
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())
     }
 
-    pub(super) fn head(&self, out: &mut String, session: &Recovered) {
+    pub(super) fn write_header(&self, out: &mut String, session: &RecoveredSession) {
         let _ = write!(
             out,
             "<header><p class=\"kind\">haft session</p><h1>{}</h1><dl class=\"facts\">",
@@ -88,11 +88,14 @@ impl Facts {
                 let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
             }
         };
-        fact("Began", session.header.as_ref().map(|header| moment(&header.created)).unwrap_or_default());
-        fact("Last entry", self.last.as_ref().map(moment).unwrap_or_default());
-        let models: Vec<String> = self.models.iter().map(|model| text(model)).collect();
+        fact(
+            "Began",
+            session.header.as_ref().map(|header| time_element(&header.created)).unwrap_or_default(),
+        );
+        fact("Last entry", self.last.as_ref().map(time_element).unwrap_or_default());
+        let models: Vec<String> = self.models.iter().map(|model| html_text(model)).collect();
         fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
-        fact("Messages", format!("{} of the user, {} of the model", self.prompts, self.answers));
+        fact("Messages", format!("{} from the user, {} from the model", self.prompts, self.answers));
         fact(
             "Tool calls",
             match self.failed {
@@ -100,23 +103,30 @@ impl Facts {
                 failed => format!("{}, {failed} failed", self.calls),
             },
         );
-        let Usage { input, output, cache_read, cache_write, cost_usd } = self.usage;
-        let cached =
-            if cache_read > 0 { format!(" ({} from the cache)", count(cache_read)) } else { String::new() };
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = self.usage;
+        let cached = if cache_read > 0 {
+            format!(" ({} from the cache)", token_count_text(cache_read))
+        } else {
+            String::new()
+        };
         fact(
             "Tokens",
-            format!("{} in{cached}, {} out", count(input + cache_read + cache_write), count(output)),
+            format!(
+                "{} in{cached}, {} out",
+                token_count_text(input + cache_read + cache_write),
+                token_count_text(output)
+            ),
         );
-        fact("Cost", if cost_usd > 0.0 { dollars(cost_usd) } else { "not known".to_owned() });
-        fact("Tags", self.tags.iter().map(|tag| text(tag)).collect::<Vec<_>>().join(", "));
+        fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "unknown".to_owned() });
+        fact("Tags", self.tags.iter().map(|tag| html_text(tag)).collect::<Vec<_>>().join(", "));
         let fork = session.header.as_ref().and_then(|header| header.forked_from);
         fact("Forked from", fork.map(|fork| format!("<code>{}</code>", fork.session)).unwrap_or_default());
         out.push_str("</dl></header>");
     }
 }
 
-/// A number of tokens for people: `812`, `12.3k`, `1.2M`.
-pub(super) fn count(tokens: u64) -> String {
+/// Formats a number of tokens for readers: `812`, `12.3k`, `1.2M`.
+pub(super) fn token_count_text(tokens: u64) -> String {
     let scaled = |unit: f64, sign: &str| {
         let number = tokens as f64 / unit;
         let digits = usize::from(number < 99.95);
@@ -129,8 +139,8 @@ pub(super) fn count(tokens: u64) -> String {
     }
 }
 
-/// Dollars for people: two significant digits below a cent.
-pub(super) fn dollars(usd: f64) -> String {
+/// Formats dollars for readers: four decimals below a cent, three below a dollar, otherwise two.
+pub(super) fn dollar_text(usd: f64) -> String {
     match usd {
         0.0 => "$0".to_owned(),
         usd if usd < 0.01 => format!("${usd:.4}"),
@@ -144,9 +154,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
-        let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(count);
+    fn formats_token_counts_and_dollars() {
+        let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(token_count_text);
         assert_eq!(counts, ["0", "999", "1k", "12.3k", "100k", "1000k", "1M", "1.2M"]);
-        assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollars), ["$0", "$0.0012", "$0.123", "$12.30"]);
+        assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollar_text), ["$0", "$0.0012", "$0.123", "$12.30"]);
     }
 }

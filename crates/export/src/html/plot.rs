@@ -1,37 +1,37 @@
-//! Tokens and cost over the turns: three small charts above one another, drawn as SVG without a script.
+//! Charts of tokens and cost per turn, drawn as SVG without scripts.
 
 use std::fmt::Write as _;
 
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 
-use super::facts::{count, dollars};
+use super::facts::{dollar_text, token_count_text};
 
-/// All in the units of the drawing.
+/// Lengths in units of the drawing.
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 708.0;
 const TOP: f64 = 30.0;
 const PLOT: f64 = 88.0;
 const PANEL: f64 = 150.0;
-/// The room for text below the last chart.
+/// The height of the text below the last chart.
 const FOOT: f64 = 20.0;
 
 /// One chart.
-struct Panel {
+struct UsageChart {
     title: &'static str,
-    /// The series from the bottom to the top, each with its class and its name.
+    /// The series from bottom to top, each with its CSS class and its name.
     series: Vec<(&'static str, &'static str, Vec<f64>)>,
-    /// A line instead of bars.
+    /// True for a line chart, false for a bar chart.
     line: bool,
     show: fn(f64) -> String,
 }
 
-/// The charts; nothing where there are less than two answers that say what they used.
-pub(super) fn plot(out: &mut String, turns: &[Usage]) {
+/// Writes the charts if at least two answers have a known usage.
+pub(super) fn write_charts(out: &mut String, turns: &[TokenUsage]) {
     if turns.len() < 2 {
         return;
     }
-    let panels = panels(turns);
+    let panels = usage_charts(turns);
     let height = panels.len() as f64 * PANEL + FOOT;
     let _ = write!(
         out,
@@ -40,19 +40,20 @@ pub(super) fn plot(out: &mut String, turns: &[Usage]) {
     );
     for (at, panel) in panels.iter().enumerate() {
         let _ = write!(out, "<g transform=\"translate(0 {})\">", at as f64 * PANEL);
-        draw(out, panel);
+        draw_chart(out, panel);
         out.push_str("</g>");
     }
-    turn_axis(out, turns.len(), height);
-    hovers(out, turns, height);
+    draw_turn_axis(out, turns.len(), height);
+    draw_tooltips(out, turns, height);
     out.push_str("</svg></div></section>");
 }
 
-fn panels(turns: &[Usage]) -> Vec<Panel> {
-    let of = |value: fn(&Usage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
-    let tokens = |tokens: f64| count(tokens.round() as u64);
+fn usage_charts(turns: &[TokenUsage]) -> Vec<UsageChart> {
+    let of =
+        |value: fn(&TokenUsage) -> u64| turns.iter().map(|usage| value(usage) as f64).collect::<Vec<_>>();
+    let tokens = |tokens: f64| token_count_text(tokens.round() as u64);
     let mut panels = vec![
-        Panel {
+        UsageChart {
             title: "Tokens sent",
             series: vec![
                 ("second", "from the cache", of(|usage| usage.cache_read)),
@@ -61,8 +62,8 @@ fn panels(turns: &[Usage]) -> Vec<Panel> {
             line: false,
             show: tokens,
         },
-        Panel {
-            title: "Tokens answered",
+        UsageChart {
+            title: "Tokens received",
             series: vec![("first", "", of(|usage| usage.output))],
             line: false,
             show: tokens,
@@ -76,20 +77,20 @@ fn panels(turns: &[Usage]) -> Vec<Panel> {
     let so_far: Vec<f64> = so_far.collect();
     if sum > 0.0 {
         let series = vec![("first", "", so_far)];
-        panels.push(Panel { title: "Cost so far", series, line: true, show: dollars });
+        panels.push(UsageChart { title: "Cost so far", series, line: true, show: dollar_text });
     }
     panels
 }
 
-fn draw(out: &mut String, panel: &Panel) {
+fn draw_chart(out: &mut String, panel: &UsageChart) {
     let turns = panel.series.first().map_or(0, |(_, _, values)| values.len());
     let sums: Vec<f64> =
         (0..turns).map(|at| panel.series.iter().filter_map(|(_, _, values)| values.get(at)).sum()).collect();
-    let step = step(sums.iter().copied().fold(0.0, f64::max));
+    let step = tick_step(sums.iter().copied().fold(0.0, f64::max));
     let top = step * (sums.iter().copied().fold(0.0, f64::max) / step).ceil().max(1.0);
     let y = |value: f64| TOP + PLOT - value / top * PLOT;
     let _ = write!(out, "<text class=\"title\" x=\"0\" y=\"14\">{}</text>", panel.title);
-    legend(out, panel);
+    draw_legend(out, panel);
     let ticks = (top / step).round() as usize;
     for tick in 0..=ticks {
         let value = tick as f64 * step;
@@ -103,12 +104,12 @@ fn draw(out: &mut String, panel: &Panel) {
         );
     }
     match panel.line {
-        true => line(out, &sums, y),
-        false => bars(out, panel, turns, y),
+        true => draw_line(out, &sums, y),
+        false => draw_bars(out, panel, turns, y),
     }
 }
 
-fn legend(out: &mut String, panel: &Panel) {
+fn draw_legend(out: &mut String, panel: &UsageChart) {
     let mut right = RIGHT;
     for (class, name, values) in panel.series.iter().filter(|(_, name, _)| !name.is_empty()) {
         if values.iter().all(|value| *value == 0.0) {
@@ -124,9 +125,9 @@ fn legend(out: &mut String, panel: &Panel) {
     }
 }
 
-fn bars(out: &mut String, panel: &Panel, turns: usize, y: impl Fn(f64) -> f64) {
-    let slot = slot(turns);
-    // A gap between bars as long as they are wide enough to have one.
+fn draw_bars(out: &mut String, panel: &UsageChart, turns: usize, y: impl Fn(f64) -> f64) {
+    let slot = slot_width(turns);
+    // Leaves a gap between bars that are wide enough.
     let width = (slot * 0.72).clamp(slot.min(1.0), 26.0);
     for at in 0..turns {
         let mut below = 0.0;
@@ -138,7 +139,7 @@ fn bars(out: &mut String, panel: &Panel, turns: usize, y: impl Fn(f64) -> f64) {
                 let _ = write!(
                     out,
                     "<rect class=\"{class}\" x=\"{:.1}\" y=\"{to:.1}\" width=\"{width:.1}\" height=\"{:.1}\"/>",
-                    middle(at, slot) - width / 2.0,
+                    slot_center(at, slot) - width / 2.0,
                     (from - to).max(0.5)
                 );
             }
@@ -146,14 +147,14 @@ fn bars(out: &mut String, panel: &Panel, turns: usize, y: impl Fn(f64) -> f64) {
     }
 }
 
-fn line(out: &mut String, values: &[f64], y: impl Fn(f64) -> f64) {
-    let slot = slot(values.len());
+fn draw_line(out: &mut String, values: &[f64], y: impl Fn(f64) -> f64) {
+    let slot = slot_width(values.len());
     let points: Vec<String> = values
         .iter()
         .enumerate()
-        .map(|(at, value)| format!("{:.1},{:.1}", middle(at, slot), y(*value)))
+        .map(|(at, value)| format!("{:.1},{:.1}", slot_center(at, slot), y(*value)))
         .collect();
-    let (first, last) = (middle(0, slot), middle(values.len().saturating_sub(1), slot));
+    let (first, last) = (slot_center(0, slot), slot_center(values.len().saturating_sub(1), slot));
     let zero = TOP + PLOT;
     let points = points.join(" ");
     let _ = write!(
@@ -163,16 +164,16 @@ fn line(out: &mut String, values: &[f64], y: impl Fn(f64) -> f64) {
     );
 }
 
-/// The numbers of the turns, as many as there is room for.
-fn turn_axis(out: &mut String, turns: usize, height: f64) {
-    let slot = slot(turns);
-    let every = step((turns as f64 / 4.0).max(1.0)).max(1.0) as usize;
+/// Writes the turn numbers, as many as fit.
+fn draw_turn_axis(out: &mut String, turns: usize, height: f64) {
+    let slot = slot_width(turns);
+    let every = tick_step((turns as f64 / 4.0).max(1.0)).max(1.0) as usize;
     let shown = |turn: usize| turn == 1 || turn.is_multiple_of(every) && turn > every / 2;
     for turn in (1..=turns).filter(|turn| shown(*turn)) {
         let _ = write!(
             out,
             "<text class=\"tick\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{}\">{turn}</text>",
-            middle(turn - 1, slot),
+            slot_center(turn - 1, slot),
             height - FOOT - 14.0
         );
     }
@@ -183,41 +184,41 @@ fn turn_axis(out: &mut String, turns: usize, height: f64) {
     );
 }
 
-fn hovers(out: &mut String, turns: &[Usage], height: f64) {
-    let slot = slot(turns.len());
+fn draw_tooltips(out: &mut String, turns: &[TokenUsage], height: f64) {
+    let slot = slot_width(turns.len());
     let mut sum = 0.0;
     for (at, usage) in turns.iter().enumerate() {
         sum += usage.cost_usd;
-        let Usage { input, output, cache_read, cache_write, cost_usd } = *usage;
+        let TokenUsage { input, output, cache_read, cache_write, cost_usd } = *usage;
         let _ = write!(
             out,
             "<rect class=\"hover\" x=\"{:.1}\" y=\"0\" width=\"{slot:.1}\" height=\"{:.1}\"><title>Turn {}\n\
-             sent {}: {} new, {} from the cache\nanswered {}",
+             sent {}: {} new, {} from the cache\nreceived {}",
             LEFT + at as f64 * slot,
             height - FOOT,
             at + 1,
-            count(input + cache_read + cache_write),
-            count(input + cache_write),
-            count(cache_read),
-            count(output),
+            token_count_text(input + cache_read + cache_write),
+            token_count_text(input + cache_write),
+            token_count_text(cache_read),
+            token_count_text(output),
         );
         if sum > 0.0 {
-            let _ = write!(out, "\ncost {}, so far {}", dollars(cost_usd), dollars(sum));
+            let _ = write!(out, "\ncost {}, so far {}", dollar_text(cost_usd), dollar_text(sum));
         }
         out.push_str("</title></rect>");
     }
 }
 
-fn slot(turns: usize) -> f64 {
+fn slot_width(turns: usize) -> f64 {
     (RIGHT - LEFT) / turns.max(1) as f64
 }
 
-fn middle(at: usize, slot: f64) -> f64 {
+fn slot_center(at: usize, slot: f64) -> f64 {
     LEFT + (at as f64 + 0.5) * slot
 }
 
-/// A round distance between ticks, so that there are two to five of them.
-fn step(most: f64) -> f64 {
+/// Returns a round distance for two to five ticks.
+fn tick_step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;
     }
@@ -236,18 +237,18 @@ mod tests {
         for (most, expect) in
             [(0.0, 1.0), (3.0, 1.0), (10.0, 5.0), (100.0, 50.0), (151_234.0, 100_000.0), (0.0123, 0.005)]
         {
-            let found = step(most);
+            let found = tick_step(most);
             assert!((found - expect).abs() < 1e-9, "{most}: {found}");
         }
-        assert!((step(f64::NAN) - 1.0).abs() < f64::EPSILON);
+        assert!((tick_step(f64::NAN) - 1.0).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn nothing_to_compare_is_no_plot() {
+    fn draws_no_chart_for_a_single_answer() {
         let mut out = String::new();
-        plot(&mut out, &[Usage::default()]);
+        write_charts(&mut out, &[TokenUsage::default()]);
         assert_eq!(out, "");
-        plot(&mut out, &[Usage { input: 10, ..Usage::default() }, Usage::default()]);
+        write_charts(&mut out, &[TokenUsage { input: 10, ..TokenUsage::default() }, TokenUsage::default()]);
         assert!(out.contains("Tokens sent") && !out.contains("Cost"), "{out}");
         assert!(!out.contains("NaN"), "{out}");
     }

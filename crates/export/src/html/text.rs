@@ -1,25 +1,25 @@
-//! Texts from outside as HTML: nothing in them is obeyed.
+//! Conversion of untrusted text to HTML.
 
 use haft_core::sanitize::{sanitize, sanitize_line};
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-pub(super) fn text(text: &str) -> String {
-    escaped(&sanitize(text))
+pub(super) fn html_text(text: &str) -> String {
+    escape_html(&sanitize(text))
 }
 
-/// The first characters of a text on one line.
-pub(super) fn short(full: &str, most: usize) -> String {
+/// Returns the beginning of a text as one escaped line.
+pub(super) fn short_text(full: &str, most: usize) -> String {
     let line = sanitize_line(full);
     let mut words = line.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = words.char_indices().nth(most) {
         words.truncate(cut);
         words.push('…');
     }
-    escaped(&words)
+    escape_html(&words)
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in text.chars() {
         match c {
@@ -34,34 +34,34 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A moment: `2026-01-02 03:04 UTC`; as it stands where it is none.
-pub(super) fn moment(time: &Time) -> String {
-    let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return text(&time.0) };
+/// Formats a time as `2026-01-02 03:04 UTC`. Text that is not a time is escaped and returned.
+pub(super) fn time_element(time: &Rfc3339Time) -> String {
+    let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return html_text(&time.0) };
     let at = at.to_string();
     let (day, minute) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
-    format!("<time datetime=\"{}\">{day} {minute} UTC</time>", text(&at))
+    format!("<time datetime=\"{}\">{day} {minute} UTC</time>", html_text(&at))
 }
 
-/// Markdown. HTML in it is shown, not obeyed; pictures from elsewhere are named, not fetched; links lead to the web and
-/// to mail only.
+/// Renders Markdown. HTML in the text is shown as text, external images are named instead of loaded, and links lead
+/// only to the web and to mail.
 pub(super) fn markdown(text: &str) -> String {
     let clean = sanitize(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut tamer = Tamer::default();
-    let events = Parser::new_ext(&clean, options).map(|event| tamer.tame(event));
+    let mut sanitizer = MarkdownSanitizer::default();
+    let events = Parser::new_ext(&clean, options).map(|event| sanitizer.sanitize_event(event));
     let mut out = String::with_capacity(clean.len() * 3 / 2);
     pulldown_cmark::html::push_html(&mut out, events);
     out
 }
 
-/// Takes out of Markdown what could do something.
+/// Replaces the active parts of Markdown.
 #[derive(Default)]
-struct Tamer {
+struct MarkdownSanitizer {
     open: Vec<&'static str>,
 }
 
-impl Tamer {
-    fn tame<'t>(&mut self, event: Event<'t>) -> Event<'t> {
+impl MarkdownSanitizer {
+    fn sanitize_event<'t>(&mut self, event: Event<'t>) -> Event<'t> {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
             Event::Start(tag) => self.start(tag),
@@ -69,8 +69,8 @@ impl Tamer {
                 Event::Html(self.open.pop().unwrap_or_default().into())
             }
             Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
-            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
-            // Named one by one, so that what a later version of the parser adds is looked at.
+            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(demote_heading(level))),
+            // All variants are listed, so that additions of later parser versions are reviewed.
             plain @ (Event::End(_)
             | Event::Text(_)
             | Event::Code(_)
@@ -88,17 +88,17 @@ impl Tamer {
         match tag {
             Tag::HtmlBlock => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
             Tag::Heading { level, .. } => Event::Start(Tag::Heading {
-                level: lower(level),
+                level: demote_heading(level),
                 id: None,
                 classes: Vec::new(),
                 attrs: Vec::new(),
             }),
-            Tag::Link { dest_url, .. } if leads_out(&dest_url) => {
-                self.open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escaped(&dest_url)))
-            }
+            Tag::Link { dest_url, .. } if is_external_link(&dest_url) => self
+                .open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape_html(&dest_url))),
             Tag::Link { .. } => self.open("</span>", "<span class=\"nolink\">".to_owned()),
             Tag::Image { dest_url, .. } => {
-                let from = if leads_out(&dest_url) { short(&dest_url, 80) } else { String::new() };
+                let from =
+                    if is_external_link(&dest_url) { short_text(&dest_url, 80) } else { String::new() };
                 self.open("]</span>", format!("<span class=\"nolink\">[picture {from} "))
             }
             plain @ (Tag::Paragraph
@@ -129,13 +129,13 @@ impl Tamer {
     }
 }
 
-fn leads_out(url: &str) -> bool {
+fn is_external_link(url: &str) -> bool {
     let url = url.to_ascii_lowercase();
     ["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// The page has headings of its own above those of texts.
-fn lower(level: HeadingLevel) -> HeadingLevel {
+/// Demotes a heading, because the page has its own headings above.
+fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from(level as usize + 2).unwrap_or(HeadingLevel::H6)
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_do_something_is_only_shown() {
+    fn shows_active_content_as_text() {
         check("a <b onclick=x>b</b>", "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>");
         check("<script>\nx\n</script>", "<pre><code>&lt;script&gt;\nx\n&lt;/script&gt;</code></pre>");
         check("[a](javascript:alert(1))", "<p><span class=\"nolink\">a</span></p>");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_out() {
+    fn keeps_external_links_and_demotes_headings() {
         check(
             "[a](https://x.example/?a=1&b=\"2\") <me@x.example>",
             "<p><a href=\"https://x.example/?a=1&amp;b=&quot;2&quot;\" rel=\"noopener noreferrer\">a</a> \
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn one_line() {
-        assert_eq!(short("a\n<b>  \x1b[1mc", 10), "a &lt;b&gt; c");
-        assert_eq!(short("abcdef", 3), "abc…");
+    fn short_text_is_one_escaped_line() {
+        assert_eq!(short_text("a\n<b>  \x1b[1mc", 10), "a &lt;b&gt; c");
+        assert_eq!(short_text("abcdef", 3), "abc…");
         assert_eq!(
-            moment(&Time("2026-01-02T03:04:05.678Z".to_owned())),
+            time_element(&Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())),
             "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04 UTC</time>"
         );
-        assert_eq!(moment(&Time("<x>".to_owned())), "&lt;x&gt;");
+        assert_eq!(time_element(&Rfc3339Time("<x>".to_owned())), "&lt;x&gt;");
     }
 }

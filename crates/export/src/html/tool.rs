@@ -1,20 +1,20 @@
-//! A call of a tool: folded, with its arguments, its result, and who came in between.
+//! HTML of a tool call: folded, with its arguments, its result, and interventions.
 
 use std::fmt::Write as _;
 
-use haft_core::session::intervention::{Action, Intervention};
-use haft_protocol::content::{Content, joined_text};
+use haft_core::session::intervention::{HookIntervention, InterventionAction};
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::message::ToolMessage;
 use serde::Deserialize;
 
-use super::blocks::{arguments, diff, plain, pre};
-use super::text::{short, text};
-use super::thread::Call;
+use super::blocks::{write_arguments, write_content_blocks, write_diff, write_pre};
+use super::text::{html_text, short_text};
+use super::thread::ToolCallItem;
 
-/// Arguments that say most about a call.
+/// The arguments that describe a call best, in order of preference.
 const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_path", "name"];
 
-pub(super) fn call(out: &mut String, call: &Call<'_>) {
+pub(super) fn write_call(out: &mut String, call: &ToolCallItem<'_>) {
     let failed = call.result.is_some_and(|result| result.is_error);
     let class = match call.interventions.iter().any(|it| it.action.is_stop()) {
         true => "tool stopped",
@@ -24,60 +24,67 @@ pub(super) fn call(out: &mut String, call: &Call<'_>) {
     let _ = write!(
         out,
         "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <code>{}</code>",
-        text(&call.call.name),
-        short(&gist(call), 100)
+        html_text(&call.call.name),
+        short_text(&call_subject(call), 100)
     );
-    badges(out, call, failed);
+    write_badges(out, call, failed);
     out.push_str("</summary><div class=\"inside\">");
     let shown_diff = call.result.and_then(diff_of);
-    args(out, call, shown_diff.is_some());
+    write_call_arguments(out, call, shown_diff.is_some());
     for it in &call.interventions {
-        let _ = write!(out, "<p class=\"note\">{}</p>", sentence(it));
+        let _ = write!(out, "<p class=\"note\">{}</p>", intervention_sentence(it));
     }
     match call.result {
-        Some(message) => result(out, message, shown_diff),
+        Some(message) => write_result(out, message, shown_diff),
         None if call.start.is_some() => {
-            out.push_str("<p class=\"left-out\">It was started and has no result: it was interrupted.</p>");
+            out.push_str(
+                "<p class=\"left-out\">The tool was started and then interrupted, so there is no result.</p>",
+            );
         }
-        None => out.push_str("<p class=\"left-out\">It was not run.</p>"),
+        None => out.push_str("<p class=\"left-out\">The tool did not run.</p>"),
     }
     out.push_str("</div></details>");
 }
 
-/// A result without its call.
-pub(super) fn orphan(out: &mut String, message: &ToolMessage) {
+/// Writes a result whose call is missing.
+pub(super) fn write_orphan_result(out: &mut String, message: &ToolMessage) {
     let class = if message.is_error { "tool failed" } else { "tool" };
     let _ = write!(
         out,
-        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <span class=\"soft\">a result whose call \
-         is not here</span></summary><div class=\"inside\">",
-        text(&message.name)
+        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <span class=\"soft\">a result whose call is \
+         missing</span></summary><div class=\"inside\">",
+        html_text(&message.name)
     );
-    result(out, message, diff_of(message));
+    write_result(out, message, diff_of(message));
     out.push_str("</div></details>");
 }
 
-/// Returns the subject of a call, in one line.
-fn gist(call: &Call<'_>) -> String {
+/// Returns the most descriptive argument of a call.
+fn call_subject(call: &ToolCallItem<'_>) -> String {
     let Ok(args) = call.call.args.read::<serde_json::Map<String, serde_json::Value>>() else {
         return String::new();
     };
-    let telling = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
-    telling.or_else(|| args.values().find_map(|value| value.as_str())).unwrap_or_default().to_owned()
+    let subject = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
+    subject.or_else(|| args.values().find_map(|value| value.as_str())).unwrap_or_default().to_owned()
 }
 
-fn badges(out: &mut String, call: &Call<'_>, failed: bool) {
+fn write_badges(out: &mut String, call: &ToolCallItem<'_>, failed: bool) {
     let diff = call.result.and_then(diff_of);
-    if let Some(Diff { added: Some(added), removed: Some(removed), .. }) = &diff {
+    if let Some(ToolDiff { added: Some(added), removed: Some(removed), .. }) = &diff {
         let _ = write!(out, " <span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>");
     }
     if let Some(extension) = call.result.and_then(|result| result.extension.as_ref()) {
-        let _ = write!(out, " <span class=\"badge\">by {}</span>", text(extension.as_str()));
+        let _ = write!(out, " <span class=\"badge\">by {}</span>", html_text(extension.as_str()));
     }
     for it in &call.interventions {
-        let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", it.action.verb(), names(it));
+        let _ = write!(
+            out,
+            " <span class=\"badge extension\">{} {}</span>",
+            it.action.verb(),
+            intervention_names(it)
+        );
     }
-    if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == Action::Rewritten) {
+    if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == InterventionAction::Rewritten) {
         out.push_str(" <span class=\"badge extension\">rewritten</span>");
     }
     if failed && !call.interventions.iter().any(|it| it.action.is_stop()) {
@@ -88,61 +95,61 @@ fn badges(out: &mut String, call: &Call<'_>, failed: bool) {
     }
 }
 
-fn is_rewritten(call: &Call<'_>) -> bool {
+fn is_rewritten(call: &ToolCallItem<'_>) -> bool {
     call.start.is_some_and(|start| start.args != call.call.args)
 }
 
-/// Writes the arguments that the tool ran with, and those of the model if they differ.
-fn args(out: &mut String, call: &Call<'_>, folded: bool) {
+/// Writes the arguments that the tool ran with, and the model's if they differ.
+fn write_call_arguments(out: &mut String, call: &ToolCallItem<'_>, folded: bool) {
     if folded {
         out.push_str("<details class=\"more\"><summary>arguments</summary>");
     }
     match call.start.filter(|_| is_rewritten(call)) {
         Some(start) => {
-            out.push_str("<p class=\"soft\">The model called it with</p>");
-            arguments(out, &call.call.args);
-            out.push_str("<p class=\"soft\">and it ran with</p>");
-            arguments(out, &start.args);
+            out.push_str("<p class=\"soft\">Arguments of the model</p>");
+            write_arguments(out, &call.call.args);
+            out.push_str("<p class=\"soft\">Arguments after rewriting</p>");
+            write_arguments(out, &start.args);
         }
-        None => arguments(out, &call.call.args),
+        None => write_arguments(out, &call.call.args),
     }
     if folded {
         out.push_str("</details>");
     }
 }
 
-fn result(out: &mut String, message: &ToolMessage, shown: Option<Diff>) {
-    let Some(shown) = shown else { return plain(out, &message.content) };
-    // The diff is in what the model was told, too.
-    let told = joined_text(&message.content);
-    let told = told.split("\n--- ").next().unwrap_or_default();
-    pre(out, "", told);
-    diff(out, &shown.unified);
+fn write_result(out: &mut String, message: &ToolMessage, shown: Option<ToolDiff>) {
+    let Some(shown) = shown else { return write_content_blocks(out, &message.content) };
+    // The model's text also contains the diff.
+    let text = joined_text(&message.content);
+    let text = text.split("\n--- ").next().unwrap_or_default();
+    write_pre(out, "", text);
+    write_diff(out, &shown.unified);
     if shown.cut {
-        out.push_str("<p class=\"left-out\">The diff is longer; this is its beginning.</p>");
+        out.push_str("<p class=\"left-out\">The diff was truncated.</p>");
     }
-    let images: Vec<Content> =
+    let images: Vec<ContentBlock> =
         message.content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
-    plain(out, &images);
+    write_content_blocks(out, &images);
 }
 
-struct Diff {
+struct ToolDiff {
     unified: String,
     added: Option<u64>,
     removed: Option<u64>,
     cut: bool,
 }
 
-fn diff_of(message: &ToolMessage) -> Option<Diff> {
+fn diff_of(message: &ToolMessage) -> Option<ToolDiff> {
     #[derive(Deserialize)]
-    struct Details {
+    struct ResultDetails {
         diff: serde_json::Value,
     }
-    let Details { diff } = message.details.as_ref()?.read().ok()?;
+    let ResultDetails { diff } = message.details.as_ref()?.read().ok()?;
     if let Some(unified) = diff.as_str() {
-        return Some(Diff { unified: unified.to_owned(), added: None, removed: None, cut: false });
+        return Some(ToolDiff { unified: unified.to_owned(), added: None, removed: None, cut: false });
     }
-    Some(Diff {
+    Some(ToolDiff {
         unified: diff.get("unified")?.as_str()?.to_owned(),
         added: diff.get("added").and_then(serde_json::Value::as_u64),
         removed: diff.get("removed").and_then(serde_json::Value::as_u64),
@@ -150,25 +157,31 @@ fn diff_of(message: &ToolMessage) -> Option<Diff> {
     })
 }
 
-pub(super) fn names(it: &Intervention) -> String {
-    text(&it.by.join(", "))
+pub(super) fn intervention_names(it: &HookIntervention) -> String {
+    html_text(&it.by.join(", "))
 }
 
-pub(super) fn sentence(it: &Intervention) -> String {
-    let names = names(it);
+pub(super) fn intervention_sentence(it: &HookIntervention) -> String {
+    let names = intervention_names(it);
     match it.action {
-        Action::Blocked => format!("Blocked by {names}: the tool did not run."),
-        Action::Answered => format!("Answered by {names}: the tool did not run."),
-        Action::Rewritten => format!("Rewritten by {names} before it ran."),
-        Action::TurnEnded if it.call_id.is_some() => {
+        InterventionAction::Blocked => format!("Blocked by {names}: the tool did not run."),
+        InterventionAction::Answered => format!("Answered by {names}: the tool did not run."),
+        InterventionAction::Rewritten => format!("Rewritten by {names} before it ran."),
+        InterventionAction::TurnEnded if it.call_id.is_some() => {
             format!("{names} ended the turn with this call: the tool did not run.")
         }
-        Action::TurnEnded => format!("{names} ended the turn before the model was asked."),
-        Action::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
-        Action::Replaced => format!("{names} changed the text: the user was shown another one."),
-        Action::Suppressed => format!("The user was not shown this message because of {names}."),
-        Action::AnswerEdited => format!("{names} changed this message: the model wrote another one."),
-        Action::AnswerDropped => format!("{names} ended the turn: the model's answer is not part of this."),
-        Action::Discarded => format!("{names} discarded a turn: what was said in it is not part of this."),
+        InterventionAction::TurnEnded => format!("{names} ended the turn before the model request."),
+        InterventionAction::Edited => {
+            format!("{names} changed the result: the model did not receive the original result.")
+        }
+        InterventionAction::Replaced => format!("{names} changed the text that was shown to the user."),
+        InterventionAction::Suppressed => format!("{names} hid this message from the user."),
+        InterventionAction::AnswerEdited => {
+            format!("{names} changed this message: the model's own text was different.")
+        }
+        InterventionAction::AnswerDropped => {
+            format!("{names} ended the turn and dropped the model's answer.")
+        }
+        InterventionAction::Discarded => format!("{names} discarded a turn: its messages are not included."),
     }
 }

@@ -1,41 +1,41 @@
-//! Sessions of haft, exported or copied.
+//! Import of haft's own sessions, exported or copied.
 
-use haft_core::session::entry::{Entry, EntryBody, Origin, Unknown};
-use haft_core::session::{EntryId, Recovered, Repair, recover};
+use haft_core::session::entry::{EntryBody, ForkOrigin, SessionEntry, Unknown};
+use haft_core::session::{EntryId, RecoveredSession, SessionRepair, recover};
 use serde_json::Value;
 
-use super::{Problem, ReadError, Source};
+use super::{ImportError, ImportProblem, ParsedSession};
 
-/// Entries keep their names, as in a fork.
-pub(super) fn read(bytes: &[u8]) -> Result<Source, ReadError> {
-    let Recovered { header, mut entries, repairs, .. } = recover(bytes);
-    if let Some(Repair::Newer { version }) =
-        repairs.iter().find(|repair| matches!(repair, Repair::Newer { .. }))
+/// Reads a session. Entries keep their ids, as in a fork.
+pub(super) fn read(bytes: &[u8]) -> Result<ParsedSession, ImportError> {
+    let RecoveredSession { header, mut entries, repairs, .. } = recover(bytes);
+    if let Some(SessionRepair::Newer { version }) =
+        repairs.iter().find(|repair| matches!(repair, SessionRepair::Newer { .. }))
     {
-        return Err(ReadError::Newer { version: *version });
+        return Err(ImportError::Newer { version: *version });
     }
-    let mut problems: Vec<Problem> = repairs.into_iter().map(problem).collect();
+    let mut problems: Vec<ImportProblem> = repairs.into_iter().map(repair_problem).collect();
     for entry in &mut entries {
-        restate(entry, &mut problems);
+        update_kept_line(entry, &mut problems);
     }
     let leaf = entries.last().map(|entry| entry.id);
-    let origin = header.as_ref().map(|header| Origin { session: header.id, entry: leaf });
-    Ok(Source { entries, problems, created: header.map(|header| header.created), origin })
+    let origin = header.as_ref().map(|header| ForkOrigin { session: header.id, entry: leaf });
+    Ok(ParsedSession { entries, problems, created: header.map(|header| header.created), origin })
 }
 
-fn problem(repair: Repair) -> Problem {
+fn repair_problem(repair: SessionRepair) -> ImportProblem {
     match repair {
-        Repair::BadLine { line, reason } => Problem { line: Some(line), what: reason },
-        other @ (Repair::TornTail { .. }
-        | Repair::NoHeader { .. }
-        | Repair::Reattached { .. }
-        | Repair::Newer { .. }
-        | Repair::Moved { .. }) => Problem { line: None, what: other.to_string() },
+        SessionRepair::BadLine { line, reason } => ImportProblem { line: Some(line), what: reason },
+        other @ (SessionRepair::TornTail { .. }
+        | SessionRepair::NoHeader { .. }
+        | SessionRepair::Reattached { .. }
+        | SessionRepair::Newer { .. }
+        | SessionRepair::Moved { .. }) => ImportProblem { line: None, what: other.to_string() },
     }
 }
 
-/// A line that is kept as it stands names the parent that its entry had; after a repair that may be another one now.
-fn restate(entry: &mut Entry, problems: &mut Vec<Problem>) {
+/// Corrects the parent in the line of an unknown entry, because a repair may have changed the entry's parent.
+fn update_kept_line(entry: &mut SessionEntry, problems: &mut Vec<ImportProblem>) {
     let EntryBody::Unknown(Unknown { kind, line }) = &mut entry.body else { return };
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(line) else { return };
     let named = fields.get("parent").and_then(Value::as_str).and_then(EntryId::parse);
@@ -44,8 +44,8 @@ fn restate(entry: &mut Entry, problems: &mut Vec<Problem>) {
         fields.insert("parent".to_owned(), parent);
         *line = Value::Object(fields).to_string().into();
     }
-    problems.push(Problem {
+    problems.push(ImportProblem {
         line: None,
-        what: format!("an entry of the type {kind:?} is kept, and not understood"),
+        what: format!("an entry of type {kind:?} was not recognized and is kept unchanged"),
     });
 }

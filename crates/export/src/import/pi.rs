@@ -1,4 +1,4 @@
-//! Sessions of pi: a tree of entries since version 2, a list before.
+//! Import of sessions of pi: a tree of entries since version 2, a list before.
 
 mod message;
 
@@ -9,19 +9,19 @@ use haft_core::session::entry::{
     BranchSummary, Compaction, CustomMessage, Label, ModelChange, Name, ThinkingChange,
 };
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::message::Time;
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::Rfc3339Time;
 use serde::Deserialize;
 
-use super::Source;
-use super::maker::{Maker, moment, moment_of_millis};
+use super::ParsedSession;
+use super::builder::{EntryBuilder, parse_time, time_from_millis};
 
 const OWNER: &str = "pi";
 
-/// The fields of every kind of entry.
+/// The fields of all kinds of entries.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct PiRow {
     #[serde(rename = "type")]
     kind: String,
     id: Option<String>,
@@ -48,50 +48,55 @@ struct Row {
     name: Option<String>,
 }
 
-/// Data that pi keeps beside a summary.
+/// The file lists that pi keeps with a summary.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Files {
+struct PiSummaryFiles {
     read_files: Vec<String>,
     modified_files: Vec<String>,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Source {
-    let mut reader =
-        Reader { maker: Maker::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
-    for (number, row) in super::rows(bytes) {
-        reader.maker.line = number;
+pub(super) fn read(bytes: &[u8]) -> ParsedSession {
+    let mut reader = PiReader {
+        builder: EntryBuilder::new(),
+        created: None,
+        ids: HashMap::new(),
+        order: Vec::new(),
+        last: None,
+    };
+    for (number, row) in super::parse_rows(bytes) {
+        reader.builder.line = number;
         match row {
-            Ok((line, row)) => reader.row(line, row),
-            Err(why) => reader.maker.problem(format!("passed over: {why}")),
+            Ok((line, row)) => reader.read_row(line, row),
+            Err(why) => reader.builder.add_problem(format!("skipped: {why}")),
         }
     }
-    Source::made(reader.maker, reader.created)
+    ParsedSession::from_builder(reader.builder, reader.created)
 }
 
-struct Reader {
-    maker: Maker,
-    created: Option<Time>,
+struct PiReader {
+    builder: EntryBuilder,
+    created: Option<Rfc3339Time>,
     ids: HashMap<String, EntryId>,
-    /// The same by place, for version 1, which has no ids.
+    /// The entries by position, for version 1, which has no ids.
     order: Vec<Option<EntryId>>,
     last: Option<EntryId>,
 }
 
-impl Reader {
-    fn row(&mut self, line: &str, row: Row) {
-        if let Some(time) = row.timestamp.as_ref().and_then(time) {
-            self.maker.time = time;
+impl PiReader {
+    fn read_row(&mut self, line: &str, row: PiRow) {
+        if let Some(time) = row.timestamp.as_ref().and_then(parse_row_time) {
+            self.builder.time = time;
         }
         if row.kind == "session" {
-            return self.header(line, row);
+            return self.read_header(line, row);
         }
-        self.maker.leaf = self.parent(&row);
-        let before = self.maker.leaf;
+        self.builder.leaf = self.resolve_parent(&row);
+        let before = self.builder.leaf;
         let id = row.id.clone();
-        self.entry(line, row);
-        // An entry that became several is followed at the last of them; one that became none, at its parent.
-        let became = self.maker.leaf;
+        self.add_entry(line, row);
+        // An entry that became several is continued at the last one; one that became none, at its parent.
+        let became = self.builder.leaf;
         self.last = became;
         self.order.push(became.filter(|_| became != before));
         if let (Some(id), Some(became)) = (id, became) {
@@ -99,16 +104,16 @@ impl Reader {
         }
     }
 
-    fn parent(&mut self, row: &Row) -> Option<EntryId> {
+    fn resolve_parent(&mut self, row: &PiRow) -> Option<EntryId> {
         match (&row.id, &row.parent_id) {
-            // The first entry stands behind what is said of the session itself.
+            // The first entry follows the entries made from the header.
             (Some(_), None) if self.ids.is_empty() => self.last,
             (Some(_), None) => None,
             (_, Some(parent)) => match self.ids.get(parent) {
                 Some(parent) => Some(*parent),
                 None => {
-                    self.maker.problem(format!(
-                        "its parent {parent:?} is not there; it follows the entry before it"
+                    self.builder.add_problem(format!(
+                        "the parent {parent:?} is missing; the entry is attached to the previous one"
                     ));
                     self.last
                 }
@@ -117,73 +122,78 @@ impl Reader {
         }
     }
 
-    fn header(&mut self, line: &str, row: Row) {
+    fn read_header(&mut self, line: &str, row: PiRow) {
         if self.created.is_some() {
-            return self.maker.problem("a second header is passed over");
+            return self.builder.add_problem("skipped a second header");
         }
-        self.created = Some(self.maker.time.clone());
+        self.created = Some(self.builder.time.clone());
         self.order.push(None);
         if let Ok(header) = RawJson::parse(line) {
-            self.maker.imported(OWNER, header);
+            self.builder.add_import_record(OWNER, header);
         }
-        // Version 1 has them here.
+        // Version 1 has the settings in the header.
         if let (Some(provider), Some(model)) = (row.provider, row.model_id) {
-            self.maker.add(ModelChange { provider, model });
+            self.builder.add(ModelChange { provider, model });
         }
         if let Some(level) = row.thinking_level {
-            self.maker.add(ThinkingChange { level });
+            self.builder.add(ThinkingChange { level });
         }
-        self.last = self.maker.leaf;
+        self.last = self.builder.leaf;
     }
 
-    fn entry(&mut self, line: &str, row: Row) {
+    fn add_entry(&mut self, line: &str, row: PiRow) {
         let kind = row.kind.clone();
-        if self.known(row).is_none() {
-            self.maker.problem(format!("an entry of the type {kind:?} is kept, and not understood"));
+        if self.add_known(row).is_none() {
+            self.builder
+                .add_problem(format!("an entry of type {kind:?} was not recognized and is kept unchanged"));
             if let Ok(data) = RawJson::parse(line) {
-                self.maker.keep(OWNER, &kind, data);
+                self.builder.add_custom(OWNER, &kind, data);
             }
         }
     }
 
-    /// Adds what an entry is; `None` where it is not of a known type, or lacks what that type has.
-    fn known(&mut self, row: Row) -> Option<()> {
+    /// Adds an entry. Returns `None` if its type is not known or a required field is missing.
+    fn add_known(&mut self, row: PiRow) -> Option<()> {
         match row.kind.as_str() {
-            "message" => message::add(&mut self.maker, &row.message?)?,
+            "message" => message::add(&mut self.builder, &row.message?)?,
             "model_change" => {
-                self.maker.add(ModelChange { provider: row.provider?, model: row.model_id? });
+                self.builder.add(ModelChange { provider: row.provider?, model: row.model_id? });
             }
-            "thinking_level_change" => _ = self.maker.add(ThinkingChange { level: row.thinking_level? }),
-            "compaction" => self.compaction(row)?,
+            "thinking_level_change" => _ = self.builder.add(ThinkingChange { level: row.thinking_level? }),
+            "compaction" => self.add_compaction(row)?,
             "branch_summary" => {
                 let from = row.from_id.and_then(|from| self.ids.get(&from).copied());
-                // It can come from the root, which is no entry.
+                // The branch may begin at the root, which is not an entry.
                 let from = from.or(self.last).unwrap_or_default();
-                self.maker.add(BranchSummary { summary: row.summary?, from, answer: None });
+                self.builder.add(BranchSummary { summary: row.summary?, from, answer: None });
             }
             "custom" => {
-                _ = self.maker.keep(OWNER, &row.custom_type?, row.data.unwrap_or_else(RawJson::empty_object))
+                _ = self.builder.add_custom(
+                    OWNER,
+                    &row.custom_type?,
+                    row.data.unwrap_or_else(RawJson::empty_object),
+                )
             }
             "custom_message" => {
-                let content = contents(&mut self.maker, &row.content?);
+                let content = parse_contents(&mut self.builder, &row.content?);
                 let (kind, display) = (row.custom_type?, row.display.unwrap_or(true));
-                self.maker.add(CustomMessage { owner: OWNER.to_owned(), kind, content, display });
+                self.builder.add(CustomMessage { owner: OWNER.to_owned(), kind, content, display });
             }
             "label" => {
                 let target = *self.ids.get(&row.target_id?)?;
-                self.maker.add(Label { target, label: row.label });
+                self.builder.add(Label { target, label: row.label });
             }
-            "session_info" => _ = self.maker.add(Name { name: row.name.unwrap_or_default() }),
+            "session_info" => _ = self.builder.add(Name { name: row.name.unwrap_or_default() }),
             _ => return None,
         }
         Some(())
     }
 
-    fn compaction(&mut self, row: Row) -> Option<()> {
+    fn add_compaction(&mut self, row: PiRow) -> Option<()> {
         let by_index = row.first_kept_entry_index.and_then(|at| self.order.get(at).copied().flatten());
         let first_kept = row.first_kept_entry_id.and_then(|id| self.ids.get(&id).copied()).or(by_index);
-        let files: Files = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
-        self.maker.add(Compaction {
+        let files: PiSummaryFiles = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
+        self.builder.add(Compaction {
             summary: row.summary?,
             first_kept,
             tokens_before: row.tokens_before.unwrap_or_default() as u64,
@@ -198,17 +208,20 @@ impl Reader {
     }
 }
 
-/// RFC 3339, or milliseconds since 1970.
-fn time(raw: &RawJson) -> Option<Time> {
+/// Parses a time in RFC 3339 format or in milliseconds since 1970.
+fn parse_row_time(raw: &RawJson) -> Option<Rfc3339Time> {
     match raw.read::<String>() {
-        Ok(text) => moment(&text),
-        Err(_) => raw.read::<f64>().ok().and_then(moment_of_millis),
+        Ok(text) => parse_time(&text),
+        Err(_) => raw.read::<f64>().ok().and_then(time_from_millis),
     }
 }
 
-fn contents(maker: &mut Maker, raw: &RawJson) -> Vec<Content> {
+fn parse_contents(builder: &mut EntryBuilder, raw: &RawJson) -> Vec<ContentBlock> {
     match raw.read::<String>() {
-        Ok(text) => vec![Content::Text { text }],
-        Err(_) => message::blocks(maker, raw).into_iter().filter_map(|block| block.shown(maker)).collect(),
+        Ok(text) => vec![ContentBlock::Text { text }],
+        Err(_) => message::parse_blocks(builder, raw)
+            .into_iter()
+            .filter_map(|block| block.into_content(builder))
+            .collect(),
     }
 }

@@ -1,34 +1,38 @@
-//! Sessions of zot: rows without ids, in the order of the conversation.
+//! Import of sessions of zot: rows without ids, in the order of the conversation.
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{Answer, Compaction, Entry, EntryBody, ModelChange, Name, Said};
+use haft_core::session::entry::{
+    Compaction, EntryBody, ModelChange, Name, ResponseMetadata, Said, SessionEntry,
+};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
+};
 use serde::Deserialize;
 
-use super::Source;
-use super::maker::{Maker, moment};
+use super::ParsedSession;
+use super::builder::{EntryBuilder, parse_time};
 
 const OWNER: &str = "zot";
 
-/// The fields of every kind of row.
+/// The fields of all kinds of rows.
 #[derive(Deserialize)]
-struct Row {
+struct ZotRow {
     #[serde(rename = "type")]
     kind: String,
     meta: Option<RawJson>,
-    message: Option<Spoken>,
-    messages: Option<Vec<Spoken>>,
-    usage: Option<Used>,
-    cumulative: Option<Used>,
+    message: Option<ZotMessage>,
+    messages: Option<Vec<ZotMessage>>,
+    usage: Option<ZotUsage>,
+    cumulative: Option<ZotUsage>,
     title: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Meta {
+struct ZotMeta {
     #[serde(default)]
     model: String,
     #[serde(default)]
@@ -39,16 +43,16 @@ struct Meta {
 }
 
 #[derive(Deserialize)]
-struct Spoken {
+struct ZotMessage {
     role: String,
     #[serde(default)]
-    content: Vec<Block>,
+    content: Vec<ZotBlock>,
     time: Option<String>,
 }
 
-/// A block has no type: its fields tell what it is.
+/// A content block. Blocks have no type field; the fields present determine the type.
 #[derive(Deserialize)]
-struct Block {
+struct ZotBlock {
     text: Option<String>,
     mime_type: Option<String>,
     data: Option<String>,
@@ -59,7 +63,7 @@ struct Block {
     server: bool,
     call_id: Option<String>,
     #[serde(default)]
-    content: Vec<Block>,
+    content: Vec<ZotBlock>,
     #[serde(default)]
     is_error: bool,
     reasoning_id: Option<String>,
@@ -69,7 +73,7 @@ struct Block {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct Used {
+struct ZotUsage {
     input_tokens: u64,
     output_tokens: u64,
     cache_read_tokens: u64,
@@ -77,141 +81,142 @@ struct Used {
     cost_usd: f64,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Source {
-    let mut reader = Reader {
-        maker: Maker::new(),
+pub(super) fn read(bytes: &[u8]) -> ParsedSession {
+    let mut reader = ZotReader {
+        builder: EntryBuilder::new(),
         model: ModelChange { provider: OWNER.to_owned(), model: String::new() },
         created: None,
         tools: HashMap::new(),
-        total: Used::default(),
+        total: ZotUsage::default(),
         pending: None,
     };
-    for (number, row) in super::rows(bytes) {
-        reader.maker.line = number;
+    for (number, row) in super::parse_rows(bytes) {
+        reader.builder.line = number;
         match row {
-            Ok((line, row)) => reader.row(line, row),
-            Err(why) => reader.maker.problem(format!("passed over: {why}")),
+            Ok((line, row)) => reader.read_row(line, row),
+            Err(why) => reader.builder.add_problem(format!("skipped: {why}")),
         }
     }
-    Source::made(reader.maker, reader.created)
+    ParsedSession::from_builder(reader.builder, reader.created)
 }
 
-struct Reader {
-    maker: Maker,
+struct ZotReader {
+    builder: EntryBuilder,
     model: ModelChange,
-    created: Option<Time>,
-    /// The tools of the calls, which results do not name.
+    created: Option<Rfc3339Time>,
+    /// The tool names of the calls, which results do not contain.
     tools: HashMap<String, String>,
-    total: Used,
-    /// The usage of an answer that comes behind it.
-    pending: Option<Usage>,
+    total: ZotUsage,
+    /// A usage row that precedes its answer.
+    pending: Option<TokenUsage>,
 }
 
-impl Reader {
-    fn row(&mut self, line: &str, row: Row) {
-        let Row { kind, meta, message, messages, usage, cumulative, title } = row;
+impl ZotReader {
+    fn read_row(&mut self, line: &str, row: ZotRow) {
+        let ZotRow { kind, meta, message, messages, usage, cumulative, title } = row;
         match (kind.as_str(), meta, message, messages, title) {
-            ("meta", Some(meta), ..) => self.meta(meta),
-            ("message", _, Some(message), ..) => self.message(message),
-            ("compaction", _, _, Some(messages), _) => self.compaction(messages),
-            ("rename", .., Some(name)) => _ = self.maker.add(Name { name }),
-            ("usage", ..) => self.usage(usage.unwrap_or_default(), cumulative),
-            _ => self.unknown(&kind, line),
+            ("meta", Some(meta), ..) => self.read_meta(meta),
+            ("message", _, Some(message), ..) => self.add_message(message),
+            ("compaction", _, _, Some(messages), _) => self.add_compaction(messages),
+            ("rename", .., Some(name)) => _ = self.builder.add(Name { name }),
+            ("usage", ..) => self.add_usage(usage.unwrap_or_default(), cumulative),
+            _ => self.keep_unknown(&kind, line),
         }
     }
 
-    fn unknown(&mut self, kind: &str, line: &str) {
-        self.maker.problem(format!("a row of the type {kind:?} is kept, and not understood"));
+    fn keep_unknown(&mut self, kind: &str, line: &str) {
+        self.builder.add_problem(format!("a row of type {kind:?} was not recognized and is kept unchanged"));
         if let Ok(data) = RawJson::parse(line) {
-            self.maker.keep(OWNER, kind, data);
+            self.builder.add_custom(OWNER, kind, data);
         }
     }
 
-    fn meta(&mut self, raw: RawJson) {
-        let Ok(Meta { model, provider, started, title }) = raw.read::<Meta>() else {
-            return self.maker.problem("the session's description cannot be read");
+    fn read_meta(&mut self, raw: RawJson) {
+        let Ok(ZotMeta { model, provider, started, title }) = raw.read::<ZotMeta>() else {
+            return self.builder.add_problem("cannot read the session's metadata");
         };
         let first = self.created.is_none();
-        if let Some(started) = started.as_deref().and_then(moment).filter(|_| first) {
-            self.maker.time = started.clone();
+        if let Some(started) = started.as_deref().and_then(parse_time).filter(|_| first) {
+            self.builder.time = started.clone();
             self.created = Some(started);
-            self.maker.imported(OWNER, raw);
+            self.builder.add_import_record(OWNER, raw);
         }
         let change = ModelChange { provider, model };
         if change != self.model && !change.model.is_empty() {
             self.model = change.clone();
-            self.maker.add(change);
+            self.builder.add(change);
         }
         if first && !title.is_empty() {
-            self.maker.add(Name { name: title });
+            self.builder.add(Name { name: title });
         }
     }
 
-    fn message(&mut self, Spoken { role, content, time }: Spoken) {
-        if let Some(time) = time.as_deref().and_then(moment) {
-            self.maker.time = time;
+    fn add_message(&mut self, ZotMessage { role, content, time }: ZotMessage) {
+        if let Some(time) = time.as_deref().and_then(parse_time) {
+            self.builder.time = time;
         }
-        // A result can stand in a message of whatever role.
-        let (results, content): (Vec<Block>, Vec<Block>) =
-            content.into_iter().partition(|block| is(block.call_id.as_deref()));
-        results.into_iter().for_each(|result| self.result(result));
+        // A result may be in a message of any role.
+        let (results, content): (Vec<ZotBlock>, Vec<ZotBlock>) =
+            content.into_iter().partition(|block| is_filled(block.call_id.as_deref()));
+        results.into_iter().for_each(|result| self.add_result(result));
         match role.as_str() {
             _ if content.is_empty() => {}
-            "assistant" => self.assistant(content),
+            "assistant" => self.add_assistant(content),
             "user" => {
-                let content: Vec<Content> =
-                    content.into_iter().filter_map(|block| self.shown(block)).collect();
-                let time = self.maker.time.clone();
-                self.maker.add(Message::User { content, time });
+                let content: Vec<ContentBlock> =
+                    content.into_iter().filter_map(|block| self.content_block(block)).collect();
+                let time = self.builder.time.clone();
+                self.builder.add(Message::User { content, time });
             }
-            role => self.maker.problem(format!("a part of a message of the role {role:?} is left out")),
+            role => self.builder.add_problem(format!("left out a part of a message with role {role:?}")),
         }
     }
 
-    fn assistant(&mut self, blocks: Vec<Block>) {
-        let content: Vec<AssistantBlock> = blocks.into_iter().filter_map(|block| self.said(block)).collect();
+    fn add_assistant(&mut self, blocks: Vec<ZotBlock>) {
+        let content: Vec<AssistantBlock> =
+            blocks.into_iter().filter_map(|block| self.assistant_block(block)).collect();
         if content.is_empty() {
             return;
         }
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-        let answer = Answer {
+        let answer = ResponseMetadata {
             provider: self.model.provider.clone(),
             model: self.model.model.clone(),
-            stop: if calls { Stop::ToolUse } else { Stop::End },
+            stop: if calls { StopCause::ToolUse } else { StopCause::End },
             usage: self.pending.take().unwrap_or_default(),
         };
-        let message = AssistantMessage { content, time: self.maker.time.clone(), native: None };
-        self.maker.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+        let message = AssistantMessage { content, time: self.builder.time.clone(), native: None };
+        self.builder.add(Said { message: Message::Assistant(message), answer: Some(answer) });
     }
 
-    fn said(&mut self, block: Block) -> Option<AssistantBlock> {
+    fn assistant_block(&mut self, block: ZotBlock) -> Option<AssistantBlock> {
         if [&block.reasoning_id, &block.summary, &block.encrypted_content]
             .into_iter()
-            .any(|it| is(it.as_deref()))
+            .any(|it| is_filled(it.as_deref()))
         {
             let text = block.summary.unwrap_or_default();
             return (!text.is_empty()).then_some(AssistantBlock::Thinking { text });
         }
         if let (Some(id), Some(name)) = (block.id, block.name) {
             if block.server {
-                self.maker.problem(format!("the provider's own call of {name:?} is left out"));
+                self.builder.add_problem(format!("left out the provider's own call of {name:?}"));
                 return None;
             }
             self.tools.insert(id.clone(), name.clone());
             let args = block.arguments.filter(RawJson::is_object).unwrap_or_else(RawJson::empty_object);
             return Some(AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name, args }));
         }
-        if is(block.mime_type.as_deref()) {
-            self.maker.problem("an image that the model made is left out");
+        if is_filled(block.mime_type.as_deref()) {
+            self.builder.add_problem("left out an image made by the model");
             return None;
         }
         block.text.map(|text| AssistantBlock::Text { text })
     }
 
-    fn result(&mut self, block: Block) {
+    fn add_result(&mut self, block: ZotBlock) {
         let call_id = block.call_id.unwrap_or_default();
         let name = self.tools.get(&call_id).cloned().unwrap_or_else(|| "unknown".to_owned());
-        let content = block.content.into_iter().filter_map(|block| self.shown(block)).collect();
+        let content = block.content.into_iter().filter_map(|block| self.content_block(block)).collect();
         let message = ToolMessage {
             call_id: ToolCallId::new(call_id),
             name,
@@ -219,31 +224,33 @@ impl Reader {
             is_error: block.is_error,
             extension: None,
             details: None,
-            time: self.maker.time.clone(),
+            time: self.builder.time.clone(),
         };
-        self.maker.add(Message::Tool(message));
+        self.builder.add(Message::Tool(message));
     }
 
-    fn shown(&mut self, block: Block) -> Option<Content> {
+    fn content_block(&mut self, block: ZotBlock) -> Option<ContentBlock> {
         match (block.mime_type.filter(|kind| !kind.is_empty()), block.data, block.text) {
-            (Some(mime_type), Some(data), _) => Some(Content::Image(Image { mime_type, data: data.into() })),
-            (None, _, Some(text)) => Some(Content::Text { text }),
+            (Some(mime_type), Some(data), _) => {
+                Some(ContentBlock::Image(Image { mime_type, data: data.into() }))
+            }
+            (None, _, Some(text)) => Some(ContentBlock::Text { text }),
             _ => {
-                self.maker.problem("a part of a message is of no known kind, and left out");
+                self.builder.add_problem("left out a message part of unknown type");
                 None
             }
         }
     }
 
-    /// The messages with which zot goes on: the summary, and what it kept.
-    fn compaction(&mut self, messages: Vec<Spoken>) {
+    /// Adds a compaction from the messages with which zot continues: the summary and the kept messages.
+    fn add_compaction(&mut self, messages: Vec<ZotMessage>) {
         let mut messages = messages.into_iter();
-        let text = |message: Spoken| {
+        let text = |message: ZotMessage| {
             let texts = message.content.into_iter().filter_map(|block| block.text);
             texts.collect::<Vec<_>>().join("\n")
         };
         let summary = messages.next().map(text).unwrap_or_default();
-        self.maker.add(Compaction {
+        self.builder.add(Compaction {
             summary,
             first_kept: None,
             tokens_before: 0,
@@ -254,29 +261,29 @@ impl Reader {
             used: None,
             settings: Default::default(),
         });
-        messages.for_each(|message| self.message(message));
+        messages.for_each(|message| self.add_message(message));
     }
 
-    /// Some versions write what an answer used before it, some behind the turn.
-    fn usage(&mut self, usage: Used, cumulative: Option<Used>) {
+    /// Some versions write the usage of an answer before it, others after the turn.
+    fn add_usage(&mut self, usage: ZotUsage, cumulative: Option<ZotUsage>) {
         let usage = match cumulative {
-            // Some versions write the sum as the usage of the turn, too.
+            // Some versions write the cumulative sum also as the usage of the turn.
             Some(total) => {
                 let before = std::mem::replace(&mut self.total, total);
-                total.since(before).unwrap_or(usage)
+                total.increase_over(before).unwrap_or(usage)
             }
             None => usage,
         };
-        let usage = Usage {
+        let usage = TokenUsage {
             input: usage.input_tokens,
             output: usage.output_tokens,
             cache_read: usage.cache_read_tokens,
             cache_write: usage.cache_write_tokens,
             cost_usd: usage.cost_usd,
         };
-        match self.maker.last() {
-            Some(Entry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
-                if answer.usage == Usage::default() =>
+        match self.builder.last_entry() {
+            Some(SessionEntry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
+                if answer.usage == TokenUsage::default() =>
             {
                 answer.usage = usage;
             }
@@ -285,9 +292,9 @@ impl Reader {
     }
 }
 
-impl Used {
-    /// Returns the increase over an earlier sum; none if it is less.
-    fn since(self, before: Self) -> Option<Self> {
+impl ZotUsage {
+    /// Returns the increase over an earlier sum; `None` if a value decreased.
+    fn increase_over(self, before: Self) -> Option<Self> {
         Some(Self {
             input_tokens: self.input_tokens.checked_sub(before.input_tokens)?,
             output_tokens: self.output_tokens.checked_sub(before.output_tokens)?,
@@ -298,6 +305,6 @@ impl Used {
     }
 }
 
-fn is(text: Option<&str>) -> bool {
+fn is_filled(text: Option<&str>) -> bool {
     text.is_some_and(|text| !text.is_empty())
 }

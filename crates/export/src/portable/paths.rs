@@ -1,15 +1,15 @@
-//! Taking the sender's paths out of texts.
+//! Removal of the sender's paths from texts.
 
 use std::borrow::Cow;
 
-/// Strings at least this long that are nothing but base64 are data, not text.
+/// The minimum length of a base64 string that is treated as data instead of text.
 const DATA: usize = 256;
 
-/// Paths, and what stands for each; longer ones first.
-pub(super) struct Paths(Vec<(String, &'static str)>);
+/// Paths and their replacements, longest first.
+pub(super) struct PathStripper(Vec<(String, &'static str)>);
 
-impl Paths {
-    /// `cwd` becomes `.`, `home` becomes `~`. A root directory is in every path and stays.
+impl PathStripper {
+    /// Replaces `cwd` by `.` and `home` by `~`. A root directory is part of every path and is kept.
     pub(super) fn new(cwd: &str, home: Option<&str>) -> Self {
         let places = [(Some(cwd), "."), (home, "~")].into_iter();
         let named = places.filter_map(|(path, sign)| {
@@ -18,12 +18,12 @@ impl Paths {
             is_path.then(|| (path.to_owned(), sign))
         });
         let mut paths: Vec<_> = named.collect();
-        // Stable: where both are one directory, it is the session's.
+        // The sort is stable, so the session's directory wins if both are the same.
         paths.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
         Self(paths)
     }
 
-    /// A line of JSON with the paths taken out of its strings. Everything else stays as it stands, byte for byte.
+    /// Returns a line of JSON with the paths in its strings replaced. Everything else is unchanged, byte for byte.
     pub(super) fn strip_json(&self, line: &str) -> String {
         let mut out = String::with_capacity(line.len());
         let mut rest = line;
@@ -38,14 +38,14 @@ impl Paths {
         out
     }
 
-    /// Adds what stands between two quotes, and the quotes.
+    /// Writes a string literal, given the text between its quotes.
     fn push_string(&self, out: &mut String, string: &str) {
         let literal = format!("\"{string}\"");
         let decoded = match string.contains(['/', '\\']) && !is_data(string) {
             true => serde_json::from_str::<String>(&literal).ok(),
             false => None,
         };
-        let stripped = decoded.as_deref().map(|text| self.strip(text));
+        let stripped = decoded.as_deref().map(|text| self.strip_text(text));
         match stripped {
             Some(Cow::Owned(text)) => {
                 out.push_str(&serde_json::Value::String(text).to_string());
@@ -54,25 +54,25 @@ impl Paths {
         }
     }
 
-    /// A text with the paths taken out where they are whole directories at the beginning of a path.
-    fn strip<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// Replaces the paths in a text where they are complete directories at the beginning of a path.
+    fn strip_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for (path, sign) in &self.0 {
             if text.contains(path.as_str()) {
-                text = Cow::Owned(replace(&text, path, sign));
+                text = Cow::Owned(replace_path(&text, path, sign));
             }
         }
         text
     }
 }
 
-fn replace(text: &str, path: &str, sign: &str) -> String {
+fn replace_path(text: &str, path: &str, sign: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (at, _) in text.match_indices(path) {
         let (before, from) = text.split_at(at);
         let behind = from.get(path.len()..).unwrap_or_default();
-        if at < done || inside_a_path(before) || goes_on(behind) {
+        if at < done || is_inside_path(before) || continues_name(behind) {
             continue;
         }
         out.push_str(text.get(done..at).unwrap_or_default());
@@ -83,18 +83,18 @@ fn replace(text: &str, path: &str, sign: &str) -> String {
     out
 }
 
-/// True if a path that comes here is the end of a longer one: `/mnt` before `/u/ann`. Slashes alone are not, as
-/// in `file://`, and neither is a flag, as in `-I/u/ann`.
-fn inside_a_path(before: &str) -> bool {
+/// True if a path at this position is the end of a longer path: `/mnt` before `/u/ann`. Slashes alone, as in `file://`,
+/// and flags, as in `-I/u/ann`, do not count.
+fn is_inside_path(before: &str) -> bool {
     let is_part = |c: char| is_name(c) || matches!(c, '/' | '\\');
     let begin = before.trim_end_matches(is_part).len();
     let part = before.get(begin..).unwrap_or_default();
     part.contains(['/', '\\']) && part.contains(is_name)
 }
 
-/// True if a directory's name is longer than the path: `/u/anna`.
-fn goes_on(behind: &str) -> bool {
-    // A full stop may end a sentence.
+/// True if the directory name continues after the path: `/u/anna`.
+fn continues_name(behind: &str) -> bool {
+    // A period may end a sentence.
     let dots = behind.trim_start_matches('.');
     dots.chars().next().is_some_and(|c| is_name(c) && c != '.')
 }
@@ -130,12 +130,12 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expect: &str) {
-        let paths = Paths::new("/u/ann/code", Some("/u/ann/"));
+        let paths = PathStripper::new("/u/ann/code", Some("/u/ann/"));
         assert_eq!(paths.strip_json(line), expect);
     }
 
     #[test]
-    fn whole_directories_at_the_beginning_of_a_path() {
+    fn replaces_complete_directories_at_the_beginning_of_a_path() {
         check(
             r#"["/u/ann/code/a.rs","/u/ann/.ssh","/u/ann/code","/u/ann"]"#,
             r#"["./a.rs","~/.ssh",".","~"]"#,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_string_is_written_like() {
+    fn handles_escaped_and_unterminated_strings() {
         check(
             r#"{"a\\":"\"/u/ann\"\n","n":9007199254740993.10,"u":"\u002fu/ann\/x"}"#,
             r#"{"a\\":"\"~\"\n","n":9007199254740993.10,"u":"~/x"}"#,
@@ -156,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn data_is_no_text() {
+    fn keeps_base64_data() {
         let data = format!("\"{}+/u/ann\"", "A".repeat(DATA));
         check(&data, &data);
     }
 
     #[test]
-    fn other_systems_and_roots() {
-        let windows = Paths::new(r"C:\work", Some(r"C:\Users\ann"));
+    fn handles_windows_paths_roots_and_equal_directories() {
+        let windows = PathStripper::new(r"C:\work", Some(r"C:\Users\ann"));
         assert_eq!(windows.strip_json(r#""C:\\Users\\ann\\x C:\\work\\y""#), r#""~\\x .\\y""#);
-        let root = Paths::new("/", Some("/"));
+        let root = PathStripper::new("/", Some("/"));
         assert_eq!(root.strip_json(r#""/etc""#), r#""/etc""#);
-        let same = Paths::new("/u/ann", Some("/u/ann"));
+        let same = PathStripper::new("/u/ann", Some("/u/ann"));
         assert_eq!(same.strip_json(r#""/u/ann/x""#), r#""./x""#);
     }
 }

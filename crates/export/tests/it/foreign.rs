@@ -1,22 +1,22 @@
-//! Files of zot and pi, and files that are none.
+//! Tests of importing files of zot and pi, and invalid files.
 
 use std::collections::HashMap;
 
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::{Recovered, context, recover};
-use haft_export::{Format, Imported, Limits, ReadError, read};
+use haft_core::session::entry::{EntryBody, SessionEntry};
+use haft_core::session::{RecoveredSession, build_context, recover};
+use haft_export::{ImportError, ImportLimits, ImportedSession, SessionFormat, import_session};
 use haft_protocol::message::Message;
 
 const ZOT: &str = include_str!("../fixtures/tree.zotsession");
 const PI_3: &str = include_str!("../fixtures/pi-v3.jsonl");
 const PI_1: &str = include_str!("../fixtures/pi-v1.jsonl");
 
-fn import(text: &str) -> Imported {
-    read(text.as_bytes(), "/here", &Limits::default()).unwrap()
+fn import(text: &str) -> ImportedSession {
+    import_session(text.as_bytes(), "/here", &ImportLimits::default()).unwrap()
 }
 
-/// The entries by number instead of by id, then the problems.
-fn listing(imported: &Imported) -> String {
+/// Lists the entries with numbers instead of ids, then the problems.
+fn listing(imported: &ImportedSession) -> String {
     let mut lines = Vec::new();
     let mut numbers = HashMap::new();
     for (at, entry) in imported.entries.iter().enumerate() {
@@ -33,79 +33,79 @@ fn listing(imported: &Imported) -> String {
     text
 }
 
-/// What was imported is a whole session of haft: it is read without repairs, and has a valid transcript.
+/// Checks that the result is a complete session of haft: no repairs are needed, and the transcript is valid.
 #[track_caller]
-fn check_whole(imported: &Imported) {
+fn check_whole(imported: &ImportedSession) {
     let mut file = imported.header.to_line().unwrap();
     imported.entries.iter().for_each(|entry| file.extend(entry.to_line().unwrap()));
-    let Recovered { header, entries, repairs, .. } = recover(&file);
+    let RecoveredSession { header, entries, repairs, .. } = recover(&file);
     assert_eq!((header.as_ref(), &entries), (Some(&imported.header), &imported.entries));
     assert_eq!(repairs, []);
     let branch: Vec<_> = entries.into_iter().map(std::sync::Arc::new).collect();
-    assert!(!context(&branch).messages.is_empty());
+    assert!(!build_context(&branch).messages.is_empty());
 }
 
 #[test]
-fn a_session_of_zot() {
+fn imports_zot_session() {
     let imported = import(ZOT);
     assert_eq!(
         (imported.format, imported.header.created.0.as_str()),
-        (Format::Zot, "2026-05-01T08:00:00.123Z")
+        (SessionFormat::Zot, "2026-05-01T08:00:00.123Z")
     );
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
 }
 
 #[test]
-fn a_session_of_pi() {
+fn imports_pi_session() {
     let imported = import(PI_3);
-    assert_eq!((imported.format, imported.header.cwd.as_str()), (Format::Pi, "/here"));
+    assert_eq!((imported.format, imported.header.cwd.as_str()), (SessionFormat::Pi, "/here"));
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
 }
 
 #[test]
-fn a_session_of_pi_from_before_there_were_branches() {
+fn imports_pi_session_of_version_1() {
     let imported = import(PI_1);
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
 }
 
 #[track_caller]
-fn check_refused(text: &str, limits: &Limits, expect: &ReadError) {
-    assert_eq!(read(text.as_bytes(), "/here", limits).as_ref(), Err(expect), "{text}");
+fn check_refused(text: &str, limits: &ImportLimits, expect: &ImportError) {
+    assert_eq!(import_session(text.as_bytes(), "/here", limits).as_ref(), Err(expect), "{text}");
 }
 
 #[test]
-fn what_is_no_session_is_refused() {
-    let any = Limits::default();
+fn rejects_files_that_are_not_sessions() {
+    let any = ImportLimits::default();
     for text in ["", "\n\n", "hello", "{}", "[1]", "{\"type\":\"user\",\"text\":\"a\"}\n", "\u{0}\u{1}"] {
-        check_refused(text, &any, &ReadError::UnknownFormat);
+        check_refused(text, &any, &ImportError::UnknownFormat);
     }
     let header = r#"{"type":"session","id":"00000000000000000000000000000001","parent":null,"format_version":9,"cwd":"/","created":"t"}"#;
-    check_refused(&format!("{header}\n"), &any, &ReadError::Newer { version: 9 });
-    check_refused(&format!("{}\n", header.replace(":9,", ":1,")), &any, &ReadError::Empty);
-    let small = Limits { bytes: 100, ..any };
-    check_refused(ZOT, &small, &ReadError::TooLarge { what: "bytes", most: 100 });
-    let few = Limits { lines: 3, ..any };
-    check_refused(ZOT, &few, &ReadError::TooLarge { what: "lines", most: 3 });
-    let narrow = Limits { line: 50, ..any };
-    check_refused(ZOT, &narrow, &ReadError::TooLarge { what: "bytes in one line", most: 50 });
+    check_refused(&format!("{header}\n"), &any, &ImportError::Newer { version: 9 });
+    check_refused(&format!("{}\n", header.replace(":9,", ":1,")), &any, &ImportError::Empty);
+    let small = ImportLimits { bytes: 100, ..any };
+    check_refused(ZOT, &small, &ImportError::TooLarge { what: "bytes", most: 100 });
+    let few = ImportLimits { lines: 3, ..any };
+    check_refused(ZOT, &few, &ImportError::TooLarge { what: "lines", most: 3 });
+    let narrow = ImportLimits { line: 50, ..any };
+    check_refused(ZOT, &narrow, &ImportError::TooLarge { what: "bytes in one line", most: 50 });
 }
 
-/// Whatever stands in a file, it ends, and what comes out is a session.
+/// A damaged byte anywhere in a file leads to an error or to a valid session.
 #[test]
-fn a_file_may_be_damaged_anywhere() {
+fn damaged_files_become_valid_sessions_or_errors() {
     for text in [ZOT, PI_3, PI_1] {
         for cut in (0..text.len()).step_by(7) {
             let mut bytes = text.as_bytes().to_vec();
             bytes[cut] ^= 0x11;
-            let Ok(imported) = read(&bytes, "/here", &Limits::default()) else { continue };
+            let Ok(imported) = import_session(&bytes, "/here", &ImportLimits::default()) else { continue };
             let mut seen = std::collections::HashSet::new();
-            for Entry { id, parent, .. } in &imported.entries {
+            for SessionEntry { id, parent, .. } in &imported.entries {
                 assert!(
                     parent.is_none_or(|parent| seen.contains(&parent)),
-                    "a parent behind its child: {cut}"
+                    "the parent is missing or follows its child: {cut}"
                 );
                 assert!(seen.insert(*id));
             }
@@ -114,7 +114,7 @@ fn a_file_may_be_damaged_anywhere() {
 }
 
 #[test]
-fn deep_nesting_is_a_problem_and_no_crash() {
+fn deep_nesting_is_reported_as_a_problem() {
     let deep = format!(
         "{}\n{{\"type\":\"custom\",\"id\":\"x\",\"parentId\":null,\"data\":{}{}}}\n",
         PI_1.lines().next().unwrap(),
@@ -125,14 +125,14 @@ fn deep_nesting_is_a_problem_and_no_crash() {
     assert_eq!(imported.problems.len(), 1, "{:?}", imported.problems);
 }
 
-/// Arguments reach haft as they stand in the file.
+/// Arguments are imported byte for byte.
 #[test]
-fn numbers_keep_their_digits() {
+fn tool_arguments_keep_their_digits() {
     let imported = import(ZOT);
-    let said = imported.entries.iter().find_map(|entry| {
+    let call = imported.entries.iter().find_map(|entry| {
         let EntryBody::Said(said) = &entry.body else { return None };
         let Message::Assistant(message) = &said.message else { return None };
         message.tool_calls().next().cloned()
     });
-    assert_eq!(said.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
+    assert_eq!(call.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
 }

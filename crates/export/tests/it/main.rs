@@ -1,6 +1,6 @@
-//! Sessions out and in again: whole files through the public functions.
+//! Tests of export and import with whole files, through the public functions.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a failing helper must fail its test")]
 
 mod foreign;
 mod pages;

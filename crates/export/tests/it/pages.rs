@@ -1,36 +1,36 @@
-//! Pages: what a small session looks like as HTML, and that nothing in a session is obeyed.
+//! Tests of HTML pages, including that content of a session is never active.
 
 use haft_core::session::{EntryId, recover};
-use haft_export::{NoEntry, Selection, page};
+use haft_export::{EntrySelection, NoSuchEntry, render_page};
 
 use crate::portable::SESSION;
 
 const RICH: &str = include_str!("../fixtures/rich.jsonl");
 
 fn all(session: &str) -> String {
-    page(&recover(session.as_bytes()), &Selection { at: None, all: true }).unwrap()
+    render_page(&recover(session.as_bytes()), &EntrySelection { at: None, all: true }).unwrap()
 }
 
-/// The page without its style.
+/// Returns the page without its style.
 fn shown(page: &str) -> String {
     let (head, rest) = page.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
-    // One element a line is easier to compare.
+    // Puts each element on a line of its own, which is easier to compare.
     format!("{head}{body}").replace("><", ">\n<")
 }
 
 #[test]
-fn a_small_session() {
+fn renders_small_session() {
     insta::assert_snapshot!(shown(&all(SESSION)));
 }
 
 #[test]
-fn a_session_with_everything() {
+fn renders_session_with_all_entry_types() {
     insta::assert_snapshot!(shown(&all(RICH)));
 }
 
 #[test]
-fn whoever_changed_a_result_a_message_or_a_turn_is_named() {
+fn names_extensions_that_intervened() {
     let line = |id: u128, parent: u128, data: &str| {
         format!(
             "{{\"type\":\"custom\",\"id\":\"{id:032x}\",\"parent\":\"{parent:032x}\",\"time\":\"2026-03-14T09:44:00Z\",\
@@ -45,32 +45,32 @@ fn whoever_changed_a_result_a_message_or_a_turn_is_named() {
     let page = all(&format!("{edited}{}", lines.concat()));
     for mark in [
         "result changed by limits</span>",
-        "limits changed the result: the model was not told what the tool gave.",
-        "censor changed the text: the user was shown another one.",
-        "turn ended by &lt;budget&gt;</span> &lt;budget&gt; ended the turn before the model was asked.",
+        "limits changed the result: the model did not receive the original result.",
+        "censor changed the text that was shown to the user.",
+        "turn ended by &lt;budget&gt;</span> &lt;budget&gt; ended the turn before the model request.",
     ] {
         assert!(page.contains(mark), "{mark}: {page}");
     }
 }
 
 #[test]
-fn other_branches_are_named_when_they_are_not_shown() {
-    let page = page(&recover(SESSION.as_bytes()), &Selection::default()).unwrap();
-    assert!(page.contains("Another branch begins here; it is not in this page."), "{page}");
+fn mentions_branches_that_are_not_included() {
+    let page = render_page(&recover(SESSION.as_bytes()), &EntrySelection::default()).unwrap();
+    assert!(page.contains("Another branch begins here; it is not included in this page."), "{page}");
     assert!(!page.contains("aside"));
 }
 
 #[test]
-fn a_session_without_entries_is_a_page() {
+fn renders_session_without_entries() {
     let empty = all(SESSION.lines().next().unwrap());
-    assert!(empty.contains("Nothing was said"));
-    let missing = Selection { at: Some(EntryId::from(1)), all: false };
-    assert_eq!(page(&recover(b""), &missing), Err(NoEntry(EntryId::from(1))));
+    assert!(empty.contains("has no messages"));
+    let missing = EntrySelection { at: Some(EntryId::from(1)), all: false };
+    assert_eq!(render_page(&recover(b""), &missing), Err(NoSuchEntry(EntryId::from(1))));
 }
 
-/// Puts an attack at every place of a session where a text can be, and looks for anything but the page's own tags.
+/// Inserts an attack at every place of a session that can contain text, and checks that only the page's own tags occur.
 #[test]
-fn nothing_in_a_session_is_obeyed() {
+fn escapes_attacks_at_every_place() {
     let attacks = [
         "</script><script>alert(1)</script>",
         "</pre></details><img src=x onerror=alert(1)>",
@@ -85,12 +85,12 @@ fn nothing_in_a_session_is_obeyed() {
     for attack in attacks {
         for place in places() {
             let page = all(&RICH.replace(place, &format!("{place}{attack}")));
-            check_tame(&page, attack, place);
+            check_inactive(&page, attack, place);
         }
     }
 }
 
-/// Texts of the session with everything, one for each place.
+/// Texts of the session with all entry types, one for each place.
 fn places() -> [&'static str; 14] {
     [
         "Tile cache: evict by size",
@@ -110,20 +110,20 @@ fn places() -> [&'static str; 14] {
     ]
 }
 
-/// The elements that a page is made of.
+/// The elements that a page consists of.
 const OWN: &str = "!doctype html head meta title style body nav details summary ol ul li a main header p h1 \
                    h2 h3 h4 dl div dt dd time section svg g text line rect polygon polyline article span code \
                    pre img b br footer strong em table thead tbody tr th td blockquote";
 
 #[track_caller]
-fn check_tame(page: &str, attack: &str, place: &str) {
+fn check_inactive(page: &str, attack: &str, place: &str) {
     let own: Vec<&str> = OWN.split_whitespace().collect();
     let (_, body) = page.split_once("</style>").unwrap();
     for tag in body.split('<').skip(1) {
         let (inside, _) = tag.split_once('>').unwrap_or((tag, ""));
         let name = inside.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
         assert!(own.contains(&name), "<{inside}> of {attack} at {place}");
-        // Attributes are in double quotes, in which none can stand; what is left are names of the page's own.
+        // Attribute values are in double quotes and contain none; the rest are the page's own names.
         let outside: String = inside.split('"').step_by(2).collect();
         assert!(!outside.contains(" on"), "<{inside}> of {attack} at {place}");
         for value in inside.split('"').skip(1).step_by(2) {

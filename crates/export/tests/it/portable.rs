@@ -1,10 +1,13 @@
-//! A session that is given away and taken in.
+//! Tests of exporting a session and importing it again.
 
-use haft_core::session::entry::{EntryBody, Origin};
+use haft_core::session::entry::{EntryBody, ForkOrigin};
 use haft_core::session::{EntryId, recover};
-use haft_export::{Format, Limits, NoEntry, Places, PortableError, Selection, portable, read};
+use haft_export::{
+    EntrySelection, ImportLimits, NoSuchEntry, PortableError, SenderDirectories, SessionFormat,
+    export_portable, import_session,
+};
 
-/// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
+/// A branch of entries 1, 2, 3 and a side branch of 1, 4, with paths and with provider-specific data.
 pub(crate) const SESSION: &str = concat!(
     r#"{"type":"session","id":"000000000000000000000000000000ff","parent":null,"format_version":1,"cwd":"/u/ann/code","created":"2026-01-02T03:04:05.678Z"}"#,
     "\n",
@@ -18,25 +21,25 @@ pub(crate) const SESSION: &str = concat!(
     "\n",
 );
 
-fn exported(selection: &Selection) -> String {
-    let places = Places { home: Some("/u/ann".to_owned()) };
-    let file = portable(&recover(SESSION.as_bytes()), selection, &places).unwrap();
+fn exported(selection: &EntrySelection) -> String {
+    let places = SenderDirectories { home: Some("/u/ann".to_owned()) };
+    let file = export_portable(&recover(SESSION.as_bytes()), selection, &places).unwrap();
     String::from_utf8(file).unwrap()
 }
 
 #[test]
-fn paths_and_what_nobody_can_read_are_taken_out() {
-    insta::assert_snapshot!(exported(&Selection::default()));
+fn removes_paths_and_provider_data() {
+    insta::assert_snapshot!(exported(&EntrySelection::default()));
     for all in [false, true] {
-        let file = exported(&Selection { at: None, all });
+        let file = exported(&EntrySelection { at: None, all });
         assert!(!file.contains("/u/ann/") && !file.contains("opaque"), "{file}");
         assert_eq!(file.contains("aside"), all);
     }
 }
 
 #[test]
-fn a_branch_ends_where_it_is_told_to() {
-    let at = |id: u128| Selection { at: Some(EntryId::from(id)), all: false };
+fn exports_branch_up_to_the_selected_entry() {
+    let at = |id: u128| EntrySelection { at: Some(EntryId::from(id)), all: false };
     let ids = |file: &str| -> Vec<u8> {
         recover(file.as_bytes())
             .entries
@@ -46,46 +49,46 @@ fn a_branch_ends_where_it_is_told_to() {
     };
     assert_eq!(ids(&exported(&at(4))), [1, 4]);
     assert_eq!(ids(&exported(&at(2))), [1, 2]);
-    assert_eq!(ids(&exported(&Selection { at: None, all: true })), [1, 4, 2, 3]);
+    assert_eq!(ids(&exported(&EntrySelection { at: None, all: true })), [1, 4, 2, 3]);
     let session = recover(SESSION.as_bytes());
-    let missing = portable(&session, &at(9), &Places::default());
-    assert!(matches!(missing, Err(PortableError::NoEntry(NoEntry(id))) if id == EntryId::from(9)));
+    let missing = export_portable(&session, &at(9), &SenderDirectories::default());
+    assert!(matches!(missing, Err(PortableError::NoEntry(NoSuchEntry(id))) if id == EntryId::from(9)));
 }
 
 #[test]
-fn it_comes_back_as_a_session_of_another_directory() {
-    let file = exported(&Selection { at: None, all: true });
-    let imported = read(file.as_bytes(), "/there", &Limits::default()).unwrap();
+fn exported_session_imports_into_another_directory() {
+    let file = exported(&EntrySelection { at: None, all: true });
+    let imported = import_session(file.as_bytes(), "/there", &ImportLimits::default()).unwrap();
     let session = recover(SESSION.as_bytes());
-    let origin = Origin { session: session.header.unwrap().id, entry: Some(EntryId::from(3)) };
-    assert_eq!((imported.format, imported.header.cwd.as_str()), (Format::Haft, "/there"));
+    let origin = ForkOrigin { session: session.header.unwrap().id, entry: Some(EntryId::from(3)) };
+    assert_eq!((imported.format, imported.header.cwd.as_str()), (SessionFormat::Haft, "/there"));
     assert_eq!(imported.header.forked_from, Some(origin));
     assert_ne!(imported.header.id, origin.session);
-    let shape = |entries: &[haft_core::session::entry::Entry]| -> Vec<_> {
+    let shape = |entries: &[haft_core::session::entry::SessionEntry]| -> Vec<_> {
         entries.iter().map(|entry| (entry.id, entry.parent)).collect()
     };
     assert_eq!(shape(&imported.entries), shape(&session.entries));
-    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["an entry of the type \"vote\" is kept, and not understood"]);
+    let problems: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, ["an entry of type \"vote\" was not recognized and is kept unchanged"]);
 }
 
-/// The line that is kept names the parent that its entry has after the repair.
+/// The line of the unknown entry contains its parent after the repair.
 #[test]
-fn damage_is_told_and_mended() {
-    let damaged =
-        exported(&Selection { at: None, all: true }).replace(r#""role":"assistant""#, r#""role":"assistant"#);
-    let imported = read(damaged.as_bytes(), "/there", &Limits::default()).unwrap();
-    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[0].starts_with("line 4: "), "{told:?}");
+fn damage_is_reported_and_repaired() {
+    let damaged = exported(&EntrySelection { at: None, all: true })
+        .replace(r#""role":"assistant""#, r#""role":"assistant"#);
+    let imported = import_session(damaged.as_bytes(), "/there", &ImportLimits::default()).unwrap();
+    let problems: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems[0].starts_with("line 4: "), "{problems:?}");
     let EntryBody::Unknown(vote) = &imported.entries.last().unwrap().body else { panic!() };
     assert!(vote.line.contains(r#""parent":"00000000000000000000000000000004""#), "{}", vote.line);
 }
 
 #[test]
-fn a_name_is_the_last_entry() {
-    let mut imported = read(SESSION.as_bytes(), "/there", &Limits::default()).unwrap();
-    imported.name("mine");
+fn set_name_appends_a_name_entry() {
+    let mut imported = import_session(SESSION.as_bytes(), "/there", &ImportLimits::default()).unwrap();
+    imported.set_name("mine");
     let last = imported.entries.last().unwrap();
     assert_eq!((last.parent, last.body.kind()), (Some(EntryId::from(3)), "name"));
 }

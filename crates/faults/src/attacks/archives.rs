@@ -1,37 +1,47 @@
-//! Archives, which are never unpacked.
+//! Archives, which haft never unpacks.
 
 use anyhow::Result;
 
-use super::{Attack, Expect, Scene};
+use super::{Attack, ExpectedOutcome, Scene};
 
-const fn rejected(name: &'static str, make: fn(&mut Scene) -> Result<String>) -> Attack {
-    Attack { name, make, expect: Expect::Rejected("archives are not unpacked") }
+const fn rejected_attack(name: &'static str, make: fn(&mut Scene) -> Result<String>) -> Attack {
+    Attack { name, make, expect: ExpectedOutcome::Rejected("does not unpack archives") }
 }
 
 pub(crate) const ATTACKS: &[Attack] = &[
-    rejected("a small archive that unpacks to a large one", |scene| {
-        packed(scene, "bomb.tar.gz", "head -c 64M /dev/zero > zeroes; tar czf \"$out\" zeroes; rm zeroes")
+    rejected_attack("a small archive that unpacks to a large one", |scene| {
+        make_archive(
+            scene,
+            "bomb.tar.gz",
+            "head -c 64M /dev/zero > zeroes; tar czf \"$out\" zeroes; rm zeroes",
+        )
     }),
-    rejected("an archive with absolute paths", |scene| packed(scene, "gift.tar", "tar cPf \"$out\" \"$1\"")),
-    rejected("an archive that leads up", |scene| {
-        packed(scene, "gift.tgz", "tar czf \"$out\" --transform 's,^,../../,' extension.json")
+    rejected_attack("an archive with absolute paths", |scene| {
+        make_archive(scene, "gift.tar", "tar cPf \"$out\" \"$1\"")
     }),
-    rejected("an archive with a link and a file behind it", |scene| {
-        packed(scene, "gift.tar.xz", "ln -s / a; tar cf \"$out\" a extension.json --transform 's,^e,a/e,'")
+    rejected_attack("an archive with paths that lead up", |scene| {
+        make_archive(scene, "gift.tgz", "tar czf \"$out\" --transform 's,^,../../,' extension.json")
     }),
-    // The two entries that follow are all that a name can say.
-    rejected("a zip by its name", |scene| {
+    rejected_attack("an archive with a link and a file below the link", |scene| {
+        make_archive(
+            scene,
+            "gift.tar.xz",
+            "ln -s / a; tar cf \"$out\" a extension.json --transform 's,^e,a/e,'",
+        )
+    }),
+    // The next two entries are recognized by their names alone.
+    rejected_attack("a zip by its name", |scene| {
         scene.write("work/gift.ZIP", "PK\u{3}\u{4}")?;
         Ok("gift.ZIP".into())
     }),
-    rejected("an archive that is not there", |_| Ok("gift.tar.zst".into())),
-    rejected("an archive by its address", |_| {
+    rejected_attack("a missing archive", |_| Ok("gift.tar.zst".into())),
+    rejected_attack("an archive by its address", |_| {
         Ok("https://127.0.0.1:9/gift/archive/main.tar.gz?download=1".into())
     }),
 ];
 
-/// The name of an archive that a shell makes as `$out`, in the place where somebody works.
-fn packed(scene: &mut Scene, name: &str, script: &str) -> Result<String> {
+/// Creates an archive in the working directory with a shell script, which writes it to `$out`.
+fn make_archive(scene: &mut Scene, name: &str, script: &str) -> Result<String> {
     let tree = scene.tree()?;
     scene.shell(&tree, &format!("set -e; out=$(cd ../work && pwd)/{name}; {script}"))?;
     Ok(name.to_owned())

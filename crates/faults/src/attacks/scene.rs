@@ -1,4 +1,4 @@
-//! Where an attack is tried.
+//! The environment of an attack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::installer::{self, Installer};
 
-/// The manifest of what is installed.
+/// The manifest of the installed extension.
 pub(super) const MANIFEST: &str = r#"{"name":"gift","exec":"./run"}"#;
 
-/// A home, a place to work, and a program that leaves a mark.
+/// A home directory, a working directory, and a payload that leaves a mark.
 pub(crate) struct Scene {
     dir: PathBuf,
     env: Vec<(String, String)>,
@@ -20,76 +20,77 @@ pub(crate) struct Scene {
 impl Scene {
     pub(super) fn new(dir: &Path) -> Result<Self> {
         for part in ["home", "haft", "work"] {
-            fs::create_dir_all(dir.join(part)).with_context(|| format!("make {part}"))?;
+            fs::create_dir_all(dir.join(part)).with_context(|| format!("create {part}"))?;
         }
         let scene = Self { dir: dir.into(), env: Vec::new() };
         let marker = scene.dir.join("fired");
-        scene.program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
+        scene.write_program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
         let home = scene.dir.join("home").display().to_string();
-        Ok(scene.with("HOME", &home))
+        Ok(scene.with_variable("HOME", &home))
     }
 
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The program that leaves a mark.
+    /// Returns the path of the payload, which leaves a mark.
     pub(super) fn payload(&self) -> String {
         self.dir.join("payload").display().to_string()
     }
 
-    /// With one more variable.
-    fn with(mut self, name: &str, value: &str) -> Self {
+    /// Adds a variable.
+    fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
     }
 
-    /// Sets a variable of whoever installs.
+    /// Sets a variable in the environment of the installation.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         self.env.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Writes a file below the scene.
+    /// Writes a file in the scene.
     pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
         let path = self.dir.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&path)).context("make a directory")?;
+        fs::create_dir_all(path.parent().unwrap_or(&path)).context("create a directory")?;
         fs::write(&path, text).with_context(|| format!("write {}", path.display()))
     }
 
-    /// Writes an executable file.
-    pub(super) fn program(&self, path: &str, text: &str) -> Result<()> {
+    /// Writes an executable file in the scene.
+    pub(super) fn write_program(&self, path: &str, text: &str) -> Result<()> {
         self.write(path, text)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             fs::set_permissions(self.dir.join(path), fs::Permissions::from_mode(0o755))
-                .context("executable")?;
+                .context("create the file executable")?;
         }
         Ok(())
     }
 
-    /// A hook that leaves a mark.
-    pub(super) fn hook(&self, path: &str) -> Result<()> {
-        fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir)).context("make a directory")?;
+    /// Copies the payload to a hook's path.
+    pub(super) fn write_hook(&self, path: &str) -> Result<()> {
+        fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir))
+            .context("create a directory")?;
         fs::copy(self.dir.join("payload"), self.dir.join(path)).context("copy the payload")?;
         Ok(())
     }
 
-    /// Settings of the user's git.
-    pub(super) fn settings(&self, text: &str) -> Result<()> {
+    /// Writes the user's git settings.
+    pub(super) fn write_git_settings(&self, text: &str) -> Result<()> {
         self.write("home/.gitconfig", text)
     }
 
-    /// A directory with a manifest in it.
+    /// Returns a directory with a manifest in it.
     pub(super) fn tree(&self) -> Result<PathBuf> {
         self.write("tree/extension.json", MANIFEST)?;
-        self.program("tree/run", "#!/bin/sh\n")?;
+        self.write_program("tree/run", "#!/bin/sh\n")?;
         Ok(self.dir.join("tree"))
     }
 
-    /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository: the `ssh` of
-    /// this scene, first in its `PATH`, serves it whatever the address says.
-    pub(super) fn repository(&mut self, script: &str) -> Result<String> {
+    /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository. The `ssh` of
+    /// this scene, first in its `PATH`, serves the repository at any address.
+    pub(super) fn make_repository(&mut self, script: &str) -> Result<String> {
         let tree = self.tree()?;
         let script = format!(
             "set -e; exec >/dev/null 2>&1; git init -b main; git add -A; git commit -m one; {script}\n\
@@ -97,21 +98,21 @@ impl Scene {
         );
         self.shell(&tree, &script)?;
         let server = format!("#!/bin/sh\nexec git-upload-pack '{}'\n", tree.display());
-        self.program("bin/ssh", &server)?;
+        self.write_program("bin/ssh", &server)?;
         self.search_first(&self.dir.join("bin").display().to_string());
         Ok("ssh://git@localhost/gift".to_owned())
     }
 
-    /// Puts a directory first in the `PATH` of the person who installs.
+    /// Puts a directory first in the `PATH` of the installation.
     pub(super) fn search_first(&mut self, dir: &str) {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = own.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
         self.set("PATH", &format!("{dir}:{path}"));
     }
 
-    /// A shell that is no part of the attack, with settings of its own.
+    /// Runs a shell that prepares the attack, with its own settings.
     pub(super) fn shell(&self, dir: &Path, script: &str) -> Result<()> {
-        let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker() };
+        let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker_environment() };
         let words = ["-c", script, "sh", &self.payload()].map(str::to_owned);
         let mut command = maker.command(Path::new("sh"), &words);
         let output = command.stderr(Stdio::inherit()).output().context("start a shell")?;
@@ -119,7 +120,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Whoever installs.
+    /// Returns the installer of this scene.
     pub(crate) fn installer(&self) -> Installer {
         Installer { home: self.dir.join("haft"), cwd: self.dir.join("work"), env: self.env.clone() }
     }
@@ -129,13 +130,13 @@ impl Scene {
         std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file())
     }
 
-    /// True if the payload was run.
-    pub(super) fn fired(&self) -> bool {
+    /// True if the payload ran.
+    pub(super) fn payload_ran(&self) -> bool {
         self.dir.join("fired").exists()
     }
 
-    /// Checks that nothing is installed, and nothing of an attempt is left.
-    pub(super) fn is_empty(&self) -> Result<()> {
+    /// Checks that no extension and no leftovers exist.
+    pub(super) fn check_empty(&self) -> Result<()> {
         let mut left = Vec::new();
         for place in ["haft/extensions", "haft/extensions/.scraps", "haft/store", "haft/store/.scraps"] {
             for entry in fs::read_dir(self.dir.join(place)).into_iter().flatten().flatten() {
@@ -147,14 +148,14 @@ impl Scene {
         Ok(())
     }
 
-    /// Takes it down; some are large.
-    pub(super) fn strike(self) -> Result<()> {
+    /// Removes the scene, because some are large.
+    pub(super) fn remove(self) -> Result<()> {
         installer::clear(&self.dir)
     }
 }
 
-/// The environment of whoever makes a repository.
-fn maker() -> Vec<(String, String)> {
+/// Returns the environment for creating a repository.
+fn maker_environment() -> Vec<(String, String)> {
     let person = |role: &str| {
         [("NAME", "t"), ("EMAIL", "t@example.invalid")]
             .map(|(what, value)| (format!("GIT_{role}_{what}"), value.to_owned()))

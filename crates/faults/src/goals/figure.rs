@@ -1,4 +1,4 @@
-//! A figure beside what it shall be, and times from which figures are made.
+//! Figures with their targets, and statistics of times.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,21 +17,21 @@ const SLOW: &str = "slow ";
 
 /// One line of a report.
 #[derive(Debug, Clone)]
-pub(crate) struct Figure {
+pub(crate) struct GoalFigure {
     what: String,
     measured: String,
     /// The target and the verdict; `None` for a figure without a target.
     target: Option<(String, &'static str)>,
 }
 
-impl Figure {
-    /// Something that has a target.
+impl GoalFigure {
+    /// Creates a figure with a target.
     pub(crate) fn new(what: impl Into<String>, measured: impl fmt::Display, target: &str, met: bool) -> Self {
         let verdict = if met { MET } else { MISSED };
         Self { what: what.into(), measured: measured.to_string(), target: Some((target.to_owned(), verdict)) }
     }
 
-    /// A latency, which is missed only if it also exceeds the limit for a busy machine.
+    /// Creates a latency, which is missed only if it also exceeds the limit for a busy machine.
     pub(crate) fn latency(
         what: impl Into<String>,
         measured: impl fmt::Display,
@@ -46,18 +46,18 @@ impl Figure {
         figure
     }
 
-    /// Something that is only said.
+    /// Creates a figure without a target.
     pub(crate) fn note(what: impl Into<String>, measured: impl fmt::Display) -> Self {
         Self { what: what.into(), measured: measured.to_string(), target: None }
     }
 
-    /// True if it has a target and is not met.
+    /// True if the figure has a target and misses it.
     pub(crate) fn is_missed(&self) -> bool {
         self.target.as_ref().is_some_and(|(_, verdict)| *verdict == MISSED)
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for GoalFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, measured, target } = self;
         match target {
@@ -69,15 +69,15 @@ impl fmt::Display for Figure {
 
 /// Times of one kind, shortest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Times(Vec<Duration>);
+pub(crate) struct SortedTimes(Vec<Duration>);
 
-impl Times {
-    /// So many were measured.
+impl SortedTimes {
+    /// Returns the number of times.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The time that this share of a thousand is not longer than; zero of nothing.
+    /// Returns a quantile in thousandths, or zero without times.
     fn permille(&self, permille: usize) -> Duration {
         self.0
             .get((self.0.len() * permille / 1000).min(self.0.len().saturating_sub(1)))
@@ -98,7 +98,7 @@ impl Times {
     }
 }
 
-impl FromIterator<Duration> for Times {
+impl FromIterator<Duration> for SortedTimes {
     fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Self {
         let mut times: Vec<Duration> = times.into_iter().collect();
         times.sort_unstable();
@@ -106,14 +106,14 @@ impl FromIterator<Duration> for Times {
     }
 }
 
-/// The middle one; of an even number the lower of the two.
+/// Returns the median; of an even number of values, the lower one.
 pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or_default()
 }
 
-/// In milliseconds, as it is read best.
-pub(crate) fn ms(time: Duration) -> String {
+/// Formats a time in milliseconds.
+pub(crate) fn format_ms(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 
@@ -122,25 +122,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_times_are_those_of_sorted_ones() {
-        let times: Times = (1..=200).rev().map(Duration::from_millis).collect();
+    fn computes_quantiles_of_sorted_times() {
+        let times: SortedTimes = (1..=200).rev().map(Duration::from_millis).collect();
         let shares = [times.p50(), times.p99(), times.longest()].map(|time| time.as_millis());
         assert_eq!((shares, times.count()), ([101, 199, 200], 200));
-        assert_eq!(Times::default().p99(), Duration::ZERO);
+        assert_eq!(SortedTimes::default().p99(), Duration::ZERO);
         assert_eq!(median(vec![3.0, 1.0, 2.0, 9.0, 4.0]).to_string(), "3");
     }
 
     #[test]
-    fn a_figure_without_a_target_is_never_missed() {
-        assert!(!Figure::note("x", 1).is_missed());
-        let missed = Figure::new("left", 3, "0", false);
+    fn figure_without_target_is_never_missed() {
+        assert!(!GoalFigure::note("x", 1).is_missed());
+        let missed = GoalFigure::new("left", 3, "0", false);
         assert!(missed.is_missed());
         assert_eq!(missed.to_string(), "MISSED left: 3 (target: 0)");
     }
 
     #[test]
-    fn a_latency_is_missed_only_beyond_what_a_busy_machine_makes_of_it() {
-        let latency = |met, is_bearable| Figure::latency("p50", 3, "2", met, is_bearable);
+    fn latency_is_missed_only_above_busy_limit() {
+        let latency = |met, is_bearable| GoalFigure::latency("p50", 3, "2", met, is_bearable);
         assert_eq!(latency(true, true).to_string(), "ok     p50: 3 (target: 2)");
         assert_eq!(latency(false, true).to_string(), "slow   p50: 3 (target: 2)");
         assert_eq!(latency(false, false).to_string(), "MISSED p50: 3 (target: 2)");

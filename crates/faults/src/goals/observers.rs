@@ -1,4 +1,4 @@
-//! G8, later: what an observer costs that does not read, and by how much a gate's deadline is overshot.
+//! G8, later: the cost of an observer that does not read, and the overshoot of a gate's deadline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,49 +6,49 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::figure::{Times, median, ms};
-use super::{Figure, Place};
-use crate::canary::Control;
-use crate::evil::misbehaving;
+use super::figure::{SortedTimes, format_ms, median};
+use super::{GoalContext, GoalFigure};
+use crate::canary::CanaryControl;
+use crate::evil::misbehaving_spec;
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::{World, last_word};
 
-/// Prompts of each kind, in turn.
+/// The number of prompts of each kind, alternately.
 const PROMPTS: (usize, usize) = (3, 41);
 
-/// Tool calls of one prompt.
+/// The tool calls of one prompt.
 const CALLS: usize = 20;
 
 /// The additional cost of one event, in milliseconds.
 const PER_EVENT: f64 = 1.0;
 
-/// Hosts with a gate that does not answer, and calls for each: three failures end a run.
+/// The number of hosts with a gate that does not answer, and the calls for each: three failures end a run.
 const GATES: (usize, usize) = (1, 10);
 const ASKED: usize = 2;
 
 const DEADLINE: Duration = Duration::from_millis(500);
 
-/// The time by which a deadline may be overshot, everything else of a prompt included.
+/// The allowed overshoot of a deadline, including everything else in a prompt.
 const OVERSHOOT: Duration = Duration::from_millis(100);
 
-/// Limits for a busy machine: far less than the delay when an extension is waited for.
+/// Limits for a busy machine: far less than the delay if the host waited for the extension.
 const BUSY_EVENT: f64 = 50.0;
 const BUSY_OVERSHOOT: Duration = Duration::from_secs(10);
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
-    Place::runtime()?.block_on(async {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
+    GoalContext::runtime()?.block_on(async {
         let mut figures = Vec::new();
         for fault in ["dead-observer", "slow-observer"] {
-            figures.push(observer(place, fault).await?);
+            figures.push(measure_observer(place, fault).await?);
         }
-        figures.push(gate(place).await?);
+        figures.push(measure_gate(place).await?);
         Ok(figures)
     })
 }
 
-/// The same prompts without and with one that watches and does not read.
-async fn observer(place: &Place, fault: &str) -> Result<Figure> {
+/// Measures the same prompts without and with an observer that does not read.
+async fn measure_observer(place: &GoalContext, fault: &str) -> Result<GoalFigure> {
     let (few, many) = PROMPTS;
     let quiet = start(place, &format!("{fault}-without"), None).await?;
     let loud = start(place, fault, Some(fault)).await?;
@@ -63,10 +63,10 @@ async fn observer(place: &Place, fault: &str) -> Result<Figure> {
     let (prompts, cost) = (more.len(), median(more));
     let what = format!("added to each event by a {fault}, median of {prompts} pairs of prompts");
     let (measured, met) = (format!("{cost:.4} ms"), cost <= PER_EVENT);
-    Ok(Figure::latency(what, measured, "at most 1 ms", met, cost <= BUSY_EVENT))
+    Ok(GoalFigure::latency(what, measured, "at most 1 ms", met, cost <= BUSY_EVENT))
 }
 
-/// Milliseconds for an event of a prompt.
+/// Returns the milliseconds for an event of a prompt.
 async fn per_event(world: &World) -> Result<f64> {
     let call = json!({"say": [{"call": {"name": "probe", "args": {}}}]});
     let steps: Vec<Value> = std::iter::repeat_n(call, CALLS).chain([last_word()]).collect();
@@ -79,41 +79,41 @@ async fn per_event(world: &World) -> Result<f64> {
     Ok(took.as_secs_f64() * 1e3 / events as f64)
 }
 
-async fn gate(place: &Place) -> Result<Figure> {
+async fn measure_gate(place: &GoalContext) -> Result<GoalFigure> {
     let (few, many) = GATES;
     let mut times = Vec::new();
     for number in 0..place.amount(few, many) {
         let world = start(place, &format!("gate-{number}"), Some("hang-intercept")).await?;
         for _ in 0..ASKED {
-            let gated = world.gate(json!({})).await?;
+            let gated = world.call_gated_tool(json!({})).await?;
             ensure!(gated.ran_with.is_none() && gated.blocked.is_some(), "the gate did not block: {gated:?}");
             ensure!(gated.took >= DEADLINE, "the deadline passed early, after {:?}", gated.took);
             times.push(gated.took.saturating_sub(DEADLINE));
         }
         end(world).await?;
     }
-    let times: Times = times.into_iter().collect();
+    let times: SortedTimes = times.into_iter().collect();
     let what = format!("overshoot of a gate's deadline of 500 ms, {} calls", times.count());
-    let measured = format!("p50 {}, longest {}", ms(times.p50()), ms(times.longest()));
+    let measured = format!("p50 {}, longest {}", format_ms(times.p50()), format_ms(times.longest()));
     let longest = times.longest();
-    Ok(Figure::latency(what, measured, "at most 100 ms", longest <= OVERSHOOT, longest <= BUSY_OVERSHOOT))
+    Ok(GoalFigure::latency(what, measured, "at most 100 ms", longest <= OVERSHOOT, longest <= BUSY_OVERSHOOT))
 }
 
-async fn start(place: &Place, name: &str, fault: Option<&str>) -> Result<World> {
+async fn start(place: &GoalContext, name: &str, fault: Option<&str>) -> Result<World> {
     let mut setup = place.setup(name)?;
     setup.config.timeouts.intercept = DEADLINE;
-    // The gate has to be there when it is asked.
+    // The gate must be ready when it is asked.
     setup.config.timeouts.start_patience = PATIENCE;
     if let Some(fault) = fault {
-        setup.add(misbehaving(&setup, fault, EVIL));
+        setup.add(misbehaving_spec(&setup, fault, EVIL));
     }
-    let control = Arc::new(Control::new(setup.dir.join("control")));
+    let control = Arc::new(CanaryControl::new(setup.dir.join("control")));
     Ok(World::start(setup, &[], control).await)
 }
 
 async fn end(world: World) -> Result<()> {
     let World { host, canary, .. } = world;
-    canary.land().await?;
+    canary.finish().await?;
     host.shutdown().await;
     Ok(())
 }

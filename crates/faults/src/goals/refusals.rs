@@ -1,4 +1,4 @@
-//! G11, with real processes: a gate that fails, in whatever way, blocks.
+//! G11, with real processes: a gate that fails in any way blocks.
 
 use std::time::Duration;
 
@@ -6,45 +6,48 @@ use anyhow::{Context, Result, bail, ensure};
 use futures::StreamExt;
 use serde_json::json;
 
-use super::{Figure, Place};
-use crate::canary::Control;
-use crate::evil::{Evil, Moment, instead};
+use super::{GoalContext, GoalFigure};
+use crate::canary::CanaryControl;
+use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
 
-/// Gates that fail.
+/// The number of failing gates.
 const FAILURES: (usize, usize) = (60, 2_000);
 
-/// Hosts at the same time. Most of them wait for a deadline.
+/// The number of hosts at the same time. Most of them wait for a deadline.
 const AT_ONCE: usize = 8;
 
-/// For gates that do not answer.
+/// The deadline for gates that do not answer.
 const DEADLINE: Duration = Duration::from_millis(500);
 
-/// For those that do not leave.
+/// The deadline for gates that do not exit.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Ways to fail.
-const KINDS: &[(&str, Evil)] = &[
-    ("no answer", Evil::Fault("hang-intercept")),
-    ("exit", Evil::Fault("exit-in-call")),
-    ("abort", Evil::Fault("abort-in-call")),
-    ("half a line, then exit", Evil::Fault("half-line")),
-    ("the answer to another question", Evil::Fault("wrong-kind")),
-    ("an answer of wrong types", Evil::Fault("bad-types")),
-    ("no JSON", instead(Moment::Gate, || b"yes\n".to_vec())),
-    ("no text", instead(Moment::Gate, || b"\xff\xfe\n".to_vec())),
-    ("an array", instead(Moment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec())),
-    ("truncated JSON", instead(Moment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
-    ("an id nobody gave", instead(Moment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
+/// The ways to fail.
+const KINDS: &[(&str, Misbehavior)] = &[
+    ("no answer", Misbehavior::Fault("hang-intercept")),
+    ("exit", Misbehavior::Fault("exit-in-call")),
+    ("abort", Misbehavior::Fault("abort-in-call")),
+    ("half a line, then exit", Misbehavior::Fault("half-line")),
+    ("the answer to another question", Misbehavior::Fault("wrong-kind")),
+    ("an answer of wrong types", Misbehavior::Fault("bad-types")),
+    ("not JSON", inject_instead(InjectionMoment::Gate, || b"yes\n".to_vec())),
+    ("not UTF-8", inject_instead(InjectionMoment::Gate, || b"\xff\xfe\n".to_vec())),
     (
-        "a key that stands twice",
-        instead(Moment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
+        "an array",
+        inject_instead(InjectionMoment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec()),
+    ),
+    ("truncated JSON", inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
+    ("an unknown id", inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
+    (
+        "a duplicate key",
+        inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
     ),
     (
-        "arguments that are no object",
-        instead(Moment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
+        "arguments that are not an object",
+        inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
     ),
 ];
 
@@ -53,45 +56,48 @@ fn answer(fields: &str, end: &str) -> Vec<u8> {
 }
 
 /// The failure of one guarded call.
-struct Failure {
+struct GateFailure {
     executed: bool,
-    /// The gate did what it is here for.
+    /// True if the fault happened.
     happened: bool,
 }
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = FAILURES;
     let count = place.amount(reduced, full);
-    let outcomes: Vec<Result<Failure>> = Place::runtime()?.block_on(async {
+    let outcomes: Vec<Result<GateFailure>> = GoalContext::runtime()?.block_on(async {
         let runs = KINDS.iter().cycle().take(count).enumerate();
         let runs = runs.map(|(number, (kind, evil))| async move {
-            one(place, number, evil).await.with_context(|| format!("a gate that fails by {kind}"))
+            run_guarded_call(place, number, evil)
+                .await
+                .with_context(|| format!("a gate that fails by {kind}"))
         });
         futures::stream::iter(runs).buffer_unordered(AT_ONCE).collect().await
     });
-    let failures: Vec<Failure> = outcomes.into_iter().collect::<Result<_>>()?;
+    let failures: Vec<GateFailure> = outcomes.into_iter().collect::<Result<_>>()?;
     let happened = failures.iter().filter(|failure| failure.happened).count();
     ensure!(happened == count, "only {happened} of {count} gates failed");
     let executed = failures.iter().filter(|failure| failure.executed).count();
-    let what = format!("executed behind a gate that failed, of {count} calls, {} ways to fail", KINDS.len());
-    Ok(vec![Figure::new(what, executed, "0", executed == 0)])
+    let what =
+        format!("calls executed despite a failed gate, of {count} calls, {} ways to fail", KINDS.len());
+    Ok(vec![GoalFigure::new(what, executed, "0", executed == 0)])
 }
 
-async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
+async fn run_guarded_call(place: &GoalContext, number: usize, evil: &Misbehavior) -> Result<GateFailure> {
     let mut setup = place.setup(&format!("gate-{number}"))?;
     setup.config.timeouts.intercept = DEADLINE;
-    // The gate has to be there when it is asked.
+    // The gate must be ready when it is asked.
     setup.config.timeouts.start_patience = PATIENCE;
     setup.config.timeouts.shutdown_grace = GRACE;
     setup.config.timeouts.kill_grace = GRACE;
     evil.add_to(&mut setup)?;
-    let control = Control::new(setup.dir.join("control")).into();
+    let control = CanaryControl::new(setup.dir.join("control")).into();
     let world = World::start(setup, &[], control).await;
-    let gated = world.gate(json!({})).await?;
+    let gated = world.call_gated_tool(json!({})).await?;
     let happened = world.marks().iter().any(|mark| Some(mark.as_str()) == evil.marker());
     let World { host, canary, dir, .. } = world;
-    let health = canary.land().await?;
-    ensure!(health.told == health.seen, "the canary missed an event");
+    let health = canary.finish().await?;
+    ensure!(health.told == health.seen, "the canary lost an event");
     host.shutdown().await;
     let executed = gated.ran_with.is_some();
     match gated.blocked {
@@ -100,7 +106,7 @@ async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
         None => ensure!(executed, "neither blocked nor executed: {}", gated.result),
     }
     if !executed && happened {
-        std::fs::remove_dir_all(dir).context("remove what is of no use any more")?;
+        std::fs::remove_dir_all(dir).context("remove the directory of the call")?;
     }
-    Ok(Failure { executed, happened })
+    Ok(GateFailure { executed, happened })
 }

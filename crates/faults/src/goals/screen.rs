@@ -1,10 +1,10 @@
-//! Every way by which text from outside gets onto the screen of the interactive mode, and to its terminal.
+//! All paths on which external text reaches the screen of the interactive mode and its terminal.
 //!
-//! A [`Scene`] is the whole interface with something open, and has sinks: ways for texts into it. One frame takes
-//! random texts for each of them, is drawn, and goes through the program's own painter. Then no cell may hold what a
-//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. The same where images are shown, at
-//! the end of the terminal's own screen, and where lines are printed, which hold no function at all. That a sink leads to the screen at all is seen by harmless
-//! words, which have to be read there.
+//! A [`ScreenScene`] is the whole interface with something open, and has sinks: paths for texts into the interface. One
+//! frame takes random texts for each sink, is drawn, and passes through the program's own painter. Then no cell may
+//! contain terminal commands, and the bytes may contain only the painter's own commands. The same is checked for
+//! terminals with images, for the inline mode, and for line output, which has no commands at all. Harmless words, which
+//! must be readable on the screen, prove that every sink reaches the screen.
 
 mod around;
 mod dialogs;
@@ -20,50 +20,54 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
-use haft_test_support::terminal::{ATTACKS, Hostile, Written, oversteps};
-use haft_tui::terminal::written::{Painter, Strip};
+use haft_test_support::terminal::{ATTACKS, HostileTexts, OutputKind, forbidden_actions};
+use haft_tui::terminal::written::{InlineViewport, ScreenPainter};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use hand::{Place, hostile_cell};
-use stage::Stage;
+use hand::{RenderTarget, hostile_cell};
+use stage::HeadlessInterface;
 
-/// Frames on one stage: what is said there is kept, as in a session.
+/// The number of frames on one stage; a stage keeps its texts, like a session.
 const FRAMES: u64 = 100;
 
-/// The frames that one thread takes at a time.
+/// The number of frames that a thread takes at a time.
 const CHUNK: u64 = 1_000;
 
-/// A way for texts into the interface.
-struct Sink {
+/// A path for texts into the interface.
+struct ScreenSink {
     what: &'static str,
-    /// The number of texts it takes for a frame.
+    /// The number of texts for a frame.
     texts: usize,
-    /// Has the interface take them.
-    put: fn(&mut Stage, &[String]) -> Result<()>,
+    /// Passes the texts to the interface.
+    put: fn(&mut HeadlessInterface, &[String]) -> Result<()>,
 }
 
-const fn sink(what: &'static str, texts: usize, put: fn(&mut Stage, &[String]) -> Result<()>) -> Sink {
-    Sink { what, texts, put }
+const fn sink(
+    what: &'static str,
+    texts: usize,
+    put: fn(&mut HeadlessInterface, &[String]) -> Result<()>,
+) -> ScreenSink {
+    ScreenSink { what, texts, put }
 }
 
 /// The interface with something open.
 #[derive(Clone, Copy)]
-struct Scene {
+struct ScreenScene {
     what: &'static str,
-    place: Place,
+    place: RenderTarget,
     size: (u16, u16),
-    sinks: &'static [Sink],
+    sinks: &'static [ScreenSink],
     /// The action before the frame is drawn.
-    then: fn(&mut Stage) -> Result<()>,
+    then: fn(&mut HeadlessInterface) -> Result<()>,
 }
 
-const fn scene(what: &'static str, size: (u16, u16), sinks: &'static [Sink]) -> Scene {
-    Scene { what, place: Place::Screen, size, sinks, then: |_| Ok(()) }
+const fn scene(what: &'static str, size: (u16, u16), sinks: &'static [ScreenSink]) -> ScreenScene {
+    ScreenScene { what, place: RenderTarget::Screen, size, sinks, then: |_| Ok(()) }
 }
 
-fn scenes() -> Vec<Scene> {
+fn all_scenes() -> Vec<ScreenScene> {
     let drawn = [around::SCENES, transcript::SCENES, dialogs::SCENES, lists::SCENES].concat();
     let (inline, printed) = (inline::scenes(&drawn), printed::scenes(&drawn));
     [drawn, inline, printed, pictures::scenes()].concat()
@@ -71,20 +75,20 @@ fn scenes() -> Vec<Scene> {
 
 /// The findings.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct ScreenReport {
     pub(super) sinks: usize,
     pub(super) frames: u64,
     pub(super) texts: u64,
-    /// Frames, or single texts where one is to blame, with something in them.
+    /// The number of failing frames, or of single texts if one text is the cause.
     pub(super) failures: u64,
-    /// The first few.
+    /// The first few findings.
     pub(super) broken: Vec<String>,
 }
 
-/// The most that a report quotes.
+/// The largest number of findings in a report.
 const QUOTED: usize = 10;
 
-impl Report {
+impl ScreenReport {
     fn add(&mut self, other: Self) {
         self.frames += other.frames;
         self.texts += other.texts;
@@ -94,7 +98,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ScreenReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.failures)?;
         self.broken.iter().try_for_each(|broken| write!(f, "\n       {broken}"))
@@ -102,8 +106,8 @@ impl fmt::Display for Report {
 }
 
 /// Sends the listed texts, and `each` random ones, through every sink.
-pub(super) fn survey(each: u64, seed: u64) -> Result<Report> {
-    let scenes = scenes();
+pub(super) fn survey(each: u64, seed: u64) -> Result<ScreenReport> {
+    let scenes = all_scenes();
     let mut jobs = Vec::new();
     for (number, scene) in (0..).zip(&scenes) {
         let least = scene.sinks.iter().map(|sink| sink.texts).min().context("a scene has sinks")?;
@@ -114,8 +118,8 @@ pub(super) fn survey(each: u64, seed: u64) -> Result<Report> {
         }
     }
     let next = AtomicUsize::new(0);
-    let work = || -> Result<Report> {
-        let mut report = Report::default();
+    let work = || -> Result<ScreenReport> {
+        let mut report = ScreenReport::default();
         while let Some((scene, seed, frames, first)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let found = scene.survey(*seed, *frames, *first);
             report.add(found.with_context(|| format!("play {}", scene.what))?);
@@ -123,56 +127,58 @@ pub(super) fn survey(each: u64, seed: u64) -> Result<Report> {
         Ok(report)
     };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let reports: Vec<Result<Report>> = std::thread::scope(|scope| {
+    let reports: Vec<Result<ScreenReport>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let panicked = |_| Err(anyhow::anyhow!("a thread panicked"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
     });
-    let mut all = Report { sinks: scenes.iter().map(|scene| scene.sinks.len()).sum(), ..Report::default() };
+    let mut all =
+        ScreenReport { sinks: scenes.iter().map(|scene| scene.sinks.len()).sum(), ..ScreenReport::default() };
     for report in reports {
         all.add(report?);
     }
     Ok(all)
 }
 
-/// A sink and the texts that it is given for a frame.
-type Given<'s> = (&'s Sink, Vec<String>);
+/// A sink and its texts for a frame.
+type SinkTexts<'s> = (&'s ScreenSink, Vec<String>);
 
-impl Scene {
-    fn survey(&self, seed: u64, frames: u64, listed: bool) -> Result<Report> {
-        let mut report = Report::default();
-        let mut hostile = Hostile::new(seed);
+impl ScreenScene {
+    fn survey(&self, seed: u64, frames: u64, listed: bool) -> Result<ScreenReport> {
+        let mut report = ScreenReport::default();
+        let mut hostile = HostileTexts::new(seed);
         let mut attacks = ATTACKS.iter().map(|(_, attack)| (*attack).to_owned()).collect::<Vec<_>>();
         if !listed {
             attacks.clear();
         }
         let most = self.sinks.iter().map(|sink| sink.texts).max().unwrap_or(1).max(1);
-        let first = attacks.chunks(most).map(|texts| self.given(|at| texts.get(at % texts.len()).cloned()));
+        let first =
+            attacks.chunks(most).map(|texts| self.assign_texts(|at| texts.get(at % texts.len()).cloned()));
         let first: Vec<_> = first.collect();
         let mut first = first.into_iter();
         let mut size = self.size;
-        let mut stage = Stage::new(self.place, size, false)?;
+        let mut stage = HeadlessInterface::new(self.place, size, false)?;
         for frame in 0.. {
             if frame >= frames && first.len() == 0 {
                 break;
             }
             if frame % FRAMES == FRAMES - 1 {
                 size = self.size_of(frame / FRAMES);
-                stage = Stage::new(self.place, size, false)?;
+                stage = HeadlessInterface::new(self.place, size, false)?;
             }
-            let given = first.next().unwrap_or_else(|| self.given(|_| Some(hostile.next_lossy())));
+            let given = first.next().unwrap_or_else(|| self.assign_texts(|_| Some(hostile.next_lossy())));
             report.frames += 1;
             report.texts += u64::try_from(given.iter().map(|(_, texts)| texts.len()).sum::<usize>())?;
-            let found = self.play(&mut stage, &given)?;
+            let found = self.play_frame(&mut stage, &given)?;
             if !found.is_empty() {
-                self.blame(size, &given, &found, &mut report)?;
-                stage = Stage::new(self.place, size, false)?;
+                self.find_culprit(size, &given, &found, &mut report)?;
+                stage = HeadlessInterface::new(self.place, size, false)?;
             }
         }
         Ok(report)
     }
 
-    /// The size of a stage: now and then one on which not everything fits, or nearly nothing.
+    /// Returns the size of a stage; some stages are too small for the whole interface.
     fn size_of(&self, stage: u64) -> (u16, u16) {
         let (columns, rows) = self.size;
         match stage % 8 {
@@ -182,14 +188,14 @@ impl Scene {
         }
     }
 
-    fn given(&self, mut next: impl FnMut(usize) -> Option<String>) -> Vec<Given<'_>> {
-        let texts = |sink: &Sink| (0..sink.texts).map(|at| next(at).unwrap_or_default()).collect();
+    fn assign_texts(&self, mut next: impl FnMut(usize) -> Option<String>) -> Vec<SinkTexts<'_>> {
+        let texts = |sink: &ScreenSink| (0..sink.texts).map(|at| next(at).unwrap_or_default()).collect();
         let mut texts = texts;
         self.sinks.iter().map(|sink| (sink, texts(sink))).collect()
     }
 
-    /// One frame: what was wrong with it.
-    fn play(&self, stage: &mut Stage, given: &[Given<'_>]) -> Result<Vec<String>> {
+    /// Draws one frame and returns its defects.
+    fn play_frame(&self, stage: &mut HeadlessInterface, given: &[SinkTexts<'_>]) -> Result<Vec<String>> {
         for (sink, texts) in given {
             (sink.put)(stage, texts).with_context(|| format!("{}: {texts:?}", sink.what))?;
         }
@@ -198,20 +204,21 @@ impl Scene {
         Ok(stage.take_found())
     }
 
-    /// Which of the texts it is, each alone on a new stage, or all of them.
-    fn blame(
+    /// Finds the text that causes the failure, each alone on a new stage, or reports all of them.
+    fn find_culprit(
         &self,
         size: (u16, u16),
-        given: &[Given<'_>],
+        given: &[SinkTexts<'_>],
         found: &[String],
-        report: &mut Report,
+        report: &mut ScreenReport,
     ) -> Result<()> {
         let before = report.failures;
         for (sink, texts) in given {
             for (at, text) in texts.iter().enumerate() {
                 let mut alone = vec![String::new(); texts.len()];
                 alone[at].clone_from(text);
-                let found = self.play(&mut Stage::new(self.place, size, false)?, &[(sink, alone)])?;
+                let found =
+                    self.play_frame(&mut HeadlessInterface::new(self.place, size, false)?, &[(sink, alone)])?;
                 if !found.is_empty() {
                     report.failures += 1;
                     report.broken.push(format!(
@@ -232,21 +239,21 @@ impl Scene {
         Ok(())
     }
 
-    /// The sinks by which nothing is seen: harmless words are read again where they lead.
-    fn unseen(&self) -> Result<Vec<String>> {
-        let mut stage = Stage::new(self.place, self.size, true)?;
+    /// Returns the sinks that lead to no visible text: harmless words must be readable where they lead.
+    fn find_unseen_sinks(&self) -> Result<Vec<String>> {
+        let mut stage = HeadlessInterface::new(self.place, self.size, true)?;
         let mut number = 0;
-        let given = self.given(|_| {
+        let given = self.assign_texts(|_| {
             number += 1;
             Some(format!("q{number:02}z"))
         });
-        let found = self.play(&mut stage, &given)?;
+        let found = self.play_frame(&mut stage, &given)?;
         if !found.is_empty() {
-            bail!("{} is not as it should be with harmless texts: {}", self.what, found.join(", "));
+            bail!("{} has defects with harmless texts: {}", self.what, found.join(", "));
         }
         let shown = stage.drawn.clone() + &stage.take_said();
         let shown = shown.to_lowercase();
-        let mut unseen: Vec<_> = pictures::unseen(self, &shown).into_iter().collect();
+        let mut unseen: Vec<_> = pictures::missing_image(self, &shown).into_iter().collect();
         for (sink, texts) in &given {
             let missing: Vec<_> = texts.iter().filter(|text| !shown.contains(text.as_str())).collect();
             if !missing.is_empty() {
@@ -257,18 +264,18 @@ impl Scene {
     }
 }
 
-/// The sinks by which nothing gets onto the screen: they would say nothing.
-pub(super) fn unseen() -> Result<Vec<String>> {
-    let unseen: Result<Vec<_>> = scenes().iter().map(Scene::unseen).collect();
+/// Returns the sinks whose texts do not reach the screen, and which would prove nothing.
+pub(super) fn unseen_sinks() -> Result<Vec<String>> {
+    let unseen: Result<Vec<_>> = all_scenes().iter().map(ScreenScene::find_unseen_sinks).collect();
     Ok(unseen?.concat())
 }
 
-/// Of so many texts that nobody cleaned, those that the oracle finds in a cell, in what is written for a screen, and for
-/// the end of the terminal's own.
-pub(super) fn control(texts: u64, seed: u64) -> [u64; 3] {
+/// Counts the unsanitized texts that the oracles find in a cell, in the output for a screen, and in the output for the
+/// inline mode.
+pub(super) fn count_control_findings(texts: u64, seed: u64) -> [u64; 3] {
     const PLACE: &str = "PLACE";
     let area = Rect::new(0, 0, 60, 8);
-    let (mut hostile, mut found) = (Hostile::new(seed), [0; 3]);
+    let (mut hostile, mut found) = (HostileTexts::new(seed), [0; 3]);
     let place = |buffer: &mut Buffer| {
         buffer.set_string(0, 0, PLACE, ratatui_core::style::Style::new());
         None
@@ -279,14 +286,16 @@ pub(super) fn control(texts: u64, seed: u64) -> [u64; 3] {
         if let Some(cell) = raw.cell_mut((0, 1)) {
             cell.set_symbol(&text);
         }
-        // A painter is never given such a cell, so its bytes get the text afterwards.
-        let frame = Painter::default().frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
+        // The painter never gets such a cell, so the text is inserted into its bytes.
+        let frame =
+            ScreenPainter::default().render_frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
         let size = (area.width, area.height);
-        let strip = Strip::default().frame(size, &[], ColorDepth::True, |_, buffer| place(buffer));
+        let strip =
+            InlineViewport::default().render_frame(size, &[], ColorDepth::True, |_, buffer| place(buffer));
         let strip = strip.replace(PLACE, &text);
-        let whole = Written::Frame(size.0, size.1);
-        let below = Written::Strip { columns: size.0, rows: size.1, before: size.1 };
-        let oversteps = |bytes: &str, written| !oversteps(bytes.as_bytes(), written).is_empty();
+        let whole = OutputKind::Frame(size.0, size.1);
+        let below = OutputKind::Inline { columns: size.0, rows: size.1, before: size.1 };
+        let oversteps = |bytes: &str, written| !forbidden_actions(bytes.as_bytes(), written).is_empty();
         let all = [hostile_cell(&raw).is_some(), oversteps(&frame, whole), oversteps(&strip, below)];
         found.iter_mut().zip(all).for_each(|(found, is)| *found += u64::from(is));
     }

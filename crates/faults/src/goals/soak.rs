@@ -10,60 +10,60 @@ use haft_core::hooks::HookSource;
 use haft_host::Host;
 use haft_protocol::event::AgentEvent;
 
-use super::{Figure, Place};
+use super::{GoalContext, GoalFigure};
 use crate::canary::{STEPS, call};
-use crate::evil::misbehaving;
-use crate::oracle::{live_bytes, open_files, tagged};
+use crate::evil::misbehaving_spec;
+use crate::oracle::{live_bytes, open_files, tagged_processes};
 
-/// Reloads: one every half minute for a day.
+/// The number of reloads: one every half minute for a day.
 const RELOADS: (usize, usize) = (29, 2_880);
 
-/// Reloads of one hour.
+/// The number of reloads in an hour.
 const HOUR: usize = 120;
 
-/// Extensions, the canary included.
+/// The number of extensions, including the canary.
 const EXTENSIONS: usize = 10;
 
-/// Calls between two reloads, and events before each call: 100,000 and 1,000,000 in a day.
+/// The calls between two reloads, and the events before each call: 100,000 and 1,000,000 in a day.
 const CALLS: usize = 35;
 const EVENTS: usize = 10;
 
-/// A run that takes longer ends early and says so.
+/// The longest run; a longer run ends early and reports it.
 const LONGEST: Duration = Duration::from_secs(3_600);
 
-/// Most bytes that the heap may grow by within an hour.
+/// The allowed growth of the heap in an hour, in bytes.
 const SLOPE: f64 = 1024.0 * 1024.0;
 
-/// The size of all logs together, in bytes: two files of 1 MiB an extension, and a last line each.
+/// The size of all logs in bytes: two files of 1 MiB for each extension, and one more line each.
 const LOGS: u64 = EXTENSIONS as u64 * 2 * (1024 + 64) * 1024;
 
 /// The history of a run.
 #[derive(Default)]
-struct Day {
+struct SoakHistory {
     cycles: usize,
     calls: usize,
     events: usize,
     lost: u64,
-    /// Bytes on the heap after each reload.
+    /// The bytes on the heap after each reload.
     heap: Vec<f64>,
     took: Duration,
 }
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = RELOADS;
     let reloads = place.amount(reduced, full);
-    let runtime = Place::runtime()?;
-    // What a runtime opens for itself stays open.
+    let runtime = GoalContext::runtime()?;
+    // Files that a runtime opens for itself stay open.
     let before = runtime.block_on(async {
-        // sleep: makes the runtime open what it opens for itself
+        // sleep: makes the runtime open its own files
         tokio::time::sleep(Duration::from_millis(1)).await;
         open_files()
     })?;
-    let (day, dir) = runtime.block_on(live(place, reloads))?;
-    let left = tagged(&place.tag).len();
+    let (day, dir) = runtime.block_on(run_day(place, reloads))?;
+    let left = tagged_processes(&place.tag).len();
     let open = open_files()?;
     let logs = size(&dir.join("logs"))?;
-    let Day { cycles, calls, events, lost, heap, took } = day;
+    let SoakHistory { cycles, calls, events, lost, heap, took } = day;
     let what =
         format!("{cycles} starts and ends, {events} events, {calls} calls in {:.0} s", took.as_secs_f64());
     let met = heap.len() >= reloads;
@@ -74,34 +74,35 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         slope / SLOPE
     );
     Ok(vec![
-        Figure::new("done", what, &format!("{} starts and ends", reloads * EXTENSIONS), met),
-        Figure::new("processes left", left, "0", left == 0),
-        Figure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
-        Figure::new("events lost", lost, "0", lost == 0),
-        // A few minutes say nothing about an hour.
+        GoalFigure::new("done", what, &format!("{} starts and ends", reloads * EXTENSIONS), met),
+        GoalFigure::new("processes left", left, "0", left == 0),
+        GoalFigure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
+        GoalFigure::new("events lost", lost, "0", lost == 0),
+        // A few minutes are too short for a statement about an hour.
         match heap.len() > 2 * HOUR {
-            true => Figure::new("heap growth per hour", slope_text, "less than 1 MiB", slope < SLOPE),
-            false => Figure::note("heap growth per hour", slope_text),
+            true => GoalFigure::new("heap growth per hour", slope_text, "less than 1 MiB", slope < SLOPE),
+            false => GoalFigure::note("heap growth per hour", slope_text),
         },
-        Figure::new("bytes of all logs", logs, &format!("at most {LOGS}"), logs <= LOGS),
+        GoalFigure::new("bytes of all logs", logs, &format!("at most {LOGS}"), logs <= LOGS),
     ])
 }
 
-async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)> {
+async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, std::path::PathBuf)> {
     let mut setup = place.setup("day")?;
-    setup.env("HAFT_BARE", "1");
-    (1..EXTENSIONS).for_each(|number| setup.add(misbehaving(&setup, "chatty", &format!("chatty-{number}"))));
-    // One file for ever longer, which no product has.
+    setup.set_env("HAFT_BARE", "1");
+    (1..EXTENSIONS)
+        .for_each(|number| setup.add(misbehaving_spec(&setup, "chatty", &format!("chatty-{number}"))));
+    // The marker file would grow without limit; the product has no such file.
     setup.config.env.set.retain(|(variable, _)| variable != "HAFT_MARKER");
     let dir = setup.dir.clone();
     let host = Host::builder(setup.config).specs(setup.specs).start().await;
-    host.settled().await;
-    let (mut day, start) = (Day::default(), Instant::now());
+    host.wait_until_settled().await;
+    let (mut day, start) = (SoakHistory::default(), Instant::now());
     while day.heap.len() < reloads && start.elapsed() < LONGEST {
         let stats = host.reload().await;
-        ensure!(stats.ready == EXTENSIONS, "a reload went wrong: {stats:?}");
+        ensure!(stats.ready == EXTENSIONS, "a reload failed: {stats:?}");
         day.cycles += stats.ready;
-        work(&host, &mut day).await?;
+        run_cycle(&host, &mut day).await?;
         day.heap.push(live_bytes() as f64);
     }
     day.took = start.elapsed();
@@ -109,8 +110,8 @@ async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)
     Ok((day, dir))
 }
 
-/// Works between two reloads.
-async fn work(host: &Host, day: &mut Day) -> Result<()> {
+/// Sends events and calls between two reloads.
+async fn run_cycle(host: &Host, day: &mut SoakHistory) -> Result<()> {
     let hooks = Arc::new(host.clone()).hooks();
     let mut told = 0;
     for _ in 0..CALLS {
@@ -129,7 +130,7 @@ async fn work(host: &Host, day: &mut Day) -> Result<()> {
     Ok(())
 }
 
-/// By how much it grows from one to the next, by least squares.
+/// Returns the slope of the values by least squares.
 fn slope(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
@@ -139,7 +140,7 @@ fn slope(values: &[f64]) -> f64 {
     points().map(|(x, y)| x * y).sum::<f64>() / spread.max(f64::MIN_POSITIVE)
 }
 
-/// Bytes of all files of a directory.
+/// Returns the bytes of all files in a directory.
 fn size(dir: &Path) -> Result<u64> {
     let entries = fs::read_dir(dir).with_context(|| format!("list {}", dir.display()))?;
     Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum())
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slope_is_that_of_the_line() {
+    fn computes_slope_of_line() {
         assert_eq!(slope(&[1.0, 3.0, 5.0, 7.0]).to_string(), "2");
         assert_eq!(slope(&[4.0, 4.0, 4.0]).to_string(), "0");
         assert!(slope(&[]).abs() < 1e-9);

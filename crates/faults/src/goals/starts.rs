@@ -1,4 +1,4 @@
-//! G8, the start: by how much an extension that never says hello delays the first prompt of the whole program.
+//! G8, the start: the delay of the first prompt by an extension that never sends `hello`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,39 +6,39 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_packages::install::Store;
-use haft_packages::install::lock::How;
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_packages::install::ExtensionStore;
+use haft_packages::install::lock::ApprovalMethod;
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::json;
 
-use super::figure::{Times, ms};
-use super::{Figure, Place};
-use crate::world::beside;
+use super::figure::{SortedTimes, format_ms};
+use super::{GoalContext, GoalFigure};
+use crate::world::sibling_binary;
 
-/// Pairs of starts.
+/// The number of pairs of starts.
 const PAIRS: (usize, usize) = (3, 21);
 
-/// Very first starts.
+/// The number of very first starts.
 const FIRSTS: (usize, usize) = (1, 5);
 
-/// Longer than any start.
+/// A time longer than any start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// In which what a killed program started is gone.
+/// A time after which all processes of a killed program are gone.
 const REST: Duration = Duration::from_millis(150);
 
-/// The delay that the silent one may add.
+/// The allowed delay by the silent extension.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// Limit for a busy machine. An extension that is waited for adds ten seconds.
+/// Limit for a busy machine. If the program waited for the extension, the delay would be ten seconds.
 const BUSY: Duration = Duration::from_secs(3);
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let ((few, many), (some, more)) = (PAIRS, FIRSTS);
-    let without = home(&place.dir.join("without"), &["good"])?;
-    let with = home(&place.dir.join("with"), &["good", "silent"])?;
-    // Once each for the caches; the second one is then known.
+    let without = make_home(&place.dir.join("without"), &["good"])?;
+    let with = make_home(&place.dir.join("with"), &["good", "silent"])?;
+    // The first start of each home fills the caches; the second one then knows the silent extension.
     first_request(&without, &server)?;
     first_request(&with, &server)?;
     let (mut quiet, mut silent) = (Vec::new(), Vec::new());
@@ -46,43 +46,48 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         quiet.push(first_request(&without, &server)?);
         silent.push(first_request(&with, &server)?);
     }
-    let firsts: Result<Times> = (0..place.amount(some, more))
+    let firsts: Result<SortedTimes> = (0..place.amount(some, more))
         .map(|number| {
-            first_request(&home(&place.dir.join(format!("first-{number}")), &["good", "silent"])?, &server)
+            first_request(
+                &make_home(&place.dir.join(format!("first-{number}")), &["good", "silent"])?,
+                &server,
+            )
         })
         .collect();
     let (firsts, pairs) = (firsts?, quiet.len());
-    let (quiet, silent): (Times, Times) = (quiet.into_iter().collect(), silent.into_iter().collect());
+    let (quiet, silent): (SortedTimes, SortedTimes) =
+        (quiet.into_iter().collect(), silent.into_iter().collect());
     let delay = silent.p50().saturating_sub(quiet.p50());
-    let what = format!("added to the first request by one that never says hello, medians of {pairs} pairs");
-    let both = format!("{} ({} → {})", ms(delay), ms(quiet.p50()), ms(silent.p50()));
-    let first = format!("{} ({})", ms(firsts.p50().saturating_sub(quiet.p50())), ms(firsts.p50()));
+    let what = format!("delay of the first request by an extension without hello, medians of {pairs} pairs");
+    let both = format!("{} ({} → {})", format_ms(delay), format_ms(quiet.p50()), format_ms(silent.p50()));
+    let first =
+        format!("{} ({})", format_ms(firsts.p50().saturating_sub(quiet.p50())), format_ms(firsts.p50()));
     Ok(vec![
-        Figure::latency(what, both, "at most 50 ms", delay <= DELAY, delay <= BUSY),
-        Figure::note(format!("the same at its very first start, median of {}", firsts.count()), first),
+        GoalFigure::latency(what, both, "at most 50 ms", delay <= DELAY, delay <= BUSY),
+        GoalFigure::note(format!("the same at the very first start, median of {}", firsts.count()), first),
     ])
 }
 
-/// A home with these extensions, which are `misbehave`.
-fn home(dir: &Path, extensions: &[&str]) -> Result<PathBuf> {
+/// Creates a home with these extensions, which run `misbehave`.
+fn make_home(dir: &Path, extensions: &[&str]) -> Result<PathBuf> {
     for name in extensions {
         let extension = dir.join("home/extensions").join(name);
-        fs::create_dir_all(&extension).context("make an extension")?;
-        let manifest = json!({"name": name, "exec": beside("misbehave"), "args": [name, name]});
+        fs::create_dir_all(&extension).context("create an extension")?;
+        let manifest = json!({"name": name, "exec": sibling_binary("misbehave"), "args": [name, name]});
         fs::write(extension.join("extension.json"), manifest.to_string()).context("write a manifest")?;
-        let store = Store::of_home(&dir.join("home"), std::env::var_os("PATH"));
-        store.propose_placed(&extension)?.accept(How::Yes, "faults")?;
+        let store = ExtensionStore::for_home(&dir.join("home"), std::env::var_os("PATH"));
+        store.propose_in_place(&extension)?.accept(ApprovalMethod::Yes, "faults")?;
     }
-    fs::create_dir_all(dir.join("project")).context("make a project")?;
+    fs::create_dir_all(dir.join("project")).context("create a project")?;
     Ok(dir.to_owned())
 }
 
-/// From the start of `haft` until the model gets a request. What comes then is of no interest, so it is killed.
+/// Returns the time from the start of `haft` to the first request for the model, and kills it then.
 fn first_request(dir: &Path, server: &ModelServer) -> Result<Duration> {
     let before = server.requests().len();
     server.push(Scenario::text("done"));
-    #[expect(clippy::disallowed_methods, reason = "the program that is measured")]
-    let mut command = Command::new(beside("haft"));
+    #[expect(clippy::disallowed_methods, reason = "starts haft, not an extension")]
+    let mut command = Command::new(sibling_binary("haft"));
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command.env("HAFT_HOME", dir.join("home")).current_dir(dir.join("project"));
     command.args(["-p", "go", "--provider", "openai", "--model", "m", "--api-key", "k", "--base-url"]);
@@ -91,11 +96,11 @@ fn first_request(dir: &Path, server: &ModelServer) -> Result<Duration> {
     let mut child = command.spawn().context("start haft; `cargo xtask faults` builds it")?;
     let came = server.wait_for_requests(before + 1, PATIENCE);
     let took = start.elapsed();
-    // One that is gone already is what this wants.
+    // The process may have ended already.
     _ = child.kill();
     _ = child.wait();
-    ensure!(came, "haft asked no model within {} s", PATIENCE.as_secs());
-    // sleep: the next start must not feel this one
+    ensure!(came, "haft sent no request within {} s", PATIENCE.as_secs());
+    // sleep: this start must not affect the next one
     std::thread::sleep(REST);
     Ok(took)
 }

@@ -1,21 +1,21 @@
-//! G12: what a terminal obeys of hostile text: of what the sanitiser leaves of it, and of what the interactive mode makes
-//! of it. What else prints in the program is tried by its own test (`haft`, `sinks`).
+//! G12: terminal commands in hostile text, after the sanitizer and after the interactive mode. All other output of the
+//! program is checked by the test `sinks` of `haft`.
 
 use anyhow::Result;
 use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
-use haft_test_support::terminal::{ATTACKS, Sink, survey};
+use haft_test_support::terminal::{ATTACKS, TextSink, survey};
 
-use super::{Figure, Place, screen};
+use super::{GoalContext, GoalFigure, screen};
 
-/// Random texts.
+/// The number of random texts.
 const TEXTS: (u64, u64) = (50_000, 5_000_000);
 
-/// Random texts for each sink of the interactive mode.
+/// The number of random texts for each sink of the interactive mode.
 const ON_SCREEN: (u64, u64) = (100, 25_000);
 
 const SEED: u64 = 12;
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = TEXTS;
     let whole = |text: &str| sanitize(text).into_bytes();
     let line = |text: &str| sanitize_line(text).into_bytes();
@@ -23,17 +23,22 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         let mut sanitizer = Sanitizer::default();
         text.chars().flat_map(|c| sanitizer.push(&c.to_string()).into_bytes()).collect()
     };
-    let sinks: [Sink<'_>; 3] = [("whole", &whole), ("line", &line), ("pieces", &pieces)];
-    // The oracle works: text that nobody cleaned is obeyed.
+    let sinks: [TextSink<'_>; 3] = [("whole", &whole), ("line", &line), ("pieces", &pieces)];
+    // Unsanitized text must fail, to show that the oracle works.
     let raw = |text: &str| text.as_bytes().to_vec();
     let control = survey(1_000, SEED, &[("raw", &raw)]);
     let report = survey(place.amount(reduced, full), SEED, &sinks);
     let what =
         format!("of {} random texts and {} listed ones × 3 ways", place.amount(reduced, full), ATTACKS.len());
     let mut figures = vec![
-        Figure::new(format!("obeyed by a terminal, {what}"), report.failures, "0", report.failures == 0),
-        Figure::new(
-            "the same oracle for 1,000 texts that nobody cleaned",
+        GoalFigure::new(
+            format!("texts with an effect on a terminal, {what}"),
+            report.failures,
+            "0",
+            report.failures == 0,
+        ),
+        GoalFigure::new(
+            "unsanitized texts with an effect, of 1,000",
             control.failures,
             "more than 500",
             control.failures > 500,
@@ -43,11 +48,11 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The interactive mode.
-fn on_screen(place: &Place) -> Result<Vec<Figure>> {
+/// Measures the interactive mode.
+fn on_screen(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = ON_SCREEN;
-    let unseen = screen::unseen()?;
-    let [cells, bytes, below] = screen::control(1_000, SEED);
+    let unseen = screen::unseen_sinks()?;
+    let [cells, bytes, below] = screen::count_control_findings(1_000, SEED);
     let each = place.amount(reduced, full);
     let report = screen::survey(each, SEED)?;
     let what = format!(
@@ -59,15 +64,15 @@ fn on_screen(place: &Place) -> Result<Vec<Figure>> {
     );
     let unread = unseen.iter().map(|unseen| format!("\n       {unseen}")).collect::<String>();
     Ok(vec![
-        Figure::new(
-            "ways to the screen by which harmless words are not read there",
+        GoalFigure::new(
+            "sinks whose harmless words are not visible on the screen",
             format!("{}{unread}", unseen.len()),
             "0",
             unseen.is_empty(),
         ),
-        Figure::new(what, &report, "0 with anything but the painter's own", report.failures == 0),
-        Figure::new(
-            "the same oracles for 1,000 texts that nobody cleaned, in a cell, on a screen and below what is printed",
+        GoalFigure::new(what, &report, "0 with foreign terminal commands", report.failures == 0),
+        GoalFigure::new(
+            "unsanitized texts that the oracles find, of 1,000: in a cell, on a screen, in inline mode",
             format!("{cells}, {bytes} and {below}"),
             "more than 500 each",
             cells.min(bytes).min(below) > 500,

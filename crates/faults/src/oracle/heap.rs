@@ -1,4 +1,5 @@
-//! Memory of this process as its allocator counts it: exact bytes, whatever the system's allocator keeps of freed ones.
+//! The memory of this process as its allocator counts it: exact bytes, independent of freed memory that the allocator
+//! keeps.
 
 use std::alloc::System;
 
@@ -9,34 +10,34 @@ use cap::Cap;
 #[global_allocator]
 static HEAP: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes that are allocated now.
+/// Returns the allocated bytes.
 pub(crate) fn live_bytes() -> usize {
     HEAP.allocated()
 }
 
-/// Most bytes that were ever allocated at the same time.
+/// Returns the largest number of bytes allocated at one time.
 pub(crate) fn peak_bytes() -> usize {
     HEAP.max_allocated()
 }
 
-/// Growth of this process's live bytes over rounds of the same work. The first round is not counted: it pays for
-/// everything that is made once.
-pub(crate) struct Growth {
+/// The growth of the allocated bytes over rounds of the same work. The first round is not counted, because it includes
+/// one-time allocations.
+pub(crate) struct HeapGrowth {
     after_first: usize,
 }
 
-impl Growth {
-    /// Takes the size to compare with, after the first round.
+impl HeapGrowth {
+    /// Records the size after the first round.
     pub(crate) fn after_first_round() -> Self {
         Self { after_first: live_bytes() }
     }
 
-    /// Fails if `rounds` further ones have added more than `each` bytes per round.
+    /// Fails if `rounds` more rounds have added more than `each` bytes per round.
     pub(crate) fn check(&self, rounds: u64, each: u64) -> Result<()> {
         let grown = live_bytes().saturating_sub(self.after_first) as u64;
         ensure!(
             grown < rounds * each,
-            "after the first round the heap grew by {grown} bytes in {rounds} further ones, more than {each} each"
+            "after the first round, the heap grew by {grown} bytes in {rounds} more rounds, more than {each} in each"
         );
         Ok(())
     }
@@ -47,17 +48,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_further_rounds_keep_is_noticed() {
-        let growth = Growth::after_first_round();
+    fn reports_growth_after_first_round() {
+        let growth = HeapGrowth::after_first_round();
         growth.check(2, 4 << 20).unwrap();
         let kept = vec![1_u8; 16 << 20];
         let error = growth.check(2, 4 << 20).unwrap_err().to_string();
-        assert!(error.contains("in 2 further ones"), "{error}");
+        assert!(error.contains("in 2 more rounds"), "{error}");
         assert_eq!(kept.last(), Some(&1));
     }
 
     #[test]
-    fn the_peak_stays_when_memory_is_freed() {
+    fn peak_remains_when_memory_is_freed() {
         let size = 16 << 20;
         let before = live_bytes();
         drop(vec![1_u8; size]);

@@ -1,22 +1,22 @@
-//! Checks that a stream of events is whole.
+//! Checks that an event stream is complete.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use haft_protocol::event::AgentEvent;
 
-/// U4.
-pub(crate) fn whole(events: &[AgentEvent]) -> Result<()> {
+/// Checks U4.
+pub(crate) fn check_stream(events: &[AgentEvent]) -> Result<()> {
     let mut calls: BTreeMap<String, i32> = BTreeMap::new();
     let (mut prompts, mut ends, mut starts, mut turns) = (0, 0, 0, 0);
     for event in events {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the others come in no pairs")]
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the other events have no counterpart")]
         match event {
             AgentEvent::ToolCall { id, .. } => *calls.entry(id.to_string()).or_default() += 1,
             AgentEvent::ToolResult { id, .. } => {
                 let open = calls.entry(id.to_string()).or_default();
                 *open -= 1;
-                ensure!(*open >= 0, "tool call {id} has a result too many");
+                ensure!(*open >= 0, "tool call {id} has more than one result");
             }
             AgentEvent::UserMessage { .. } => prompts += 1,
             AgentEvent::TurnStart { .. } => starts += 1,

@@ -1,4 +1,4 @@
-//! Group S, second half: the tools that change files.
+//! Group S, second half: tools that change files.
 
 mod racer;
 mod writer;
@@ -18,85 +18,86 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::services;
-use crate::defence::{Defence, take_down};
-use crate::row::{CASE, Case, Row, skip};
+use crate::defense::{Defense, take_down};
+use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
-pub(crate) use racer::{RACER, race};
-use writer::{End, FILE, at_every_call, call, new, nothing_left, old, with_old};
+pub(crate) use racer::{RACER, run_racer};
+use writer::{FILE, WriteEnd, at_every_call, call, new_content, nothing_left, old_content, with_old};
 pub(crate) use writer::{WRITER, write_once};
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "S-11",
         title: "a write is killed at any of its system calls",
         cases: &[
-            Case { play: |world| Box::pin(killed(world, with_old)), ..CASE },
-            Case { play: |world| Box::pin(killed(world, with_hard_link)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_kills(world, with_old)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_kills(world, with_hard_link)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+        undefend: Some(|_| take_down(Defense::AtomicWrites)),
     },
-    Row {
+    FaultRow {
         id: "S-12",
-        title: "any system call of a write is refused: no space, input and output error, quota, read-only",
+        title: "any system call of a write fails: no space, IO error, quota, read-only",
         cases: &[
-            Case { play: |world| Box::pin(refused(world, with_old)), ..CASE },
-            Case { play: |world| Box::pin(refused(world, with_hard_link)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_refusals(world, with_old)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_refusals(world, with_hard_link)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+        undefend: Some(|_| take_down(Defense::AtomicWrites)),
     },
-    Row {
+    FaultRow {
         id: "S-13",
-        title: "what is to be written is no regular file",
-        cases: &[Case { play: |world| Box::pin(no_file(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::OnlyFiles)),
+        title: "the file to write is not a regular file",
+        cases: &[FaultCase { play: |world| Box::pin(rejects_special_files(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::OnlyFiles)),
     },
-    Row {
+    FaultRow {
         id: "S-14",
-        title: "many edits of one file at once, by path, symbolic link and hard link, by three extensions, and by others in the queue",
+        title: "many edits of one file at once, by path, symbolic link and hard link, by three extensions and other users of the queue",
         cases: &[
-            Case { play: |world| Box::pin(many_edits(world)), ..CASE },
-            Case { play: |world| Box::pin(with_extensions(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(many_edits(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(edits_with_extensions(world)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::FileQueue)),
+        undefend: Some(|_| take_down(Defense::FileQueue)),
     },
-    Row {
+    FaultRow {
         id: "S-16",
-        title: "a file is changed by an editor between read and edit",
-        cases: &[Case { play: |world| Box::pin(changed_between(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::StaleCheck)),
+        title: "an editor changes a file between read and edit",
+        cases: &[FaultCase { play: |world| Box::pin(detects_external_changes(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::StaleCheck)),
     },
-    Row {
+    FaultRow {
         id: "S-17",
-        title: "a directory is swapped for a link that leads elsewhere while a file is written in it",
+        title: "a directory is replaced by a link during a write",
         cases: &[
-            Case { play: |world| Box::pin(racer::rooted(world)), ..CASE },
-            Case { play: |world| Box::pin(racer::looked_up(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(racer::stays_below_root(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(racer::follows_links_inside(world)), ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::Containment)),
+        undefend: Some(|_| take_down(Defense::Containment)),
     },
 ];
 
-/// Errors that a disk has.
+/// The errors of a disk.
 const ERRORS: &[&str] = &["ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES"];
 
-/// A second name: the file cannot be replaced by another.
+/// Creates a hard link, so that the file cannot be replaced by a new one.
 fn with_hard_link(work: &Path) -> Result<()> {
     with_old(work)?;
     Ok(fs::hard_link(work.join(FILE), work.join("other"))?)
 }
 
-/// The rounds block a thread of their own: the host goes on beside them.
-async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+/// The rounds block a separate thread, so that the host continues.
+async fn survives_kills(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
     if !strace::can_trace() {
         return skip(strace::NEEDED);
     }
     let dir = world.dir.join("killed");
     let rounds = tokio::task::spawn_blocking(move || {
         at_every_call(&dir, "signal=KILL", prepare, |place, end| {
-            swept(place)?;
-            let expect: &[String] = if *end == End::Written { &[new()] } else { &[old(), new()] };
-            holds(place, expect)
+            check_swept(place)?;
+            let expect: &[String] =
+                if *end == WriteEnd::Written { &[new_content()] } else { &[old_content(), new_content()] };
+            check_content(place, expect)
         })
     });
     let rounds = rounds.await??;
@@ -104,7 +105,7 @@ async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<(
     world.mark(&format!("killed at each of {rounds} calls"))
 }
 
-async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+async fn survives_refusals(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
     if !strace::can_trace() {
         return skip(strace::NEEDED);
     }
@@ -113,10 +114,10 @@ async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<
         let dir = world.dir.join("refused");
         let rounds = tokio::task::spawn_blocking(move || {
             at_every_call(&dir, &format!("error={error}"), prepare, |place, end| match end {
-                // An error of clearing up is none of the write.
-                End::Written => holds(place, &[new()]),
-                End::Refused => holds(place, &[old()]),
-                End::Killed => bail!("nobody was to be killed"),
+                // An error during cleanup is not an error of the write.
+                WriteEnd::Written => check_content(place, &[new_content()]),
+                WriteEnd::Refused => check_content(place, &[old_content()]),
+                WriteEnd::Killed => bail!("the writer was killed instead of failing"),
             })
         });
         let rounds = rounds.await??;
@@ -126,8 +127,8 @@ async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<
     Ok(())
 }
 
-/// Another run writes another file there: what was left is gone then, and what was torn is whole.
-fn swept(place: &Path) -> Result<()> {
+/// Writes another file, and checks that leftovers are removed and torn files are restored.
+fn check_swept(place: &Path) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let args = json!({"path": "next", "content": "next"});
     let output = runtime.block_on(call(place, None, "write", &args))?;
@@ -135,12 +136,12 @@ fn swept(place: &Path) -> Result<()> {
     nothing_left(&place.join("work"))?;
     let backups = fs::read_dir(place.join("backups")).into_iter().flatten().flatten();
     let left = backups.filter(|entry| entry.path().is_dir()).count();
-    ensure!(left == 0, "{left} backups are left");
+    ensure!(left == 0, "{left} backups remain");
     Ok(())
 }
 
-/// The file has one of these contents under all its names.
-fn holds(place: &Path, expect: &[String]) -> Result<()> {
+/// Checks that the file has one of these contents under all its names.
+fn check_content(place: &Path, expect: &[String]) -> Result<()> {
     for name in [FILE, "other"] {
         let path = place.join("work").join(name);
         if name == FILE || path.exists() {
@@ -152,27 +153,27 @@ fn holds(place: &Path, expect: &[String]) -> Result<()> {
 }
 
 /// The tools of one session in the world's directory.
-struct Session {
+struct ToolSession {
     tools: Vec<Arc<dyn Tool>>,
     queue: FileQueue,
 }
 
-impl Session {
+impl ToolSession {
     fn new(world: &World) -> Self {
         let environment = HostEnvironment::new(world.dir.join("work"));
-        Self::with(environment.with_state(world.dir.join("backups")))
+        Self::with_environment(environment.with_backup_dir(world.dir.join("backups")))
     }
 
-    fn with(environment: HostEnvironment) -> Self {
-        Self::sharing(environment, FileQueue::default())
+    fn with_environment(environment: HostEnvironment) -> Self {
+        Self::with_queue(environment, FileQueue::default())
     }
 
-    fn sharing(environment: HostEnvironment, queue: FileQueue) -> Self {
+    fn with_queue(environment: HostEnvironment, queue: FileQueue) -> Self {
         Self { tools: builtin_tools(Arc::new(environment.with_queue(queue.clone()))), queue }
     }
 
     async fn call(&self, name: &str, args: Value) -> Result<Result<String, String>> {
-        let tool = self.tools.iter().find(|tool| tool.spec().name == name).context("a tool of that name")?;
+        let tool = self.tools.iter().find(|tool| tool.spec().name == name).context("unknown tool")?;
         let args = RawJson::from_value(&args)?;
         let call = ToolCall { id: ToolCallId::new("t1"), name: name.to_owned(), args };
         let output = tool.execute(ToolContext::new(CancellationToken::new(), drop), call).await;
@@ -181,21 +182,21 @@ impl Session {
     }
 }
 
-async fn no_file(world: &mut World) -> Result<()> {
+async fn rejects_special_files(world: &mut World) -> Result<()> {
     let work = world.dir.join("work");
-    let session = Session::new(world);
+    let session = ToolSession::new(world);
     rustix::fs::mkfifoat(rustix::fs::CWD, work.join("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
-        .context("make a pipe")?;
+        .context("create a pipe")?;
     let _socket = std::os::unix::net::UnixListener::bind(work.join("socket"))?;
     fs::create_dir_all(work.join("dir"))?;
     std::os::unix::fs::symlink("nowhere", work.join("dangling"))?;
-    world.mark("what is no file is to be written")?;
+    world.mark("special files")?;
     let kinds = [
-        ("pipe", "is a pipe, a socket or a device"),
-        ("socket", "is a pipe, a socket or a device"),
-        ("/dev/full", "is a pipe, a socket or a device"),
+        ("pipe", "a pipe, socket or device"),
+        ("socket", "a pipe, socket or device"),
+        ("/dev/full", "a pipe, socket or device"),
         ("dir", "is a directory"),
-        ("dangling", "is a symbolic link to something that does not exist"),
+        ("dangling", "is a symbolic link to a missing file"),
     ];
     for (path, expect) in kinds {
         let said = session.call("write", json!({"path": path, "content": ""})).await?;
@@ -205,11 +206,11 @@ async fn no_file(world: &mut World) -> Result<()> {
     nothing_left(&work)
 }
 
-/// Built-in edits by three names, and three others that know the queue; every change must be there in the end.
+/// Runs built-in edits under three names, and three other users of the queue; no change may be lost.
 async fn many_edits(world: &mut World) -> Result<()> {
     let edits = world.amount(320, 10_000);
     let work = world.dir.join("work");
-    let session = Arc::new(Session::new(world));
+    let session = Arc::new(ToolSession::new(world));
     let file = work.join(FILE);
     let lines: String = (0..edits).map(|n| format!("old-{n};\n")).collect();
     fs::write(&file, lines)?;
@@ -233,13 +234,13 @@ async fn many_edits(world: &mut World) -> Result<()> {
     nothing_left(&work)
 }
 
-/// Three extensions and the built-in tools.
-async fn with_extensions(world: &mut World) -> Result<()> {
+/// Runs edits by three extensions and the built-in tools.
+async fn edits_with_extensions(world: &mut World) -> Result<()> {
     let dir = world.dir.clone();
     services::many_edits(world, async |served, edits| {
         let work = dir.join("work");
-        let environment = HostEnvironment::new(&work).with_state(dir.join("backups"));
-        let session = Arc::new(Session::sharing(environment, served.queue.clone()));
+        let environment = HostEnvironment::new(&work).with_backup_dir(dir.join("backups"));
+        let session = Arc::new(ToolSession::with_queue(environment, served.queue.clone()));
         ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
         let mut calls = tokio::task::JoinSet::new();
         for n in edits {
@@ -253,12 +254,12 @@ async fn with_extensions(world: &mut World) -> Result<()> {
     .await
 }
 
-/// The n-th edit, by whoever has its turn.
-async fn edit(session: Arc<Session>, work: std::path::PathBuf, n: usize) -> Result<()> {
+/// Runs the n-th edit in one of the ways.
+async fn edit(session: Arc<ToolSession>, work: std::path::PathBuf, n: usize) -> Result<()> {
     let names = [FILE, "link", "other"];
     let name = names.get(n % names.len()).copied().unwrap_or(FILE);
     let (old, new) = (format!("old-{n};"), format!("new-{n};"));
-    // One in eight is somebody else's; the tools do not know what it wrote and must read again.
+    // One edit in eight is made without the tools, which must then read the file again.
     if n % 8 == 7 {
         let guard = session.queue.lock(&work.join(name)).await?;
         let text = fs::read_to_string(guard.path())?;
@@ -276,21 +277,21 @@ async fn edit(session: Arc<Session>, work: std::path::PathBuf, n: usize) -> Resu
             Err(other) => bail!("edit {n}: {other}"),
         }
     }
-    bail!("edit {n} is stale for ever")
+    bail!("edit {n} stays stale")
 }
 
-/// Changes a file as somebody does who knows nothing of haft.
-type Editor = fn(&Path) -> Result<()>;
+/// A change of a file by a program that does not know haft.
+type ExternalEdit = fn(&Path) -> Result<()>;
 
-/// By hand, by an editor that replaces, and in a way that leaves length and time alike.
-async fn changed_between(world: &mut World) -> Result<()> {
-    let session = Session::new(world);
+/// Changes the file in place, by replacing it, and with unchanged length and time.
+async fn detects_external_changes(world: &mut World) -> Result<()> {
+    let session = ToolSession::new(world);
     let path = world.dir.join("work").join(FILE);
     let change = json!({"path": FILE, "edits": [{"old_text": "one", "new_text": "1"}]});
     let whole = json!({"path": FILE, "content": "mine"});
-    let editors: [(&str, Editor); 3] = [
+    let editors: [(&str, ExternalEdit); 3] = [
         ("in place", |path| Ok(fs::write(path, "one and more")?)),
-        ("by another file", |path| {
+        ("by replacement", |path| {
             fs::write(path.with_extension("new"), "one and less")?;
             Ok(fs::rename(path.with_extension("new"), path)?)
         }),
@@ -309,8 +310,8 @@ async fn changed_between(world: &mut World) -> Result<()> {
         for (tool, args) in [("edit", &change), ("write", &whole)] {
             let said = session.call(tool, args.clone()).await?;
             let stale = said.as_ref().is_err_and(|said| said.contains("has changed since it was read"));
-            ensure!(stale, "changed {how}, and {tool} says {said:?}");
-            ensure!(fs::read_to_string(&path)? == theirs, "{tool} has changed it");
+            ensure!(stale, "changed {how}, and {tool} answered {said:?}");
+            ensure!(fs::read_to_string(&path)? == theirs, "{tool} has changed the file");
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Group T, as far as it is about gates: who decides about tool calls, and what happens when nobody can.
+//! Group T, gates: decisions about tool calls, and failures of the deciding extensions.
 
 pub(super) mod chains;
 pub(super) mod failures;
@@ -6,21 +6,21 @@ pub(super) mod passing;
 
 use serde_json::{Value, json};
 
-use crate::evil::misbehaving;
-use crate::world::{Setup, last_word};
+use crate::evil::misbehaving_spec;
+use crate::world::{WorldSetup, last_word};
 
-/// One that refuses what contains DENIED, asked before all others.
-fn with_guard(setup: &mut Setup) {
-    let guard = misbehaving(setup, "guard", "guard");
+/// Adds a guard that blocks calls with DENIED and is asked first.
+fn with_guard(setup: &mut WorldSetup) {
+    let guard = misbehaving_spec(setup, "guard", "guard");
     setup.specs.insert(1, guard);
 }
 
-fn without_guard(setup: &mut Setup) {
+fn without_guard(setup: &mut WorldSetup) {
     setup.specs.retain(|spec| spec.name.as_str() != "guard");
 }
 
-/// Steps in which a model makes these calls one after the other: tool and arguments.
-pub(super) fn calls(calls: &[(&str, Value)]) -> Value {
+/// Returns the steps in which a model makes these calls one after the other: tool and arguments.
+pub(super) fn call_steps(calls: &[(&str, Value)]) -> Value {
     let steps = calls.iter().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
     steps.chain([last_word()]).collect()
 }

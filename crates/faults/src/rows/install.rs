@@ -1,91 +1,91 @@
-//! Group T, as far as it is about installing: what somebody tries who wants more than to be installed.
+//! Group T, installation: attacks by extensions during their installation.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
-use crate::crash::Change;
-use crate::defence::{Defence, take_down};
-use crate::row::{CASE, Case, Row, skip};
+use crate::attacks::{ARCHIVES, Attack, AttackOutcome, BOMBS, REPOSITORIES, SOURCES, TREES};
+use crate::crash::StoreChange;
+use crate::defense::{Defense, take_down};
+use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-13",
-        title: "an address or a repository that would have git run something is installed",
-        cases: &[Case { play: |world| Box::pin(all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
+        title: "installs an address or a repository that makes git run programs",
+        cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
         undefend: Some(|_| {
-            take_down(Defence::SourceRules);
-            take_down(Defence::HardenedGit);
+            take_down(Defense::SourceRules);
+            take_down(Defense::HardenedGit);
         }),
     },
-    Row {
+    FaultRow {
         id: "T-14",
-        title: "a directory with links out of it, pipes, odd names, too many or too large files is installed",
-        cases: &[Case { play: |world| Box::pin(trees(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TreeRules)),
+        title: "installs a directory with outside links, pipes, odd names, too many or too large files",
+        cases: &[FaultCase { play: |world| Box::pin(try_trees(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::TreeRules)),
     },
-    Row {
+    FaultRow {
         id: "T-15",
-        title: "archives are installed that unpack to too much, or elsewhere",
-        cases: &[Case { play: |world| Box::pin(all(world, &[ARCHIVES])), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SourceRules)),
+        title: "installs archives that unpack to too much data or to other directories",
+        cases: &[FaultCase { play: |world| Box::pin(try_all(world, &[ARCHIVES])), ..CASE }],
+        undefend: Some(|_| take_down(Defense::SourceRules)),
     },
-    Row {
+    FaultRow {
         id: "T-18",
-        title: "haft is killed before each change of the disk by installing, updating, going back and removing",
-        cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::WholeInstalls)),
+        title: "haft is killed before each disk change of install, update, rollback and removal",
+        cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::WholeInstalls)),
     },
 ];
 
-async fn killed(world: &mut World) -> Result<()> {
+async fn survives_kills(world: &mut World) -> Result<()> {
     if !strace::can_trace() {
         return skip(strace::NEEDED);
     }
     world.mark("killed")?;
-    // Side by side: most of the time is spent waiting for the disk.
-    let runs = Change::ALL.map(|change| {
+    // The changes run in parallel, because most of the time is spent waiting for the disk.
+    let runs = StoreChange::ALL.map(|change| {
         let dir = world.dir.join("homes");
         tokio::task::spawn_blocking(move || change.at_every_call(&dir))
     });
     let mut counts = Vec::new();
-    for (change, run) in Change::ALL.into_iter().zip(runs) {
+    for (change, run) in StoreChange::ALL.into_iter().zip(runs) {
         let count = run.await??;
         ensure!(count >= 10, "{} has only {count} calls", change.name());
         counts.push(format!("{} {count}", change.name()));
     }
-    world.found(&format!("absent or complete after each call: {}", counts.join(", ")));
+    world.report_finding(&format!("absent or complete after each call: {}", counts.join(", ")));
     Ok(())
 }
 
-async fn trees(world: &mut World) -> Result<()> {
-    // Those take half a minute on a busy machine.
+async fn try_trees(world: &mut World) -> Result<()> {
+    // These attacks take half a minute on a busy machine.
     let full = world.mode.full;
-    all(world, if full { &[TREES, BOMBS] } else { &[TREES] }).await
+    try_all(world, if full { &[TREES, BOMBS] } else { &[TREES] }).await
 }
 
-async fn all(world: &mut World, groups: &'static [&'static [Attack]]) -> Result<()> {
+async fn try_all(world: &mut World, groups: &'static [&'static [Attack]]) -> Result<()> {
     world.mark("attacks")?;
     let dir = world.dir.join("attacks");
-    // The host goes on meanwhile.
-    let found = tokio::task::spawn_blocking(move || tried(groups, &dir)).await??;
-    world.found(&found);
+    // The attacks run in another thread, so that the host continues.
+    let found = tokio::task::spawn_blocking(move || try_attacks(groups, &dir)).await??;
+    world.report_finding(&found);
     Ok(())
 }
 
-fn tried(groups: &[&[Attack]], dir: &Path) -> Result<String> {
+fn try_attacks(groups: &[&[Attack]], dir: &Path) -> Result<String> {
     let (mut refused, mut harmless, mut absent) = (0, 0, 0);
     for attack in groups.iter().copied().flatten() {
         match attack.try_in(dir)? {
-            Tried::Refused => refused += 1,
-            Tried::Harmless => harmless += 1,
-            Tried::NotMade => absent += 1,
+            AttackOutcome::Refused => refused += 1,
+            AttackOutcome::Harmless => harmless += 1,
+            AttackOutcome::NotMade => absent += 1,
         }
     }
-    ensure!(refused > 0, "none was refused");
-    let absent = if absent > 0 { format!(", {absent} cannot be had here") } else { String::new() };
+    ensure!(refused > 0, "no attack was rejected");
+    let absent = if absent > 0 { format!(", {absent} not available on this machine") } else { String::new() };
     Ok(format!("{refused} refused, {harmless} installed and harmless{absent}"))
 }

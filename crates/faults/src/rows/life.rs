@@ -1,4 +1,4 @@
-//! Group L: the life of extensions, and that of the host.
+//! Group L: the life cycle of extensions and of the host.
 
 pub(super) mod crashes;
 pub(super) mod ends;

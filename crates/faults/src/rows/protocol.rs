@@ -4,7 +4,7 @@ pub(super) mod frames;
 pub(super) mod hello;
 pub(super) mod lines;
 
-/// A frame and its newline.
+/// Returns a frame with its newline.
 pub(super) fn line(text: impl std::fmt::Display) -> Vec<u8> {
     format!("{text}\n").into_bytes()
 }

@@ -1,81 +1,82 @@
-//! Group T, as far as it is about sandboxes: what an extension tries, confined and free.
+//! Group T, sandboxes: actions of an extension with and without a sandbox.
 
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use haft_host::ExtensionState;
-use haft_launch::sandbox::{Level, available};
+use haft_launch::sandbox::{ConfinementLevel, detect_support};
 use haft_packages::{GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
-use haft_test_support::sandbox::{Column, Expect, PROBES, Scene, Verdict};
+use haft_test_support::sandbox::{PROBES, ProbeConfinement, ProbeOutcome, ProbeVerdict, SandboxScene};
 use serde_json::json;
 
-use crate::evil::extension;
-use crate::row::{CASE, Case, EVIL, Faults, Row};
-use crate::rows::gates::calls;
-use crate::world::{Home, Setup, World, beside};
+use crate::evil::extension_spec;
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
+use crate::rows::gates::call_steps;
+use crate::world::{HaftHome, World, WorldSetup, sibling_binary};
 
-/// An extension whose tool runs `sandbox-probe`, its first argument, with what is in the file of the second.
+/// An extension whose tool runs the program of its first argument, `sandbox-probe`, with the content of the file of its
+/// second argument.
 const SCRIPT: &str = include_str!("../scripts/confined.sh");
 
-const REFUSED: Faults = &[(EVIL, "sandbox_unavailable")];
+const REFUSED: ExpectedFaults = &[(EVIL, "sandbox_unavailable")];
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-20",
         title: "reads keys, other programs' memory and environment",
         cases: &[
-            free(|world| Box::pin(tries(world, Column::Free, READS))),
-            standard(|world| Box::pin(tries(world, Column::Standard, READS))),
-            strict(|world| Box::pin(tries(world, Column::Strict, READS))),
+            free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, READS))),
+            standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, READS))),
+            strict_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Strict, READS))),
         ],
         undefend: Some(without_sandbox),
     },
-    Row {
+    FaultRow {
         id: "T-21",
-        title: "writes beyond what it is granted",
+        title: "writes outside of its grant",
         cases: &[
-            free(|world| Box::pin(tries(world, Column::Free, WRITES))),
-            standard(|world| Box::pin(tries(world, Column::Standard, WRITES))),
-            strict(|world| Box::pin(tries(world, Column::Strict, WRITES))),
+            free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, WRITES))),
+            standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, WRITES))),
+            strict_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Strict, WRITES))),
         ],
         undefend: Some(without_sandbox),
     },
-    Row {
+    FaultRow {
         id: "T-22",
-        title: "talks to the network and to other programs' sockets",
+        title: "connects to the network and to other programs' sockets",
         cases: &[
-            free(|world| Box::pin(tries(world, Column::Free, SOCKETS))),
-            standard(|world| Box::pin(tries(world, Column::Standard, SOCKETS))),
-            strict(|world| Box::pin(tries(world, Column::Strict, SOCKETS))),
+            free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, SOCKETS))),
+            standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, SOCKETS))),
+            strict_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Strict, SOCKETS))),
         ],
         undefend: Some(without_sandbox),
     },
-    Row {
+    FaultRow {
         id: "T-23",
         title: "signals the host and other programs",
         cases: &[
-            free(|world| Box::pin(tries(world, Column::Free, SIGNALS))),
-            standard(|world| Box::pin(tries(world, Column::Standard, SIGNALS))),
-            strict(|world| Box::pin(tries(world, Column::Strict, SIGNALS))),
+            free_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Free, SIGNALS))),
+            standard_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Standard, SIGNALS))),
+            strict_case(|world| Box::pin(check_attempts(world, ProbeConfinement::Strict, SIGNALS))),
         ],
         undefend: Some(without_sandbox),
     },
-    Row {
+    FaultRow {
         id: "T-28",
-        title: "is to run in a sandbox that cannot be had",
+        title: "must run in a sandbox that is not available",
         cases: &[
-            Case {
+            FaultCase {
                 expect: REFUSED,
                 setup: |setup| {
-                    confined(setup, Some(Level::Standard));
+                    add_confined(setup, Some(ConfinementLevel::Standard));
                     setup.config.launcher = None;
                 },
                 play: |world| Box::pin(is_not_started(world)),
                 notices_alone: true,
                 ..CASE
             },
-            Case { play: |world| Box::pin(older_kernels(world)), notices_alone: true, ..CASE },
+            FaultCase { play: |world| Box::pin(older_kernels(world)), notices_alone: true, ..CASE },
         ],
         undefend: Some(without_sandbox),
     },
@@ -122,110 +123,133 @@ const SOCKETS: &[&str] = &[
 
 const SIGNALS: &[&str] = &["signal-own-child", "signal-host", "signal-other", "signal-other-by-descriptor"];
 
-const fn free(play: crate::row::Play) -> Case {
-    Case { setup: |setup| confined(setup, None), play, ..CASE }
+const fn free_case(play: crate::row::CaseScript) -> FaultCase {
+    FaultCase { setup: |setup| add_confined(setup, None), play, ..CASE }
 }
 
-const fn standard(play: crate::row::Play) -> Case {
-    Case { setup: |setup| confined(setup, Some(Level::Standard)), play, notices_alone: true, ..CASE }
+const fn standard_case(play: crate::row::CaseScript) -> FaultCase {
+    FaultCase {
+        setup: |setup| add_confined(setup, Some(ConfinementLevel::Standard)),
+        play,
+        notices_alone: true,
+        ..CASE
+    }
 }
 
-const fn strict(play: crate::row::Play) -> Case {
-    Case { setup: |setup| confined(setup, Some(Level::Strict)), play, notices_alone: true, ..CASE }
+const fn strict_case(play: crate::row::CaseScript) -> FaultCase {
+    FaultCase {
+        setup: |setup| add_confined(setup, Some(ConfinementLevel::Strict)),
+        play,
+        notices_alone: true,
+        ..CASE
+    }
 }
 
-fn without_sandbox(setup: &mut Setup) {
+fn without_sandbox(setup: &mut WorldSetup) {
     setup.config.sandbox.clear();
 }
 
-/// The extension, and what it is granted: what the scene lets be read and written, and the program that tries.
-fn confined(setup: &mut Setup, level: Option<Level>) {
+/// Adds the extension with its grant: the files that the scene allows to read and write, and the probe program.
+fn add_confined(setup: &mut WorldSetup, level: Option<ConfinementLevel>) {
     let (dir, scene) = (setup.dir.join("confined"), setup.dir.join("scene"));
-    // What cannot be made fails the row: then there is nothing to start.
+    // If this fails, the extension cannot start, and the row fails.
     let made = [&dir, &scene.join("data"), &scene.join("granted")].map(fs::create_dir_all);
     drop((made, fs::write(dir.join("confined.sh"), SCRIPT)));
     let facts = scene.join("granted/facts");
-    let args = ["confined.sh".to_owned(), shown(&beside("sandbox-probe")), shown(&facts)];
-    let mut spec = extension(setup, EVIL, "/bin/sh".into(), args.into());
+    let args = ["confined.sh".to_owned(), path_text(&sibling_binary("sandbox-probe")), path_text(&facts)];
+    let mut spec = extension_spec(setup, EVIL, "/bin/sh".into(), args.into());
     spec.dir = dir;
     setup.add(spec);
     let Some(level) = level else { return };
-    let paths = |path: &std::path::Path| GrantedPath::parse(&shown(path), None).into_iter().collect();
+    let paths = |path: &std::path::Path| GrantedPath::parse(&path_text(path), None).into_iter().collect();
     let mut grant = SandboxGrant::new(level);
     grant.write = paths(&scene.join("data"));
     grant.read = paths(&scene.join("granted"));
-    grant.exec = paths(&beside("sandbox-probe"));
+    grant.exec = paths(&sibling_binary("sandbox-probe"));
     setup.config.sandbox.insert(ExtensionName::new(EVIL), Some(grant));
 }
 
-fn shown(path: &std::path::Path) -> String {
+fn path_text(path: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// Checks that its attempts come out as they should, or that the level is missing and it was not started.
-async fn tries(world: &mut World, column: Column, probes: &[&str]) -> Result<()> {
-    let support = available();
+/// Checks the outcomes of its attempts, or that the extension was not started because the level is unavailable.
+async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&str]) -> Result<()> {
+    let support = detect_support();
     let missing = match column {
-        Column::Standard => support.standard.err(),
-        Column::Strict => support.strict.err(),
-        Column::Free | Column::StandardAll | Column::StrictLoopback | Column::StrictAll => None,
+        ProbeConfinement::Standard => support.standard.err(),
+        ProbeConfinement::Strict => support.strict.err(),
+        ProbeConfinement::Free
+        | ProbeConfinement::StandardAll
+        | ProbeConfinement::StrictLoopback
+        | ProbeConfinement::StrictAll => None,
     };
     if let Some(why) = missing {
         world.also.push((EVIL.to_owned(), "sandbox_unavailable"));
-        world.found(&format!("SKIP {column:?}, and it was refused: {why}"));
+        world.report_finding(&format!("SKIP {column:?}: not available, and the start was rejected: {why}"));
         return is_not_started(world).await;
     }
-    let scene = Scene::new(&world.dir.join("scene")).context("make the scene")?;
-    fs::write(scene.granted().join("facts"), scene.facts()).context("write the facts")?;
+    let scene = SandboxScene::new(&world.dir.join("scene")).context("create the scene")?;
+    fs::write(scene.granted_dir().join("facts"), scene.facts()).context("write the facts")?;
     let asked = world.call(json!({})).await?;
     world.mark("tried")?;
-    ensure!(!asked.is_error, "the probes do not run: {}", asked.text);
+    ensure!(!asked.is_error, "the probes failed: {}", asked.text);
     let output = asked.text.replace(';', "\n");
-    let verdicts = Scene::judge(&output, column);
-    let chosen: Vec<&Verdict> = verdicts.iter().filter(|verdict| probes.contains(&verdict.name)).collect();
+    let verdicts = SandboxScene::judge_output(&output, column);
+    let chosen: Vec<&ProbeVerdict> =
+        verdicts.iter().filter(|verdict| probes.contains(&verdict.name)).collect();
     ensure!(chosen.len() == probes.len(), "a probe of {probes:?} does not exist");
     let wrong: Vec<String> = chosen
         .iter()
         .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
         .collect();
     ensure!(wrong.is_empty(), "{column:?}: {}", wrong.join("; "));
-    let kept = chosen.iter().filter(|verdict| verdict.skipped.is_none() && is_kept(verdict.name, column));
-    world.found(&format!("{column:?}: {} tried, {} kept away", chosen.len(), kept.count()));
+    let kept =
+        chosen.iter().filter(|verdict| verdict.skipped.is_none() && is_prevented(verdict.name, column));
+    world.report_finding(&format!("{column:?}: {} tried, {} prevented", chosen.len(), kept.count()));
     Ok(())
 }
 
-fn is_kept(name: &str, column: Column) -> bool {
+fn is_prevented(name: &str, column: ProbeConfinement) -> bool {
     let probe = PROBES.iter().find(|probe| probe.name == name);
-    probe.is_some_and(|probe| matches!(probe.expect(column), Expect::Refused | Expect::Absent))
+    probe.is_some_and(|probe| matches!(probe.expected(column), ProbeOutcome::Refused | ProbeOutcome::Absent))
 }
 
 async fn is_not_started(world: &mut World) -> Result<()> {
     world.mark("tried")?;
-    world.until_fault("sandbox_unavailable").await?;
+    world.wait_for_fault("sandbox_unavailable").await?;
     let ExtensionState::Failed { code, message } = world.state(EVIL)? else {
-        bail!("it is {:?}", world.state(EVIL)?)
+        bail!("the extension is {:?}", world.state(EVIL)?)
     };
-    ensure!(code.as_str() == "sandbox_unavailable", "it fails with {code}");
-    ensure!(message.contains("was not started") && message.contains("No other level"), "it says {message:?}");
+    ensure!(code.as_str() == "sandbox_unavailable", "the extension failed with {code}");
+    ensure!(
+        message.contains("was not started") && message.contains("No other level"),
+        "the message is {message:?}"
+    );
     Ok(())
 }
 
-/// The program itself where the kernel lacks what a sandbox rests on.
+/// Runs the whole program on a simulated kernel without the parts that a sandbox needs.
 async fn older_kernels(world: &mut World) -> Result<()> {
-    let steps = calls(&[("bash", json!({"command": "touch ran"}))]);
+    let steps = call_steps(&[("bash", json!({"command": "touch ran"}))]);
     let level = if world.mode.undefended { "none" } else { "standard" };
-    // That no filter can be put on although there are filters is found out by the launcher, which starts nothing then.
+    // The launcher detects that filters exist but cannot be installed, and then starts nothing.
     for lacking in ["landlock", "seccomp", "new filters"] {
-        let probe = shown(&beside("sandbox-probe"));
-        let home = Home::new(world, lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
-        let home = home.granted(&format!("sandbox = \"{level}\""))?;
-        let ended = home.piped(home.run(&["--json", "go"])).await?;
+        let probe = path_text(&sibling_binary("sandbox-probe"));
+        let home = HaftHome::new(world, lacking, "good", &steps)?.with_wrapper(&[
+            &probe,
+            "--without",
+            lacking,
+            "--",
+        ]);
+        let home = home.with_grants(&format!("sandbox = \"{level}\""))?;
+        let ended = home.run_piped(home.prompt_args(&["--json", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         ensure!(
             said.contains("sandbox_unavailable"),
-            "without {lacking} nobody says that it cannot be had: {said}"
+            "without {lacking}, the missing sandbox is not reported: {said}"
         );
-        ensure!(world.marks().is_empty(), "without {lacking} it runs all the same: {:?}", world.marks());
+        ensure!(world.marks().is_empty(), "without {lacking}, the extension ran: {:?}", world.marks());
     }
     world.mark("tried")?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Services that extensions call: T-29, S-15, and the parts of S-14 and T-24 that are about it.
+//! Host services for extensions: T-29, S-15, and the parts of S-14 and T-24 about them.
 
 mod asker;
 
@@ -13,69 +13,69 @@ use haft_core::file_queue::FileQueue;
 use haft_host::{Host, HostConfig};
 use haft_packages::{ExtensionSpec, Permissions};
 use haft_protocol::event::AgentEvent;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
-use crate::defence::{Defence, take_down};
-use crate::evil::{extension, misbehaving};
-use crate::row::{CASE, Case, Row};
-use crate::world::{Events, Setup, World};
-pub(crate) use asker::{ASKER, ask};
+use crate::defense::{Defense, take_down};
+use crate::evil::{extension_spec, misbehaving_spec};
+use crate::row::{CASE, FaultCase, FaultRow};
+use crate::world::{EventLog, World, WorldSetup};
+pub(crate) use asker::{ASKER, run_asker};
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-29",
-        title: "asks the host to do what it may not: no permission, outside of its reach, over a link that leads out",
-        cases: &[Case { play: |world| Box::pin(beyond_its_grant(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ServiceGrants)),
+        title: "asks the host for forbidden actions: without permission, outside of its grant, through a link",
+        cases: &[FaultCase { play: |world| Box::pin(denies_calls_outside_grant(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ServiceGrants)),
     },
-    Row {
+    FaultRow {
         id: "S-15",
-        title: "has its place in the queue for a file, and crashes or hangs",
+        title: "waits in the queue for a file, and crashes or hangs",
         cases: &[
-            Case { play: |world| Box::pin(gone(world)), notices_alone: true, ..CASE },
-            Case { play: |world| Box::pin(stuck(world)), notices_alone: true, ..CASE },
+            FaultCase { play: |world| Box::pin(crashed_waiter(world)), notices_alone: true, ..CASE },
+            FaultCase { play: |world| Box::pin(stuck_waiter(world)), notices_alone: true, ..CASE },
         ],
-        undefend: Some(|_| take_down(Defence::Leases)),
+        undefend: Some(|_| take_down(Defense::Leases)),
     },
 ];
 
-/// The file that they all change.
+/// The file that all of them change.
 const FILE: &str = "file";
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// A host with services, beside the one of the world.
-pub(super) struct Served {
+/// A host with services, in addition to the host of the world.
+pub(super) struct ServiceHost {
     pub(super) host: Host,
-    pub(super) events: Events,
+    pub(super) events: EventLog,
     pub(super) queue: FileQueue,
     /// The agent whose hooks are asked.
     _agent: Agent,
 }
 
-impl Served {
+impl ServiceHost {
     /// Starts these extensions in the world's directory.
     pub(super) async fn start(
         world: &World,
         specs: Vec<ExtensionSpec>,
         change: impl FnOnce(&mut HostConfig),
     ) -> Result<Self> {
-        let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
-        let (mut config, events, queue) = (setup.config, Events::default(), FileQueue::default());
+        let setup = WorldSetup::new(world.mode, &world.tag, world.dir.clone())?;
+        let (mut config, events, queue) = (setup.config, EventLog::default(), FileQueue::default());
         change(&mut config);
         let home = world.dir.join("home");
         config.data = Some(home.join("data"));
         let environment = HostEnvironment::new(world.dir.join("work"))
-            .with_state(world.dir.join("backups"))
+            .with_backup_dir(world.dir.join("backups"))
             .with_queue(queue.clone());
         let host = Host::builder(config).events(events.sink()).specs(specs);
         let host = host.services(Arc::new(ServiceTools::new(environment).keep_out_of(home))).start().await;
-        let model = Scripted::from_json(r#"{"steps":[]}"#)?;
+        let model = ScriptedModel::from_json(r#"{"steps":[]}"#)?;
         let agent = Agent::builder(model).hook_source(host.hook_source()).build()?;
-        host.serve(agent.caller());
+        host.serve(agent.tool_runner());
         Ok(Self { host, events, queue, _agent: agent })
     }
 
@@ -85,29 +85,29 @@ impl Served {
     }
 }
 
-/// An extension that makes these calls when it is let go.
-pub(super) fn asker(world: &World, name: &str, calls: &[Value]) -> Result<ExtensionSpec> {
-    let dir = place(world, name);
+/// Describes an extension that makes these calls after a signal.
+pub(super) fn asker_spec(world: &World, name: &str, calls: &[Value]) -> Result<ExtensionSpec> {
+    let dir = asker_dir(world, name);
     fs::create_dir_all(&dir)?;
     let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
     fs::write(dir.join("calls"), lines)?;
-    let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
+    let setup = WorldSetup::new(world.mode, &world.tag, world.dir.clone())?;
     let args = vec![ASKER.to_owned(), name.to_owned(), dir.display().to_string()];
-    Ok(extension(&setup, name, std::env::current_exe()?, args))
+    Ok(extension_spec(&setup, name, std::env::current_exe()?, args))
 }
 
-fn place(world: &World, name: &str) -> PathBuf {
+fn asker_dir(world: &World, name: &str) -> PathBuf {
     world.dir.join("askers").join(name)
 }
 
-fn tell(world: &World, name: &str, what: &str) -> Result<()> {
-    Ok(fs::write(place(world, name).join(what), "")?)
+fn signal_asker(world: &World, name: &str, what: &str) -> Result<()> {
+    Ok(fs::write(asker_dir(world, name).join(what), "")?)
 }
 
-/// The answers, in the order of the calls.
-pub(super) async fn answers(world: &World, name: &str) -> Result<Vec<Value>> {
-    let file = place(world, name).join("results");
-    world.until(&format!("{name} has its answers"), || file.exists()).await?;
+/// Returns the answers in the order of the calls.
+pub(super) async fn read_answers(world: &World, name: &str) -> Result<Vec<Value>> {
+    let file = asker_dir(world, name).join("results");
+    world.wait_until(&format!("{name} has received its answers"), || file.exists()).await?;
     let mut answers: Vec<Value> =
         fs::read_to_string(file)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     answers.sort_by_key(|answer| {
@@ -116,17 +116,17 @@ pub(super) async fn answers(world: &World, name: &str) -> Result<Vec<Value>> {
     Ok(answers)
 }
 
-fn wants(call: &str, args: Value) -> Value {
+fn call_request(call: &str, args: Value) -> Value {
     json!({"call": call, "args": args})
 }
 
-/// A change that is tried until the file is the one that was read.
-fn change(path: &str, n: usize) -> Value {
+/// Returns an edit that is retried until the file matches the read version.
+fn edit_request(path: &str, n: usize) -> Value {
     let edits = json!([{"old_text": format!("old-{n};"), "new_text": format!("new-{n};")}]);
     json!({"call": "edit", "args": {"path": path, "edits": edits}, "insist": true})
 }
 
-async fn beyond_its_grant(world: &mut World) -> Result<()> {
+async fn denies_calls_outside_grant(world: &mut World) -> Result<()> {
     let (work, outside) = (world.dir.join("work"), world.dir.join("outside"));
     for dir in [work.join("sub"), outside.clone(), world.dir.join("home/data/asker")] {
         fs::create_dir_all(dir)?;
@@ -137,8 +137,8 @@ async fn beyond_its_grant(world: &mut World) -> Result<()> {
     std::os::unix::fs::symlink(outside.join("secret"), work.join("link"))?;
     std::os::unix::fs::symlink("../outside", work.join("dir"))?;
     let at = |path: &Path| path.display().to_string();
-    let new = |path: String| wants("write", json!({"path": path, "content": "mine"}));
-    let read = |path: String| wants("read", json!({"path": path}));
+    let new = |path: String| call_request("write", json!({"path": path, "content": "mine"}));
+    let read = |path: String| call_request("read", json!({"path": path}));
     let calls = [
         (read("a".to_owned()), None),
         (new("sub/new".to_owned()), None),
@@ -152,15 +152,15 @@ async fn beyond_its_grant(world: &mut World) -> Result<()> {
         (new("../outside/new".to_owned()), Some("fs.write")),
         (new("link".to_owned()), Some("fs.write")),
         (new(at(&world.dir.join("home/new"))), Some("fs.write")),
-        (wants("exec", json!({"command": "touch ../outside/new"})), Some("exec")),
+        (call_request("exec", json!({"command": "touch ../outside/new"})), Some("exec")),
     ];
     let wanted: Vec<Value> = calls.iter().map(|(call, _)| call.clone()).collect();
     let permissions: Permissions = serde_json::from_value(json!({"host": ["fs.read", "fs.write"]}))?;
-    let spec = ExtensionSpec { permissions: Some(permissions), ..asker(world, "asker", &wanted)? };
-    let served = Served::start(world, vec![spec], |_| {}).await?;
-    tell(world, "asker", "go")?;
-    world.mark("it asks for more than it may")?;
-    let answers = answers(world, "asker").await?;
+    let spec = ExtensionSpec { permissions: Some(permissions), ..asker_spec(world, "asker", &wanted)? };
+    let served = ServiceHost::start(world, vec![spec], |_| {}).await?;
+    signal_asker(world, "asker", "go")?;
+    world.mark("the extension asks for forbidden actions")?;
+    let answers = read_answers(world, "asker").await?;
     served.host.shutdown().await;
     for ((call, denied), answer) in calls.iter().zip(&answers) {
         let expect = denied.map(|permission| ("permission_denied", permission));
@@ -168,64 +168,64 @@ async fn beyond_its_grant(world: &mut World) -> Result<()> {
         ensure!(found == expect, "{call} was answered with {answer}");
     }
     ensure!(answers.len() == calls.len(), "{} of {} answers", answers.len(), calls.len());
-    ensure!(fs::read_dir(&outside)?.count() == 1, "something was written outside");
-    ensure!(fs::read_to_string(outside.join("secret"))? == "secret", "what lies outside was changed");
+    ensure!(fs::read_dir(&outside)?.count() == 1, "a file was created outside");
+    ensure!(fs::read_to_string(outside.join("secret"))? == "secret", "a file outside was changed");
     let codes: Vec<String> = served.events.faults().into_iter().map(|fault| fault.code).collect();
-    ensure!(codes == ["permission_denied"], "reported were {codes:?}");
+    ensure!(codes == ["permission_denied"], "the reported faults are {codes:?}");
     Ok(())
 }
 
-/// One that waits in the queue crashes: it is out of the way, and what it wanted is not done.
-async fn gone(world: &mut World) -> Result<()> {
+/// A waiting extension crashes: it leaves the queue, and its edit is not made.
+async fn crashed_waiter(world: &mut World) -> Result<()> {
     let file = world.dir.join("work").join(FILE);
     fs::write(&file, "old-1;\nold-2;\n")?;
     let specs = vec![
-        asker(world, "crashes", &[wants("read", json!({"path": FILE})), change(FILE, 1)])?,
-        asker(world, "next", &[change(FILE, 2)])?,
+        asker_spec(world, "crashes", &[call_request("read", json!({"path": FILE})), edit_request(FILE, 1)])?,
+        asker_spec(world, "next", &[edit_request(FILE, 2)])?,
     ];
-    // It must not come back and ask again.
+    // The extension must not restart and ask again.
     let once = |config: &mut HostConfig| config.timeouts.restarts.first_pause = Duration::from_secs(600);
-    let served = Served::start(world, specs, once).await?;
+    let served = ServiceHost::start(world, specs, once).await?;
     let guard = served.queue.lock(&file).await?;
-    tell(world, "crashes", "go")?;
-    world.until("it waits for the file", || served.has_begun("crashes")).await?;
-    tell(world, "next", "go")?;
-    world.until("the other waits, too", || served.has_begun("next")).await?;
-    world.mark("it crashes with a place in the queue")?;
-    tell(world, "crashes", "crash")?;
+    signal_asker(world, "crashes", "go")?;
+    world.wait_until("the first extension waits for the file", || served.has_begun("crashes")).await?;
+    signal_asker(world, "next", "go")?;
+    world.wait_until("the second extension waits, too", || served.has_begun("next")).await?;
+    world.mark("the waiting extension crashes")?;
+    signal_asker(world, "crashes", "crash")?;
     let exited = || served.events.faults().iter().any(|fault| fault.code == "exited");
-    world.until("its end is reported", exited).await?;
+    world.wait_until("the crash is reported", exited).await?;
     drop(guard);
-    let answers = answers(world, "next").await?;
+    let answers = read_answers(world, "next").await?;
     served.host.shutdown().await;
     ensure!(answers.iter().all(|answer| answer.get("code").is_none()), "{answers:?}");
     let found = fs::read_to_string(&file)?;
-    ensure!(found == "old-1;\nnew-2;\n", "the file is {found:?}");
+    ensure!(found == "old-1;\nnew-2;\n", "the file contains {found:?}");
     Ok(())
 }
 
-/// One whose turn does not come for too long gives up its place.
-async fn stuck(world: &mut World) -> Result<()> {
+/// An extension that waits too long leaves the queue.
+async fn stuck_waiter(world: &mut World) -> Result<()> {
     let file = world.dir.join("work").join(FILE);
     fs::write(&file, "old-1;\n")?;
-    let specs = vec![asker(world, "waits", &[change(FILE, 1)])?];
-    let served = Served::start(world, specs, |config| config.timeouts.host_call = SHORT).await?;
+    let specs = vec![asker_spec(world, "waits", &[edit_request(FILE, 1)])?];
+    let served = ServiceHost::start(world, specs, |config| config.timeouts.host_call = SHORT).await?;
     let guard = served.queue.lock(&file).await?;
-    tell(world, "waits", "go")?;
-    world.mark("it waits for a file that is not freed")?;
-    let answers = answers(world, "waits").await?;
+    signal_asker(world, "waits", "go")?;
+    world.mark("the extension waits for a locked file")?;
+    let answers = read_answers(world, "waits").await?;
     drop(guard);
     served.host.shutdown().await;
-    let code = answers.first().context("an answer")?["code"].clone();
-    ensure!(code == "timed_out", "it was told {code}");
+    let code = answers.first().context("the extension received no answer")?["code"].clone();
+    ensure!(code == "timed_out", "the answer is {code}");
     ensure!(fs::read_to_string(&file)? == "old-1;\n", "the file was changed");
     Ok(())
 }
 
-/// Three extensions and the built-in tools change one file at once, each by another name of it.
+/// Three extensions and the built-in tools change one file at the same time, each under another name.
 pub(super) async fn many_edits(
     world: &mut World,
-    built_in: impl AsyncFnOnce(&Served, std::ops::Range<usize>) -> Result<()>,
+    built_in: impl AsyncFnOnce(&ServiceHost, std::ops::Range<usize>) -> Result<()>,
 ) -> Result<()> {
     let each = world.amount(16, 2_500);
     let work = world.dir.join("work");
@@ -236,18 +236,18 @@ pub(super) async fn many_edits(
     let mut specs = Vec::new();
     for (index, (name, path)) in WRITERS.iter().enumerate() {
         let own = each * (index + 1)..each * (index + 2);
-        specs.push(asker(world, name, &own.map(|n| change(path, n)).collect::<Vec<_>>())?);
+        specs.push(asker_spec(world, name, &own.map(|n| edit_request(path, n)).collect::<Vec<_>>())?);
     }
-    let served = Served::start(world, specs, |_| {}).await?;
+    let served = ServiceHost::start(world, specs, |_| {}).await?;
     for (name, _) in WRITERS {
-        tell(world, name, "go")?;
+        signal_asker(world, name, "go")?;
     }
-    world.mark("edits by everybody at once")?;
+    world.mark("concurrent edits")?;
     built_in(&served, 0..each).await?;
     for (name, _) in WRITERS {
-        let answers = answers(world, name).await?;
+        let answers = read_answers(world, name).await?;
         let failed = answers.iter().find(|answer| answer.get("code").is_some());
-        ensure!(failed.is_none() && answers.len() == each, "{name} was told {failed:?}");
+        ensure!(failed.is_none() && answers.len() == each, "{name} received {failed:?}");
     }
     served.host.shutdown().await;
     let expect: String = (0..4 * each).map(|n| format!("new-{n};\n")).collect();
@@ -257,25 +257,25 @@ pub(super) async fn many_edits(
     Ok(())
 }
 
-/// The writers beside the built-in tools, and the name of the file that each uses.
+/// The writers in addition to the built-in tools, with the name of the file that each uses.
 const WRITERS: [(&str, &str); 3] = [("by-path", FILE), ("by-link", "link"), ("by-hard-link", "other")];
 
-/// Checks that a guard refuses an extension's calls as it refuses the model's.
-pub(super) async fn is_guarded_the_same(world: &mut World) -> Result<()> {
-    let command = |text: &str| wants("exec", json!({"command": text}));
-    let mut specs = vec![asker(world, "asker", &[command("echo DENIED > made"), command("echo fine")])?];
+/// Checks that a guard blocks an extension's calls like those of the model.
+pub(super) async fn guard_applies_to_services(world: &mut World) -> Result<()> {
+    let command = |text: &str| call_request("exec", json!({"command": text}));
+    let mut specs = vec![asker_spec(world, "asker", &[command("echo DENIED > made"), command("echo fine")])?];
     if world.state("guard").is_ok() {
-        let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
-        specs.push(misbehaving(&setup, "guard", "guard"));
+        let setup = WorldSetup::new(world.mode, &world.tag, world.dir.clone())?;
+        specs.push(misbehaving_spec(&setup, "guard", "guard"));
     }
-    let served = Served::start(world, specs, |_| {}).await?;
-    tell(world, "asker", "go")?;
-    world.mark("it has the host run what is refused")?;
-    let answers = answers(world, "asker").await?;
+    let served = ServiceHost::start(world, specs, |_| {}).await?;
+    signal_asker(world, "asker", "go")?;
+    world.mark("the extension asks for a blocked command")?;
+    let answers = read_answers(world, "asker").await?;
     served.host.shutdown().await;
     let codes: Vec<&str> = answers.iter().map(|answer| answer["code"].as_str().unwrap_or("done")).collect();
-    ensure!(codes == ["blocked", "done"], "it was told {codes:?}");
+    ensure!(codes == ["blocked", "done"], "the extension received {codes:?}");
     ensure!(answers.first().is_some_and(|answer| answer["by"] == "guard"), "{answers:?}");
-    ensure!(!world.dir.join("work/made").exists(), "it ran");
+    ensure!(!world.dir.join("work/made").exists(), "the blocked command ran");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Group S: the files of sessions, while their writers are killed, and however long they are.
+//! Group S: session files, with writers that are killed, and of any length.
 
 mod large;
 
@@ -11,120 +11,125 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_core::session::{Repair, Session, SessionError};
+use haft_core::session::{Session, SessionError, SessionRepair};
 
-use crate::defence::{self, Defence, take_down};
-use crate::row::{CASE, Case, Row};
+use crate::defense::{self, Defense, take_down};
+use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::World;
 use crate::writer::WRITER;
 
-/// Bytes of an entry that is mostly written at once.
+/// The bytes of an entry that is usually written at once.
 const SHORT: usize = 2 * 1024;
 
-/// Bytes of an entry that is often cut.
+/// The bytes of an entry that is often torn.
 const LONG: usize = 300 * 1024;
 
-/// Rounds of each size.
+/// The number of rounds of each size.
 const ROUNDS: (usize, usize) = (15, 1_000);
 
-/// Torn ends that all rounds together must have met: fewer would show little. Rounds with long entries are added until
-/// there are so many, in a file system in memory if there is one: it writes page by page, where a disk's has large pieces
-/// that are not interrupted.
+/// The number of torn ends that all rounds together must produce. Rounds with long entries are added until this number
+/// is reached. They use a file system in memory if possible: it writes page by page, while a disk writes large pieces
+/// without interruption.
 const TORN: (usize, usize) = (8, 500);
 
-/// Rounds for one torn end, at most: on a machine with one processor they are rare.
+/// The largest number of rounds for one torn end; with one processor, torn ends are rare.
 const PATIENCE: usize = 400;
 
-/// A file system in memory.
+/// The directory of a file system in memory.
 const MEMORY: &str = "/dev/shm";
 
-/// One round of so many with long entries ends at any moment of the next two entries, as all with short ones do. The others end
-/// when the file grows, because making an entry takes longer than writing it.
+/// One of this many rounds with long entries ends at a random moment of the next two entries, like all rounds with
+/// short entries. The others end when the file grows, because creating an entry takes longer than writing it.
 const ANYWHERE: usize = 4;
 
-/// The longest wait for that.
+/// The longest wait for the file to grow.
 const GROWS_WITHIN: Duration = Duration::from_millis(50);
 
-/// A file larger than this is not gone on with: every round reads all of it.
+/// The size in bytes above which a file is replaced by a new one, because every round reads the whole file.
 const LARGE: u64 = 3 << 19;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "S-01",
         title: "haft is killed while it writes a session",
-        cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TornTails)),
+        cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::TornTails)),
     },
-    Row {
+    FaultRow {
         id: "S-06",
-        title: "two write one session",
-        cases: &[Case { play: |world| Box::pin(two(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SessionLock)),
+        title: "two processes write one session",
+        cases: &[FaultCase { play: |world| Box::pin(refuses_second_writer(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::SessionLock)),
     },
-    Row {
+    FaultRow {
         id: "S-10",
         title: "a session is very long, has a line of 8 MiB and entries of unknown types, or is of a newer format",
-        cases: &[Case { play: |world| Box::pin(large::opened(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::SessionTail)),
+        cases: &[FaultCase { play: |world| Box::pin(large::opens_large_session(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::SessionTail)),
     },
 ];
 
-async fn killed(world: &mut World) -> Result<()> {
+async fn survives_kills(world: &mut World) -> Result<()> {
     world.mark("killed")?;
     let (rounds, least) = (world.amount(ROUNDS.0, ROUNDS.1), world.amount(TORN.0, TORN.1));
     let (dir, tag) = (world.dir.join("sessions"), world.tag.clone());
-    let found = tokio::task::spawn_blocking(move || -> Result<Found> {
-        let short = Loop::new(&dir, SHORT).run(rounds, 0)?;
-        let long = Loop::new(&dir, LONG).run(rounds, 0)?;
-        let both = short.and(long);
-        let memory = Memory::new(&dir, &tag);
+    let found = tokio::task::spawn_blocking(move || -> Result<RoundFindings> {
+        let short = KillLoop::new(&dir, SHORT).run(rounds, 0)?;
+        let long = KillLoop::new(&dir, LONG).run(rounds, 0)?;
+        let both = short.merge(long);
+        let memory = MemoryDir::new(&dir, &tag);
         let more = least.saturating_sub(both.torn);
-        Ok(both.and(Loop::new(&memory.0, LONG).run(0, more)?))
+        Ok(both.merge(KillLoop::new(&memory.0, LONG).run(0, more)?))
     });
-    let Found { rounds, torn, acknowledged } = found.await.context("the loop panicked")??;
-    ensure!(torn >= least, "only {torn} torn ends were met in {rounds} rounds; {least} would show something");
-    world.found(&format!("{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"));
+    let RoundFindings { rounds, torn, acknowledged } = found.await.context("the kill loop panicked")??;
+    ensure!(torn >= least, "only {torn} torn ends occurred in {rounds} rounds; at least {least} are needed");
+    world.report_finding(&format!(
+        "{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"
+    ));
     Ok(())
 }
 
-async fn two(world: &mut World) -> Result<()> {
+async fn refuses_second_writer(world: &mut World) -> Result<()> {
     world.mark("two writers")?;
     let dir = world.dir.join("sessions");
     tokio::task::spawn_blocking(move || -> Result<()> {
-        let mut writer = Writer::start(&dir, SHORT)?;
-        writer.acknowledged()?;
+        let mut writer = SessionWriter::start(&dir, SHORT)?;
+        writer.next_acknowledged()?;
         let second = Session::open(&writer.file);
-        ensure!(matches!(second, Err(SessionError::Locked { .. })), "the second one was let in: {second:?}");
-        let looked = Session::open_read_only(&writer.file).context("look at it")?;
-        ensure!(!looked.branch().is_empty(), "whoever looks sees nothing");
+        ensure!(
+            matches!(second, Err(SessionError::Locked { .. })),
+            "the second writer could open the session: {second:?}"
+        );
+        let looked = Session::open_read_only(&writer.file).context("open the session read-only")?;
+        ensure!(!looked.branch().is_empty(), "the read-only session is empty");
         writer.kill()?;
-        Session::open(&writer.file).context("open it after the first one was killed")?;
+        Session::open(&writer.file).context("open the session after the first writer was killed")?;
         Ok(())
     })
     .await
-    .context("it panicked")?
+    .context("the check panicked")?
 }
 
-/// Rounds with one size.
-struct Loop {
+/// Rounds with entries of one size.
+struct KillLoop {
     dir: PathBuf,
     size: usize,
-    /// The file that is gone on with, and what was acknowledged of it.
+    /// The current file, and the acknowledged entries in it.
     file: Option<PathBuf>,
     acknowledged: HashSet<String>,
-    found: Found,
+    found: RoundFindings,
 }
 
 /// The findings of the rounds.
 #[derive(Default)]
-struct Found {
+struct RoundFindings {
     rounds: usize,
     torn: usize,
     acknowledged: usize,
 }
 
-impl Found {
-    fn and(self, other: Self) -> Self {
+impl RoundFindings {
+    fn merge(self, other: Self) -> Self {
         Self {
             rounds: self.rounds + other.rounds,
             torn: self.torn + other.torn,
@@ -133,10 +138,10 @@ impl Found {
     }
 }
 
-/// A directory in memory, or a usual one; gone in the end.
-struct Memory(PathBuf);
+/// A directory in memory, or on disk if there is none; removed on drop.
+struct MemoryDir(PathBuf);
 
-impl Memory {
+impl MemoryDir {
     fn new(otherwise: &Path, tag: &str) -> Self {
         let memory = Path::new(MEMORY);
         let dir = if memory.is_dir() { memory } else { otherwise };
@@ -144,86 +149,86 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryDir {
     fn drop(&mut self) {
-        // There may be nothing.
+        // The directory may not exist.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-impl Loop {
+impl KillLoop {
     fn new(dir: &Path, size: usize) -> Self {
         let (dir, acknowledged) = (dir.join(size.to_string()), HashSet::new());
-        Self { dir, size, file: None, acknowledged, found: Found::default() }
+        Self { dir, size, file: None, acknowledged, found: RoundFindings::default() }
     }
 
-    /// So many rounds, and more until there were so many torn ends.
-    fn run(mut self, rounds: usize, torn: usize) -> Result<Found> {
-        fs::create_dir_all(&self.dir).context("make the directory of sessions")?;
+    /// Runs this many rounds, and more until enough torn ends have occurred.
+    fn run(mut self, rounds: usize, torn: usize) -> Result<RoundFindings> {
+        fs::create_dir_all(&self.dir).context("create the directory of sessions")?;
         while self.found.rounds < rounds || (self.found.torn < torn && self.found.rounds < torn * PATIENCE) {
             self.found.rounds += 1;
             let torn = self
-                .round()
+                .run_round()
                 .with_context(|| format!("round {} of {} bytes", self.found.rounds, self.size))?;
             self.found.torn += usize::from(torn);
         }
         Ok(self.found)
     }
 
-    /// Starts a writer, kills it, and looks for everything that was ever acknowledged. Whether the end was torn.
-    fn round(&mut self) -> Result<bool> {
-        let mut writer = Writer::start(self.file.as_deref().unwrap_or(&self.dir), self.size)?;
-        let mut said = vec![writer.acknowledged()?];
+    /// Starts a writer, kills it, and checks every acknowledged entry. Returns true if the end was torn.
+    fn run_round(&mut self) -> Result<bool> {
+        let mut writer = SessionWriter::start(self.file.as_deref().unwrap_or(&self.dir), self.size)?;
+        let mut said = vec![writer.next_acknowledged()?];
         let since = Instant::now();
-        said.push(writer.acknowledged()?);
+        said.push(writer.next_acknowledged()?);
         match self.size == LONG && !self.found.rounds.is_multiple_of(ANYWHERE) {
-            true => grows(&writer.file)?,
-            false => passes(since.elapsed().mul_f64(2.0 * fraction())),
+            true => wait_for_growth(&writer.file)?,
+            false => spin_for(since.elapsed().mul_f64(2.0 * random_fraction())),
         }
         said.extend(writer.kill()?);
         self.found.acknowledged += said.len();
         self.acknowledged.extend(said);
         let file = std::mem::take(&mut writer.file);
         let (length, torn) = end(&file)?;
-        self.look(&file)?;
+        self.check_entries(&file)?;
         self.file = (length <= LARGE).then_some(file.clone());
         if self.file.is_none() {
             self.acknowledged.clear();
-            fs::remove_file(&file).context("remove what was looked at")?;
+            fs::remove_file(&file).context("remove the checked session")?;
         }
         Ok(torn)
     }
 
-    /// As the next one finds it: no branch was begun, so all of it is one.
-    fn look(&self, file: &Path) -> Result<()> {
-        let session = Session::open(file).context("open it again")?;
+    /// Checks the entries as the next reader finds them: in one branch.
+    fn check_entries(&self, file: &Path) -> Result<()> {
+        let session = Session::open(file).context("open the session again")?;
         let there: HashSet<String> = session.branch().iter().map(|entry| entry.id.to_string()).collect();
         let lost = self.acknowledged.difference(&there).count();
-        ensure!(lost == 0, "{lost} acknowledged entries are lost, of {}", self.acknowledged.len());
+        ensure!(lost == 0, "{lost} acknowledged entries of {} are lost", self.acknowledged.len());
         let mut repairs = session.take_repairs();
-        repairs.retain(|repair| !matches!(repair, Repair::TornTail { .. }));
+        repairs.retain(|repair| !matches!(repair, SessionRepair::TornTail { .. }));
         ensure!(repairs.is_empty(), "more than the end was torn: {repairs:?}");
         Ok(())
     }
 }
 
-/// Waits until a file grows: it is in the middle of a write then.
-fn grows(file: &Path) -> Result<()> {
+/// Waits until the file grows, which means that a write is in progress.
+fn wait_for_growth(file: &Path) -> Result<()> {
     let (start, length) = (Instant::now(), || fs::metadata(file).map(|found| found.len()));
-    let before = length().context("look at the session")?;
+    let before = length().context("read the length of the session")?;
     while length()? == before && start.elapsed() < GROWS_WITHIN {}
     Ok(())
 }
 
-/// Waits without sleeping: whoever sleeps wakes too late.
-fn passes(time: Duration) {
+/// Waits without sleeping, because a sleeping thread wakes too late.
+fn spin_for(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
         std::hint::spin_loop();
     }
 }
 
-/// Returns the length of a file, and true if its end is not a whole line.
+/// Returns the length of a file, and true if its last line is incomplete.
 fn end(file: &Path) -> Result<(u64, bool)> {
     let mut file = File::open(file).context("open the session")?;
     let length = file.seek(SeekFrom::End(-1)).context("the session is empty")? + 1;
@@ -233,56 +238,56 @@ fn end(file: &Path) -> Result<(u64, bool)> {
 }
 
 /// A process that writes a session.
-struct Writer {
+struct SessionWriter {
     child: Child,
     said: BufReader<ChildStdout>,
     file: PathBuf,
 }
 
-impl Writer {
+impl SessionWriter {
     fn start(place: &Path, size: usize) -> Result<Self> {
-        let binary = std::env::current_exe().context("find this binary")?;
-        #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
+        let binary = std::env::current_exe().context("find the path of this binary")?;
+        #[expect(clippy::disallowed_methods, reason = "starts this program, not an extension")]
         let mut command = Command::new(binary);
         command.arg(WRITER).arg(place).arg(size.to_string()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        command.envs(defence::inherited());
+        command.envs(defense::inherited());
         let mut child = command.spawn().context("start a writer")?;
-        let said = BufReader::new(child.stdout.take().context("no standard output")?);
+        let said = BufReader::new(child.stdout.take().context("the writer has no standard output")?);
         let mut writer = Self { child, said, file: PathBuf::new() };
-        writer.file = PathBuf::from(writer.line()?.context("the writer ended at once")?);
+        writer.file = PathBuf::from(writer.line()?.context("the writer ended before its first line")?);
         Ok(writer)
     }
 
-    /// The next id.
-    fn acknowledged(&mut self) -> Result<String> {
-        self.line()?.context("the writer ended by itself")
+    /// Returns the next acknowledged id.
+    fn next_acknowledged(&mut self) -> Result<String> {
+        self.line()?.context("the writer ended before it was killed")
     }
 
     fn line(&mut self) -> Result<Option<String>> {
         let mut line = String::new();
         self.said.read_line(&mut line).context("read from the writer")?;
-        // One that was cut says nothing.
+        // An incomplete line is ignored.
         Ok(line.strip_suffix('\n').map(str::to_owned))
     }
 
-    /// Kills it; what else it had said.
+    /// Kills the writer and returns the rest of its output.
     fn kill(&mut self) -> Result<Vec<String>> {
         self.child.kill().context("kill the writer")?;
-        self.child.wait().context("wait for its end")?;
+        self.child.wait().context("wait for the writer")?;
         std::iter::from_fn(|| self.line().transpose()).collect()
     }
 }
 
-impl Drop for Writer {
+impl Drop for SessionWriter {
     fn drop(&mut self) {
-        // One that is gone already is what this wants.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Below one, each time another.
-fn fraction() -> f64 {
+/// Returns a random number between zero and one.
+fn random_fraction() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 32;
     f64::from(u32::try_from(bits).unwrap_or_default()) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Group T: projects that want to run things and be obeyed, before and after the user trusts them.
+//! Group T: projects that bring programs and instructions, before and after the user trusts them.
 
 mod approval;
 mod project;
@@ -7,71 +7,71 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
-use crate::defence::{Defence, take_down};
-use crate::row::{CASE, Case, Row, skip};
+use crate::defense::{Defense, take_down};
+use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::world::World;
-use project::{Hostile, says_so};
+use project::{HostileProject, check_report};
 
 pub(crate) use approval::ROWS as APPROVAL;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-01",
-        title: "a project that nobody trusts brings eight kinds of what could be run, in a terminal",
-        cases: &[Case { play: |world| Box::pin(interactive(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        title: "an untrusted project brings eight kinds of programs, in a terminal",
+        cases: &[FaultCase { play: |world| Box::pin(runs_nothing_interactively(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
-    Row {
+    FaultRow {
         id: "T-02",
-        title: "the same without a terminal",
-        cases: &[Case { play: |world| Box::pin(headless(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        title: "an untrusted project brings eight kinds of programs, without a terminal",
+        cases: &[FaultCase { play: |world| Box::pin(runs_nothing_headless(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
-    Row {
+    FaultRow {
         id: "T-03",
-        title: "a project that nobody trusts names the server that a key is sent to",
-        cases: &[Case { play: |world| Box::pin(address(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        title: "an untrusted project names the server that gets the API key",
+        cases: &[FaultCase { play: |world| Box::pin(ignores_project_server(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
-    Row {
+    FaultRow {
         id: "T-04",
-        title: "the settings and hooks of a project's repository run something",
-        cases: &[Case { play: |world| Box::pin(repository(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ProjectTrust)),
+        title: "the settings and hooks of a project's repository run programs",
+        cases: &[FaultCase { play: |world| Box::pin(ignores_repository_hooks(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::ProjectTrust)),
     },
-    Row {
+    FaultRow {
         id: "T-05",
         title: "a file of an extension changes after the project was trusted",
-        cases: &[Case { play: |world| Box::pin(changed(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TrustedContent)),
+        cases: &[FaultCase { play: |world| Box::pin(notices_changed_file(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::TrustedContent)),
     },
-    Row {
+    FaultRow {
         id: "T-06",
-        title: "trust.json is damaged, a link, or others may have written it",
-        cases: &[Case { play: |world| Box::pin(spoiled(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::TrustFile)),
+        title: "trust.json is damaged, a link, or writable by other users",
+        cases: &[FaultCase { play: |world| Box::pin(rejects_spoiled_trust_file(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::TrustFile)),
     },
-    Row {
+    FaultRow {
         id: "T-07",
-        title: "a trusted project is reached by a link, moved, or lies above another",
-        cases: &[Case { play: |world| Box::pin(places(world)), ..CASE }],
-        // What lies below has another digest, too.
+        title: "a trusted project is opened through a link, moved, or contains another",
+        cases: &[FaultCase { play: |world| Box::pin(trusts_exact_path(world)), ..CASE }],
+        // A project below has another digest as well.
         undefend: Some(|_| {
-            take_down(Defence::TrustedPath);
-            take_down(Defence::TrustedContent);
+            take_down(Defense::TrustedPath);
+            take_down(Defense::TrustedContent);
         }),
     },
-    Row {
+    FaultRow {
         id: "T-08",
         title: "a project's extension has the name of the user's guard",
-        cases: &[Case { play: |world| Box::pin(namesake(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::NamesTaken)),
+        cases: &[FaultCase { play: |world| Box::pin(users_guard_wins(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::NamesTaken)),
     },
 ];
 
-/// The names that must be reported of an armed project.
+/// The names that must be reported for an armed project.
 const SKIPPED: &[&str] =
     &[".haft/config.toml", "AGENTS.md", ".haft/SYSTEM.md", ".haft/skills", "extension local"];
 
@@ -80,7 +80,8 @@ fn can_trace() -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join("strace").is_file()))
 }
 
-/// The programs that a run in an armed project started, with a terminal and without: all of them haft's own.
+/// Runs haft in an armed project, with and without a terminal, and returns the number of started programs, all of which
+/// belong to haft.
 pub(crate) async fn hostile_runs(world: &mut World) -> Result<Option<usize>> {
     if !can_trace() {
         return Ok(None);
@@ -88,122 +89,126 @@ pub(crate) async fn hostile_runs(world: &mut World) -> Result<Option<usize>> {
     Ok(Some(in_a_terminal(world).await? + without_a_terminal(world).await?))
 }
 
-async fn interactive(world: &mut World) -> Result<()> {
+async fn runs_nothing_interactively(world: &mut World) -> Result<()> {
     if !can_trace() {
         return skip("strace is not installed");
     }
     let calls = in_a_terminal(world).await?;
-    world.found(&format!("0 executions from the project, {calls} of haft"));
+    world.report_finding(&format!("0 executions from the project, {calls} of haft"));
     Ok(())
 }
 
 async fn in_a_terminal(world: &World) -> Result<usize> {
-    let hostile = Hostile::new(world, "armed")?.armed()?.traced();
+    let hostile = HostileProject::new(world, "armed")?.arm()?.with_trace();
     world.mark("armed")?;
-    let shown = hostile.home.terminal(hostile.home.alone(&["-p", "go"]), "")?.ended().await?;
+    let shown =
+        hostile.home.run_in_terminal(hostile.home.plain_args(&["-p", "go"]), "")?.wait_for_end().await?;
     let text = String::from_utf8_lossy(&shown.bytes).into_owned();
     let calls = hostile.ran_nothing()?;
     ensure!(shown.code == 0, "haft ended with {}: {text}", shown.code);
-    // Rows of a terminal end anywhere.
-    ensure!(text.contains("haft trust"), "what grants it is not named: {text}");
+    // A terminal can wrap a row anywhere.
+    ensure!(text.contains("haft trust"), "the command that grants trust is not named: {text}");
     Ok(calls)
 }
 
-async fn headless(world: &mut World) -> Result<()> {
+async fn runs_nothing_headless(world: &mut World) -> Result<()> {
     if !can_trace() {
         return skip("strace is not installed");
     }
     let calls = without_a_terminal(world).await?;
-    world.found(&format!("0 executions from the project, {calls} of haft"));
+    world.report_finding(&format!("0 executions from the project, {calls} of haft"));
     Ok(())
 }
 
 async fn without_a_terminal(world: &World) -> Result<usize> {
-    let hostile = Hostile::new(world, "headless")?.armed()?.traced();
+    let hostile = HostileProject::new(world, "headless")?.arm()?.with_trace();
     world.mark("armed")?;
     let mut calls = 0;
     for flag in ["-p", "--json"] {
-        let (told, printed) = hostile.said(&[flag, "go"]).await?;
+        let (told, printed) = hostile.run_for_output(&[flag, "go"]).await?;
         calls += hostile.ran_nothing()?;
-        says_so(&told, SKIPPED)?;
+        check_report(&told, SKIPPED)?;
         if flag == "--json" {
             let event = printed.lines().find(|line| line.contains(r#""trust_required""#));
-            says_so(event.context("there is no event trust_required")?, SKIPPED)?;
+            check_report(event.context("the event trust_required is missing")?, SKIPPED)?;
         }
     }
     Ok(calls)
 }
 
-async fn address(world: &mut World) -> Result<()> {
-    let mine = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Hi.")]);
-    let theirs = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Hi.")]);
-    let hostile = Hostile::new(world, "address")?;
+async fn ignores_project_server(world: &mut World) -> Result<()> {
+    let mine = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Hi.")]);
+    let theirs = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Hi.")]);
+    let hostile = HostileProject::new(world, "address")?;
     let config = |url: &str| format!("provider = 'openai-chat'\nmodel = 'm'\nbase_url = '{url}'\n");
-    fs::write(hostile.home.root().join("config.toml"), config(&mine.base_url()))
-        .context("the user's settings")?;
+    fs::write(hostile.home.root_dir().join("config.toml"), config(&mine.base_url()))
+        .context("write the user's settings")?;
     hostile.write(".haft/config.toml", &config(&theirs.base_url()))?;
     world.mark("address")?;
-    let home = hostile.home.variable("OPENAI_API_KEY", "sk-secret");
-    let ran = home.piped(vec!["-p".to_owned(), "go".to_owned()]).await?;
+    let home = hostile.home.with_variable("OPENAI_API_KEY", "sk-secret");
+    let ran = home.run_piped(vec!["-p".to_owned(), "go".to_owned()]).await?;
     let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    ensure!(theirs.requests().is_empty(), "the project's server was asked");
-    ensure!(mine.requests().len() == 1, "the user's server was not asked: {told}");
-    says_so(&told, &[".haft/config.toml (sets base_url, model, provider)"])
+    ensure!(theirs.requests().is_empty(), "the project's server received a request");
+    ensure!(mine.requests().len() == 1, "the user's server received no request: {told}");
+    check_report(&told, &[".haft/config.toml (sets base_url, model, provider)"])
 }
 
-async fn repository(world: &mut World) -> Result<()> {
+async fn ignores_repository_hooks(world: &mut World) -> Result<()> {
     if !can_trace() {
         return skip("strace is not installed");
     }
-    let hostile = Hostile::new(world, "repository")?;
-    hostile.repository()?;
-    // What would set it off is an extension of the project.
-    hostile.extension(".haft/extensions/gitter", "gitter")?;
+    let hostile = HostileProject::new(world, "repository")?;
+    hostile.write_repository()?;
+    // An extension of the project would trigger it.
+    hostile.write_extension(".haft/extensions/gitter", "gitter")?;
     hostile.write(".haft/extensions/gitter/run.sh", "#!/bin/sh\ncd ../../..\ngit status\ngit diff\n")?;
-    let hostile = hostile.traced();
+    let hostile = hostile.with_trace();
     world.mark("repository")?;
     for args in [&["-p", "go"][..], &["-p", "--no-ext", "go"]] {
-        hostile.told(args).await?;
+        hostile.run_for_notes(args).await?;
         hostile.ran_nothing()?;
     }
     Ok(())
 }
 
-async fn changed(world: &mut World) -> Result<()> {
-    let hostile = Hostile::new(world, "changed")?;
-    hostile.extension(".haft/extensions/local", "local")?;
+async fn notices_changed_file(world: &mut World) -> Result<()> {
+    let hostile = HostileProject::new(world, "changed")?;
+    hostile.write_extension(".haft/extensions/local", "local")?;
     hostile.trust().await?;
-    hostile.told(&["-p", "go"]).await?;
-    let fired = hostile.fired();
+    hostile.run_for_notes(&["-p", "go"]).await?;
+    let fired = hostile.take_fired();
     ensure!(fired == ["local"], "a trusted extension was not run: {fired:?}");
-    hostile.program(".haft/extensions/local/run.sh", "pulled")?;
+    hostile.write_program(".haft/extensions/local/run.sh", "pulled")?;
     world.mark("changed")?;
-    let told = hostile.told(&["-p", "go"]).await?;
-    let fired = hostile.fired();
-    ensure!(fired.is_empty(), "run: {fired:?}");
-    says_so(&told, &[".haft/extensions/local/run.sh (changed)", "extension local"])?;
+    let told = hostile.run_for_notes(&["-p", "go"]).await?;
+    let fired = hostile.take_fired();
+    ensure!(fired.is_empty(), "these programs ran: {fired:?}");
+    check_report(&told, &[".haft/extensions/local/run.sh (changed)", "extension local"])?;
     for (answer, expect) in [("\n", &[][..]), ("y\n", &["pulled"])] {
-        let mut terminal = hostile.home.terminal(vec!["trust".to_owned()], "")?;
-        terminal.until("[y/N]").await?;
+        let mut terminal = hostile.home.run_in_terminal(vec!["trust".to_owned()], "")?;
+        terminal.wait_for("[y/N]").await?;
         terminal.keys(answer)?;
-        let shown = terminal.ended().await?;
+        let shown = terminal.wait_for_end().await?;
         let shown = String::from_utf8_lossy(&shown.bytes).into_owned();
-        ensure!(shown.contains(".haft/extensions/local/run.sh (changed)"), "no difference is shown: {shown}");
-        hostile.told(&["-p", "go"]).await?;
-        let fired = hostile.fired();
-        ensure!(fired == expect, "asked, and answered {answer:?}, this was run: {fired:?}");
+        ensure!(
+            shown.contains(".haft/extensions/local/run.sh (changed)"),
+            "the change is not shown: {shown}"
+        );
+        hostile.run_for_notes(&["-p", "go"]).await?;
+        let fired = hostile.take_fired();
+        ensure!(fired == expect, "after the answer {answer:?}, these programs ran: {fired:?}");
     }
     Ok(())
 }
 
-/// Spoils `trust.json`; false where this machine cannot.
-type Spoil = fn(&Path) -> Result<bool>;
+/// Damages `trust.json`; returns false if that is impossible on this machine.
+type SpoilFn = fn(&Path) -> Result<bool>;
 
-async fn spoiled(world: &mut World) -> Result<()> {
-    let hostile = Hostile::new(world, "spoiled")?;
-    hostile.extension(".haft/extensions/local", "local")?;
-    let file = hostile.home.root().join("trust.json");
-    let ways: [(&str, Spoil); 4] = [
+async fn rejects_spoiled_trust_file(world: &mut World) -> Result<()> {
+    let hostile = HostileProject::new(world, "spoiled")?;
+    hostile.write_extension(".haft/extensions/local", "local")?;
+    let file = hostile.home.root_dir().join("trust.json");
+    let ways: [(&str, SpoilFn); 4] = [
         ("is damaged", |file| {
             let text = fs::read_to_string(file)?;
             fs::write(file, text.trim_end().trim_end_matches('}'))?;
@@ -218,17 +223,17 @@ async fn spoiled(world: &mut World) -> Result<()> {
         ("belongs to another user", |file| give_away(file)),
     ];
     for (what, spoil) in ways {
-        // What an earlier way left.
+        // Remove the result of the previous way.
         let _ = fs::remove_file(&file);
         hostile.trust().await?;
-        if !spoil(&file).with_context(|| format!("make that it {what}"))? {
+        if !spoil(&file).with_context(|| format!("damage trust.json: {what}"))? {
             continue;
         }
         world.mark(what)?;
-        let told = hostile.told(&["-p", "go"]).await?;
-        let fired = hostile.fired();
-        ensure!(fired.is_empty(), "it {what}, and this was run: {fired:?}");
-        says_so(&told, &[what, "no project is trusted"])?;
+        let told = hostile.run_for_notes(&["-p", "go"]).await?;
+        let fired = hostile.take_fired();
+        ensure!(fired.is_empty(), "trust.json {what}, but these programs ran: {fired:?}");
+        check_report(&told, &[what, "no project is trusted"])?;
     }
     Ok(())
 }
@@ -246,7 +251,7 @@ fn link(real: &Path, link: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Only root can.
+/// Only root can change the owner.
 #[cfg(unix)]
 fn give_away(file: &Path) -> Result<bool> {
     Ok(std::os::unix::fs::chown(file, Some(65_534), None).is_ok())
@@ -267,42 +272,42 @@ fn give_away(_: &Path) -> Result<bool> {
     Ok(false)
 }
 
-async fn places(world: &mut World) -> Result<()> {
-    let hostile = Hostile::new(world, "places")?;
-    hostile.extension(".haft/extensions/local", "local")?;
-    hostile.extension("inner/.haft/extensions/inner", "inner")?;
+async fn trusts_exact_path(world: &mut World) -> Result<()> {
+    let hostile = HostileProject::new(world, "places")?;
+    hostile.write_extension(".haft/extensions/local", "local")?;
+    hostile.write_extension("inner/.haft/extensions/inner", "inner")?;
     hostile.trust().await?;
     world.mark("places")?;
     let by_link = world.dir.join("link");
-    if link(&hostile.home.work(), &by_link)? {
-        hostile.told(&["-p", "--cwd", &by_link.display().to_string(), "go"]).await?;
-        ensure!(hostile.fired() == ["local"], "by a link it is another project");
+    if link(&hostile.home.work_dir(), &by_link)? {
+        hostile.run_for_notes(&["-p", "--cwd", &by_link.display().to_string(), "go"]).await?;
+        ensure!(hostile.take_fired() == ["local"], "a link leads to another project");
     }
-    let told = hostile.told(&["-p", "--cwd", "inner", "go"]).await?;
-    let fired = hostile.fired();
-    ensure!(fired.is_empty(), "below a trusted project this was run: {fired:?}");
-    says_so(&told, &["extension inner"])?;
+    let told = hostile.run_for_notes(&["-p", "--cwd", "inner", "go"]).await?;
+    let fired = hostile.take_fired();
+    ensure!(fired.is_empty(), "below a trusted project, these programs ran: {fired:?}");
+    check_report(&told, &["extension inner"])?;
     let moved = world.dir.join("moved");
-    fs::rename(hostile.home.work(), &moved).context("move it")?;
-    fs::create_dir(hostile.home.work()).context("an empty one in its place")?;
-    hostile.told(&["-p", "--cwd", &moved.display().to_string(), "go"]).await?;
-    hostile.told(&["-p", "go"]).await?;
-    let fired = hostile.fired();
-    ensure!(fired.is_empty(), "moved, and this was run: {fired:?}");
+    fs::rename(hostile.home.work_dir(), &moved).context("move the project")?;
+    fs::create_dir(hostile.home.work_dir()).context("create an empty project in its place")?;
+    hostile.run_for_notes(&["-p", "--cwd", &moved.display().to_string(), "go"]).await?;
+    hostile.run_for_notes(&["-p", "go"]).await?;
+    let fired = hostile.take_fired();
+    ensure!(fired.is_empty(), "after the move, these programs ran: {fired:?}");
     Ok(())
 }
 
-async fn namesake(world: &mut World) -> Result<()> {
-    let hostile = Hostile::new(world, "namesake")?;
-    hostile.own_extension("guard", "mine")?;
-    hostile.extension(".haft/extensions/guard", "guard")?;
+async fn users_guard_wins(world: &mut World) -> Result<()> {
+    let hostile = HostileProject::new(world, "namesake")?;
+    hostile.write_own_extension("guard", "mine")?;
+    hostile.write_extension(".haft/extensions/guard", "guard")?;
     world.mark("namesake")?;
     for args in [&["-p", "go"][..], &["-p", "--trust-project", "go"]] {
-        let told = hostile.told(args).await?;
-        let fired = hostile.fired();
-        ensure!(fired == ["mine"], "run: {fired:?}");
+        let told = hostile.run_for_notes(args).await?;
+        let fired = hostile.take_fired();
+        ensure!(fired == ["mine"], "these programs ran: {fired:?}");
         let said = told.contains("has the same name") && told.contains("and comes first");
-        ensure!(said, "nothing is said: {told}");
+        ensure!(said, "the name conflict is not reported: {told}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The processes of rows: this program again, with an end that can be waited for.
+//! The processes of rows: this program with other arguments, with a timeout for their end.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::oracle::tagged;
+use crate::oracle::tagged_processes;
 use crate::skip::SKIPPED;
 
-/// Between two looks at a process that runs.
+/// The interval between two checks of a running process.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A process that is killed when nobody looks at it any more.
-pub(crate) struct Child(std::process::Child);
+/// A process that is killed on drop.
+pub(crate) struct RowProcess(std::process::Child);
 
 /// The end of a row's process.
-pub(crate) enum Exit {
+pub(crate) enum RowExit {
     Passed,
     Skipped,
     Failed,
@@ -25,50 +25,50 @@ pub(crate) enum Exit {
     Hung(Duration),
 }
 
-impl Child {
-    /// Starts this program with other arguments; what it says goes to a file.
+impl RowProcess {
+    /// Starts this program with other arguments and writes its output to a file.
     pub(crate) fn start(args: &[String], output: &Path) -> Result<Self> {
-        let binary = std::env::current_exe().context("find this binary")?;
-        let file = File::create(output).with_context(|| format!("make {}", output.display()))?;
-        #[expect(clippy::disallowed_methods, reason = "rows are no extensions")]
+        let binary = std::env::current_exe().context("find the path of this binary")?;
+        let file = File::create(output).with_context(|| format!("create {}", output.display()))?;
+        #[expect(clippy::disallowed_methods, reason = "starts rows, not extensions")]
         let mut command = Command::new(binary);
         command.args(args).stdin(Stdio::null());
-        command.stdout(file.try_clone().context("open a file twice")?).stderr(file);
-        Ok(Self(command.spawn().context("start this program again")?))
+        command.stdout(file.try_clone().context("duplicate the file handle")?).stderr(file);
+        Ok(Self(command.spawn().context("start this program")?))
     }
 
-    /// Waits for its end.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Exit> {
+    /// Waits for the end of the process.
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<RowExit> {
         let start = Instant::now();
         while start.elapsed() < patience {
-            if let Some(status) = self.0.try_wait().context("look at a row's process")? {
+            if let Some(status) = self.0.try_wait().context("check a row's process")? {
                 return Ok(match status.code() {
-                    Some(0) => Exit::Passed,
-                    Some(1) => Exit::Failed,
-                    Some(code) if code == i32::from(SKIPPED) => Exit::Skipped,
-                    _ => Exit::Died(status.to_string()),
+                    Some(0) => RowExit::Passed,
+                    Some(1) => RowExit::Failed,
+                    Some(code) if code == i32::from(SKIPPED) => RowExit::Skipped,
+                    _ => RowExit::Died(status.to_string()),
                 });
             }
-            // sleep: between two looks
+            // sleep: between two checks
             std::thread::sleep(LOOK);
         }
-        Ok(Exit::Hung(patience))
+        Ok(RowExit::Hung(patience))
     }
 }
 
-impl Drop for Child {
+impl Drop for RowProcess {
     fn drop(&mut self) {
-        // One that is gone already is what this wants.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Kills every process of a row, however far it ran away.
+/// Kills every process of a row, wherever it is.
 pub(crate) fn kill_tagged(tag: &str) {
-    for pid in tagged(tag) {
+    for pid in tagged_processes(tag) {
         if let Some(pid) = rustix::process::Pid::from_raw(pid) {
-            // Gone in between is fine.
+            // The process may end in between.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }

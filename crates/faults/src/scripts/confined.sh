@@ -1,4 +1,5 @@
-# An extension whose tool runs $1 with the text of the file $2, and answers what it printed, `;` for the end of a line.
+# An extension whose tool runs $1 with the content of the file $2, and answers with its output, in which `;` replaces
+# line ends.
 echo '{"type":"hello","name":"evil","version":"1.0.0"}'
 echo '{"type":"register_tool","name":"evil_tool","description":"","schema":{"type":"object"}}'
 echo '{"type":"ready"}'

@@ -1,4 +1,4 @@
-// An extension without an SDK that does one thing wrong: `evil.js FAULT NAME`.
+// An extension with one fault, without an SDK: `evil.js FAULT NAME`.
 const fs = require("fs");
 const [fault, name] = process.argv.slice(2);
 const mark = () => fs.appendFileSync(process.env.HAFT_MARKER, fault + "\n");
@@ -7,7 +7,7 @@ const emit = (frame) => write(JSON.stringify(frame) + "\n");
 
 if (fault === "silent") {
   mark();
-  setTimeout(() => {}, 600000); // sleep: stays, and says nothing
+  setTimeout(() => {}, 600000); // sleep: keeps running without output
 } else {
   if (fault === "garbage") {
     mark();

@@ -1,4 +1,4 @@
-# An extension without an SDK that does one thing wrong: `evil.py FAULT NAME`.
+# An extension with one fault, without an SDK: `evil.py FAULT NAME`.
 import json, os, sys, time
 
 fault, name = sys.argv[1], sys.argv[2]
@@ -15,7 +15,7 @@ def emit(frame):
 
 if fault == "silent":
     mark()
-    time.sleep(600)  # sleep: stays, and says nothing
+    time.sleep(600)  # sleep: keeps running without output
 if fault == "garbage":
     mark()
     print("Welcome!\n  loading modules...", flush=True)

@@ -1,9 +1,9 @@
-# An extension that closes one of its streams and runs on: `half_closed.sh close-stdin|close-stdout NAME`.
+# An extension that closes one of its streams and continues to run: `half_closed.sh close-stdin|close-stdout NAME`.
 echo '{"type":"hello","name":"'"$2"'"}'
 echo '{"type":"register_tool","name":"evil_tool","description":"for tests","schema":{"type":"object"}}'
 echo '{"type":"subscribe","intercept":["tool_call"]}'
 echo '{"type":"ready"}'
-# The answer to hello, and a question that stays open.
+# Reads the answer to hello, and a question that stays open.
 read -r line
 while read -r line; do
   case $line in *'"tool_call"'*) break ;; esac

@@ -1,4 +1,4 @@
-# An extension that registers what stands in the file $1, one frame a line, and answers every call of a tool.
+# An extension that registers the frames in the file $1, one in each line, and answers every tool call.
 echo '{"type":"hello","name":"evil","version":"1.0.0"}'
 cat "$1"
 echo '{"type":"ready"}'

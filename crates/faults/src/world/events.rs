@@ -8,15 +8,15 @@ use haft_host::EventSink;
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use serde_json::Value;
 
-/// Events that are kept; a flood of them must not look like a leak of the host.
+/// The largest number of kept events; a flood of events must not look like a leak of the host.
 const KEPT: usize = 20_000;
 
 /// Collects events.
 #[derive(Clone, Default)]
-pub(crate) struct Events(Arc<Mutex<Vec<AgentEvent>>>);
+pub(crate) struct EventLog(Arc<Mutex<Vec<AgentEvent>>>);
 
-impl Events {
-    /// Where the host sends its own.
+impl EventLog {
+    /// Returns a sink for the events of a host.
     pub(crate) fn sink(&self) -> EventSink {
         let events = self.clone();
         Arc::new(move |event| events.push(event))
@@ -33,7 +33,7 @@ impl Events {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Every fault, in order.
+    /// Returns every fault, in order.
     pub(crate) fn faults(&self) -> Vec<ExtensionFault> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let faults = events.iter().filter_map(|event| {
@@ -42,19 +42,19 @@ impl Events {
         faults.collect()
     }
 
-    /// Those of one type, as every front end prints them.
-    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+    /// Returns the events of one type, in the JSON form of the front ends.
+    pub(crate) fn of_type(&self, kind: &str) -> Vec<Value> {
         let events = self.all().into_iter().filter_map(|event| serde_json::to_value(event).ok());
         events.filter(|event| event["type"] == kind).collect()
     }
 
-    /// Forgets all but the faults, so that long rows do not fill it.
+    /// Discards all events except faults, to limit the memory of long rows.
     pub(crate) fn forget_turns(&self) {
         let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         events.retain(|event| matches!(event, AgentEvent::ExtensionError(_)));
     }
 
-    /// Writes them below the row's directory.
+    /// Writes the events to the row's directory.
     pub(crate) fn save(&self, dir: &Path) -> Result<()> {
         let lines: Result<Vec<String>, _> =
             self.all().iter().map(|event| serde_json::to_string(event).map(|line| line + "\n")).collect();

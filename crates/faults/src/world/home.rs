@@ -1,5 +1,5 @@
-//! The program itself in a home of its own, with one extension that misbehaves: for what only a terminal, or only a
-//! whole run, can show.
+//! The whole program with a separate home directory and one extension that misbehaves, for cases that need a terminal
+//! or a whole run.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -14,29 +14,29 @@ use anyhow::{Context, Result, bail};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{EVIL, World, beside};
-use crate::defence;
+use super::{EVIL, World, sibling_binary};
+use crate::defense;
 use crate::timeouts::{LOOK, PATIENCE};
 
 /// The size of every terminal: rows, columns.
 const SIZE: (NonZeroU16, NonZeroU16) = (NonZeroU16::new(200).unwrap(), NonZeroU16::new(80).unwrap());
 
-/// The variables of the program's environment that extensions may have.
+/// The environment variables that are granted to extensions.
 const GRANTED: [&str; 4] = ["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
 
 /// `haft`, not yet started.
-pub(crate) struct Home {
+pub(crate) struct HaftHome {
     dir: PathBuf,
     env: Vec<(String, String)>,
     model: Vec<String>,
-    /// The program that starts it, if it is not started itself.
+    /// The program that starts `haft`, if any.
     below: Vec<String>,
 }
 
 /// `haft` in a terminal.
-pub(crate) struct Terminal {
+pub(crate) struct HaftTerminal {
     child: Box<dyn Child + Send + Sync>,
-    // Whoever drops it hangs up.
+    // Dropping the terminal hangs up.
     _master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     seen: Arc<Mutex<Vec<u8>>>,
@@ -44,26 +44,26 @@ pub(crate) struct Terminal {
 }
 
 /// The outcome of a program in a terminal.
-pub(crate) struct Shown {
+pub(crate) struct TerminalOutput {
     pub(crate) code: u32,
-    /// The bytes for the terminal, with the ends of lines as the program wrote them.
+    /// The output, with the program's own line ends.
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Home {
-    /// The program, whose extension has this fault, and whose model plays these steps. `name` tells several programs
-    /// of one case apart.
+impl HaftHome {
+    /// Creates a home with an extension that has this fault, and a model that plays these steps. `name` distinguishes
+    /// the homes of one case.
     pub(crate) fn new(world: &World, name: &str, fault: &str, steps: &Value) -> Result<Self> {
         let dir = world.dir.join(name);
         let home = dir.join("home");
-        fs::create_dir_all(home.join("data")).context("make a home")?;
-        fs::create_dir_all(dir.join("work")).context("make a place to work")?;
+        fs::create_dir_all(home.join("data")).context("create a home directory")?;
+        fs::create_dir_all(dir.join("work")).context("create a working directory")?;
         let granted = json!(GRANTED);
         fs::write(home.join("config.toml"), format!("[grant.{EVIL}]\nenv = {granted}\n"))
             .context("write the configuration")?;
         let script = dir.join("script.json");
         fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;
-        let manifest = json!({"name": EVIL, "exec": beside("misbehave"), "args": [fault, EVIL]});
+        let manifest = json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": [fault, EVIL]});
         let model = ["--provider", "scripted", "--model", &script.display().to_string()].map(str::to_owned);
         let env = [
             ("HAFT_HOME".to_owned(), home.display().to_string()),
@@ -73,75 +73,75 @@ impl Home {
             ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
             ("TERM".to_owned(), "xterm-256color".to_owned()),
         ];
-        let env = env.into_iter().chain(defence::inherited()).collect();
-        Self { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
+        let env = env.into_iter().chain(defense::inherited()).collect();
+        Self { dir, env, model: model.into(), below: Vec::new() }.with_manifest("evil", &manifest)
     }
 
-    /// With a manifest in an extension's directory.
-    pub(crate) fn manifest(self, extension: &str, manifest: &Value) -> Result<Self> {
-        let dir = self.extension(extension);
-        fs::create_dir_all(&dir).context("make an extension's directory")?;
+    /// Writes a manifest in an extension's directory.
+    pub(crate) fn with_manifest(self, extension: &str, manifest: &Value) -> Result<Self> {
+        let dir = self.extension_dir(extension);
+        fs::create_dir_all(&dir).context("create the directory of an extension")?;
         fs::write(dir.join("extension.json"), manifest.to_string()).context("write a manifest")?;
         Ok(self)
     }
 
-    /// Where an extension lies.
-    pub(crate) fn extension(&self, name: &str) -> PathBuf {
+    /// Returns the directory of an extension.
+    pub(crate) fn extension_dir(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// Where it runs.
-    pub(crate) fn work(&self) -> PathBuf {
+    /// Returns the working directory.
+    pub(crate) fn work_dir(&self) -> PathBuf {
         self.dir.join("work")
     }
 
-    /// With texts for the extension to say.
-    pub(crate) fn texts(mut self, texts: &[&str]) -> Result<Self> {
+    /// Sets the texts that the extension sends.
+    pub(crate) fn with_texts(mut self, texts: &[&str]) -> Result<Self> {
         let path = self.dir.join("texts.json");
         fs::write(&path, json!(texts).to_string()).context("write the texts")?;
         self.env.push(("HAFT_TEXTS".to_owned(), path.display().to_string()));
         Ok(self)
     }
 
-    /// With more that the user grants the extension, as lines of its table.
-    pub(crate) fn granted(self, lines: &str) -> Result<Self> {
+    /// Adds lines to the extension's grant table.
+    pub(crate) fn with_grants(self, lines: &str) -> Result<Self> {
         let path = self.dir.join("home/config.toml");
         let before = fs::read_to_string(&path).context("read the configuration")?;
         fs::write(path, format!("{before}{lines}\n")).context("write the configuration")?;
         Ok(self)
     }
 
-    /// A run with this prompt: the arguments.
-    pub(crate) fn run(&self, more: &[&str]) -> Vec<String> {
-        let ext = ["--ext".to_owned(), self.extension(EVIL).display().to_string()];
+    /// Returns the arguments of a run with the extension.
+    pub(crate) fn prompt_args(&self, more: &[&str]) -> Vec<String> {
+        let ext = ["--ext".to_owned(), self.extension_dir(EVIL).display().to_string()];
         self.model.iter().cloned().chain(ext).chain(more.iter().map(|&arg| arg.to_owned())).collect()
     }
 
-    /// A run with this prompt and without an extension that misbehaves: the arguments.
-    pub(crate) fn alone(&self, more: &[&str]) -> Vec<String> {
+    /// Returns the arguments of a run without the extension.
+    pub(crate) fn plain_args(&self, more: &[&str]) -> Vec<String> {
         self.model.iter().cloned().chain(more.iter().map(|&arg| arg.to_owned())).collect()
     }
 
-    /// Where haft keeps its files.
-    pub(crate) fn root(&self) -> PathBuf {
+    /// Returns haft's home directory.
+    pub(crate) fn root_dir(&self) -> PathBuf {
         self.dir.join("home")
     }
 
-    /// With one more variable.
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+    /// Adds an environment variable.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With these words before each command line.
-    pub(crate) fn below(mut self, words: &[&str]) -> Self {
+    /// Puts these words before each command line.
+    pub(crate) fn with_wrapper(mut self, words: &[&str]) -> Self {
         self.below = words.iter().map(|&word| word.to_owned()).collect();
         self
     }
 
-    /// The program that is started, and all of its arguments.
+    /// Returns the program to start and all of its arguments.
     fn command_line(&self, args: Vec<String>) -> (PathBuf, Vec<String>) {
-        let haft = beside("haft");
+        let haft = sibling_binary("haft");
         match self.below.split_first() {
             None => (haft, args),
             Some((program, words)) => {
@@ -151,20 +151,20 @@ impl Home {
         }
     }
 
-    /// Starts it with pipes, and waits for its end.
-    pub(crate) async fn piped(&self, args: Vec<String>) -> Result<Output> {
+    /// Runs haft with pipes and waits for its end.
+    pub(crate) async fn run_piped(&self, args: Vec<String>) -> Result<Output> {
         let (program, args) = self.command_line(args);
-        #[expect(clippy::disallowed_methods, reason = "the program is no extension")]
+        #[expect(clippy::disallowed_methods, reason = "starts haft, not an extension")]
         let mut command = Command::new(program);
         command.args(args).current_dir(self.dir.join("work")).env_clear().envs(self.env.iter().cloned());
         command.stdin(Stdio::null());
         let ended = tokio::task::spawn_blocking(move || command.output());
-        let ended = tokio::time::timeout(PATIENCE, ended).await.context("haft does not end")?;
-        ended.context("a thread")?.context("start haft")
+        let ended = tokio::time::timeout(PATIENCE, ended).await.context("haft did not end in time")?;
+        ended.context("the waiting thread panicked")?.context("start haft")
     }
 
-    /// Starts it in a terminal, into which this was typed before.
-    pub(crate) fn terminal(&self, args: Vec<String>, typed: &str) -> Result<Terminal> {
+    /// Starts haft in a terminal that already contains `typed` as input.
+    pub(crate) fn run_in_terminal(&self, args: Vec<String>, typed: &str) -> Result<HaftTerminal> {
         let size = PtySize { rows: SIZE.0.get(), cols: SIZE.1.get(), ..PtySize::default() };
         let pair = native_pty_system().openpty(size).context("open a terminal")?;
         let (program, args) = self.command_line(args);
@@ -173,9 +173,9 @@ impl Home {
         command.cwd(self.dir.join("work"));
         command.env_clear();
         self.env.iter().for_each(|(name, value)| command.env(name, value));
-        let mut keyboard = pair.master.take_writer().context("the terminal's keyboard")?;
-        keyboard.write_all(typed.as_bytes()).context("type")?;
-        let mut screen = pair.master.try_clone_reader().context("the terminal's screen")?;
+        let mut keyboard = pair.master.take_writer().context("open the terminal's input")?;
+        keyboard.write_all(typed.as_bytes()).context("type into the terminal")?;
+        let mut screen = pair.master.try_clone_reader().context("open the terminal's output")?;
         let child = pair.slave.spawn_command(command).context("start haft in a terminal")?;
         drop(pair.slave);
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -187,52 +187,55 @@ impl Home {
                 into.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(piece);
             }
         });
-        Ok(Terminal { child, _master: pair.master, keyboard, seen, reader })
+        Ok(HaftTerminal { child, _master: pair.master, keyboard, seen, reader })
     }
 }
 
-impl Terminal {
-    /// Waits until this text is on the screen, or was.
-    pub(crate) async fn until(&mut self, text: &str) -> Result<()> {
+impl HaftTerminal {
+    /// Waits until this text is or was on the screen.
+    pub(crate) async fn wait_for(&mut self, text: &str) -> Result<()> {
         let start = Instant::now();
         while !String::from_utf8_lossy(&self.bytes()).contains(text) {
             if start.elapsed() > PATIENCE {
-                bail!("{text:?} is not shown; there is {:?}", String::from_utf8_lossy(&self.bytes()));
+                bail!("{text:?} is not shown; the output is {:?}", String::from_utf8_lossy(&self.bytes()));
             }
-            // sleep: between two looks
+            // sleep: between two checks
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
     }
 
-    /// Types.
+    /// Types text.
     pub(crate) fn keys(&mut self, text: &str) -> Result<()> {
-        self.keyboard.write_all(text.as_bytes()).context("type")
+        self.keyboard.write_all(text.as_bytes()).context("type into the terminal")
     }
 
-    /// Waits for the end.
-    pub(crate) async fn ended(mut self) -> Result<Shown> {
+    /// Waits for the end of the program.
+    pub(crate) async fn wait_for_end(mut self) -> Result<TerminalOutput> {
         let start = Instant::now();
         let status = loop {
-            match self.child.try_wait().context("look at haft")? {
+            match self.child.try_wait().context("check the process of haft")? {
                 Some(status) => break status,
                 None if start.elapsed() > PATIENCE => {
                     self.child.kill().context("kill haft")?;
-                    bail!("haft does not end; there is {:?}", String::from_utf8_lossy(&self.bytes()));
+                    bail!(
+                        "haft did not end in time; the output is {:?}",
+                        String::from_utf8_lossy(&self.bytes())
+                    );
                 }
-                // sleep: between two looks
+                // sleep: between two checks
                 None => tokio::time::sleep(LOOK).await,
             }
         };
         while !self.reader.is_finished() && start.elapsed() < PATIENCE {
-            // sleep: between two looks
+            // sleep: between two checks
             tokio::time::sleep(LOOK).await;
         }
         let text = self.bytes();
-        // What a terminal makes of a newline is its own business.
+        // The terminal's conversion of line ends is removed.
         let lines = text.split(|&byte| byte == b'\n');
         let lines: Vec<&[u8]> = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        Ok(Shown { code: status.exit_code(), bytes: lines.join(&b'\n') })
+        Ok(TerminalOutput { code: status.exit_code(), bytes: lines.join(&b'\n') })
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -240,8 +243,8 @@ impl Terminal {
     }
 }
 
-impl Shown {
-    /// The rows of the screen at the end, without those that are blank.
+impl TerminalOutput {
+    /// Returns the rows of the final screen, without blank rows.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut parser = vt100::Parser::new(SIZE.0, SIZE.1, 0);
         let text: Vec<u8> = self.bytes.split(|&byte| byte == b'\n').collect::<Vec<_>>().join(&b"\r\n"[..]);
@@ -250,7 +253,7 @@ impl Shown {
         rows.filter(|row| !row.trim().is_empty()).collect()
     }
 
-    /// As text.
+    /// Returns the output as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }

@@ -7,109 +7,114 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
-use haft_host::{Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
+use haft_host::{FailingGate, Frontend, GateChoice, HostConfig, Timeouts};
 use haft_launch::Launcher;
-use haft_packages::{Dialect, ExtensionSpec, Launch, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
 
-use super::{EVIL, beside};
+use super::{EVIL, sibling_binary};
 
-/// A deadline that must not pass, also on a busy machine: several times of what counts as "at once".
+/// A deadline that must not pass, even on a busy machine: several times the limit for "at once".
 const LONG: Duration = Duration::from_secs(180);
 
-/// Drawing a panel of this title panics.
+/// Drawing a panel with this title panics.
 pub(crate) const FATAL_TITLE: &str = "fatal";
 
-/// The depth of a run, and the state of the defences.
+/// The depth of a run, and the state of the defenses.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Mode {
+pub(crate) struct RunMode {
     pub(crate) full: bool,
     pub(crate) undefended: bool,
 }
 
-impl Mode {
-    /// As options of this program.
+impl RunMode {
+    /// Returns the options of this program for the mode.
     pub(crate) fn flags(self) -> Vec<String> {
         let flags = [(self.full, "--full"), (self.undefended, "--undefended")];
         flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned()).collect()
     }
 }
 
-/// A world that is not started yet.
-pub(crate) struct Setup {
+/// The setup of a world.
+pub(crate) struct WorldSetup {
     pub(crate) config: HostConfig,
-    /// The canary is the first.
+    /// The extensions; the canary is first.
     pub(crate) specs: Vec<ExtensionSpec>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: RunMode,
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
-    pub(crate) screen: Arc<Screen>,
-    /// True if nobody looks at the screen, as in a run without one.
+    pub(crate) screen: Arc<RecordingFrontend>,
+    /// True for a run without a user interface.
     pub(crate) headless: bool,
 }
 
-impl Setup {
-    /// A home with a canary, below `dir`.
-    pub(crate) fn new(mode: Mode, tag: &str, dir: PathBuf) -> Result<Self> {
-        fs::create_dir_all(dir.join("work")).with_context(|| format!("make {}", dir.display()))?;
+impl WorldSetup {
+    /// Creates a home with a canary below `dir`.
+    pub(crate) fn new(mode: RunMode, tag: &str, dir: PathBuf) -> Result<Self> {
+        fs::create_dir_all(dir.join("work")).with_context(|| format!("create {}", dir.display()))?;
         let model = ModelInfo { provider: "scripted".into(), model: "faults".into() };
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
         config.data = Some(dir.join("data"));
         config.state = Some(dir.join("state"));
         config.reserved_tools = super::ask::BUILT_IN.iter().map(|&name| name.to_owned()).collect();
-        config.timeouts = patient();
-        config.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
+        config.timeouts = patient_timeouts();
+        config.launcher = Some(Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
         let screen = Arc::default();
         let mut setup =
             Self { config, specs: Vec::new(), mode, dir, tag: tag.to_owned(), screen, headless: false };
-        setup.env("HAFT_FAULT_TAG", tag);
-        setup.env("HAFT_MARKER", setup.dir.join("marker").display().to_string());
-        setup.env("HAFT_TRANSCRIPT", setup.dir.display().to_string());
-        setup.add(misbehaving(&setup, "canary", "canary"));
+        setup.set_env("HAFT_FAULT_TAG", tag);
+        setup.set_env("HAFT_MARKER", setup.dir.join("marker").display().to_string());
+        setup.set_env("HAFT_TRANSCRIPT", setup.dir.display().to_string());
+        setup.add(misbehaving_spec(&setup, "canary", "canary"));
         Ok(setup)
     }
 
-    /// Adds an extension behind those that are there.
+    /// Adds an extension after the existing ones.
     pub(crate) fn add(&mut self, spec: ExtensionSpec) {
         self.specs.push(spec);
     }
 
-    /// The extension that misbehaves has to say hello within this time; the canary has the time that it needs.
+    /// Sets the deadline for `hello` of the misbehaving extension; the canary gets enough time.
     pub(crate) fn hello_within(&mut self, time: Duration) {
         let evil = self.specs.iter_mut().filter(|spec| spec.name.as_str() == EVIL);
         evil.for_each(|spec| spec.lifecycle.hello = Some(time));
     }
 
-    /// The start waits for silent extensions as long as in the product.
+    /// Makes the start wait for silent extensions as long as in the product.
     pub(crate) fn start_impatiently(&mut self) {
         self.config.timeouts.start_patience = Timeouts::default().start_patience;
     }
 
     /// Sets a variable for all extensions.
-    pub(crate) fn env(&mut self, name: &str, value: impl Into<String>) {
+    pub(crate) fn set_env(&mut self, name: &str, value: impl Into<String>) {
         self.config.env.set.push((name.to_owned(), value.into()));
     }
 }
 
-/// `misbehave` with one fault under a name.
-pub(crate) fn misbehaving(setup: &Setup, fault: &str, name: &str) -> ExtensionSpec {
+/// Describes `misbehave` with one fault under this name.
+pub(crate) fn misbehaving_spec(setup: &WorldSetup, fault: &str, name: &str) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
-    extension(setup, name, beside("misbehave"), args)
+    extension_spec(setup, name, sibling_binary("misbehave"), args)
 }
 
-/// An extension that is this program.
-pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<String>) -> ExtensionSpec {
+/// Describes an extension that runs this program.
+pub(crate) fn extension_spec(
+    setup: &WorldSetup,
+    name: &str,
+    program: PathBuf,
+    args: Vec<String>,
+) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
         dir: setup.dir.clone(),
-        launch: Launch::Process { program, args },
-        dialect: Dialect::Native,
-        origin: Origin::Global,
-        roles: Roles::default(),
+        launch: LaunchPlan::Process { program, args },
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Global,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,
@@ -118,8 +123,9 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
     }
 }
 
-/// No deadline passes unless the case shortens it. The start waits until every extension is ready or has failed.
-fn patient() -> Timeouts {
+/// Returns deadlines that do not pass unless the case shortens them. The start waits until every extension is ready or
+/// has failed.
+fn patient_timeouts() -> Timeouts {
     Timeouts {
         start_patience: LONG,
         pong: LONG,
@@ -128,34 +134,34 @@ fn patient() -> Timeouts {
         intercept: LONG,
         tool_call: LONG,
         command: LONG,
-        // One that crashed stays down for the rest of a row, unless the row is about that.
-        restarts: haft_host::Restarts { first_pause: Duration::from_secs(600), ..Default::default() },
+        // A crashed extension is not restarted during a row, unless the row tests that.
+        restarts: haft_host::RestartTiming { first_pause: Duration::from_secs(600), ..Default::default() },
         ..Timeouts::default()
     }
 }
 
-/// A front end that writes down what it is asked to draw. It has a fault, too: a panel of this title is too much for it.
+/// A front end that records its drawings. It has a fault as well: it panics on a panel with [`FATAL_TITLE`].
 #[derive(Default)]
-pub(crate) struct Screen {
+pub(crate) struct RecordingFrontend {
     notes: Mutex<Vec<String>>,
-    /// The person's decision about a gate that keeps failing; to stop, when that is left open.
+    /// The person's decision about a gate that keeps failing; stops if none is set.
     choice: Mutex<Option<GateChoice>>,
 }
 
-impl Screen {
+impl RecordingFrontend {
     /// Returns the drawings, in order.
-    pub(crate) fn seen(&self) -> Vec<String> {
+    pub(crate) fn drawings(&self) -> Vec<String> {
         lock(&self.notes).clone()
     }
 
-    /// Whenever somebody asks about a gate, this is the answer.
+    /// Sets the answer to questions about a gate.
     pub(crate) fn answer(&self, choice: GateChoice) {
         *lock(&self.choice) = Some(choice);
     }
 
     /// Returns the number of questions about a gate.
-    pub(crate) fn asked(&self) -> usize {
-        self.seen().iter().filter(|note| note.contains("keeps failing")).count()
+    pub(crate) fn gate_questions(&self) -> usize {
+        self.drawings().iter().filter(|note| note.contains("keeps failing")).count()
     }
 
     fn note(&self, text: String) {
@@ -164,7 +170,7 @@ impl Screen {
 }
 
 #[async_trait::async_trait]
-impl Frontend for Screen {
+impl Frontend for RecordingFrontend {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         self.note(format!("{extension} opens {panel:?}"));
     }
@@ -182,7 +188,7 @@ impl Frontend for Screen {
         self.note(format!("{extension} inserts {text:?}"));
     }
 
-    async fn gate_failing(&self, _: &CancellationToken, failing: &GateFailing) -> GateChoice {
+    async fn ask_about_failing_gate(&self, _: &CancellationToken, failing: &FailingGate) -> GateChoice {
         self.note(format!(
             "{} keeps failing, {} times: {}",
             failing.extension, failing.failures, failing.reason

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::catch_unwind;
 
-use xtask::seeds::{Seed, TARGETS};
+use xtask::seeds::{FuzzSeed, TARGETS};
 
 /// A corpus with fewer inputs has lost its files.
 const FEWEST: usize = 10;
@@ -25,15 +25,15 @@ macro_rules! replay {
     };
 }
 
-replay!(chain, envelope, hooks, manifest, rpc, sanitiser);
+replay!(chain, envelope, hooks, manifest, rpc, sanitizer);
 
 /// Replays all seeds of a target and reports every one that fails.
 #[track_caller]
 fn check(name: &str, oracle: fn(&[u8])) {
     let target = TARGETS.iter().find(|target| target.name == name).unwrap();
-    let mut seeds = target.committed().unwrap();
-    assert!(seeds.len() >= FEWEST, "{} has only {} inputs", target.corpus().display(), seeds.len());
-    let fixtures = target.fixtures().unwrap();
+    let mut seeds = target.committed_seeds().unwrap();
+    assert!(seeds.len() >= FEWEST, "{} has only {} inputs", target.corpus_dir().display(), seeds.len());
+    let fixtures = target.fixture_seeds().unwrap();
     assert_eq!(
         fixtures.is_empty(),
         target.schemas.is_empty(),
@@ -51,7 +51,7 @@ fn check(name: &str, oracle: fn(&[u8])) {
 }
 
 /// The file of a seed and the message of the oracle that fails on it.
-fn failure(oracle: fn(&[u8]), seed: &Seed) -> Option<String> {
+fn failure(oracle: fn(&[u8]), seed: &FuzzSeed) -> Option<String> {
     let panic = catch_unwind(|| oracle(&seed.bytes)).err()?;
     Some(format!("{}: {}", seed.source, message(panic.as_ref())))
 }
@@ -63,7 +63,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[test]
 fn a_failure_names_the_file_and_the_finding() {
-    let seed = Seed { source: "fuzz/corpus/chain/x".into(), bytes: vec![0; 3] };
+    let seed = FuzzSeed { source: "fuzz/corpus/chain/x".into(), bytes: vec![0; 3] };
     let broken = |bytes: &[u8]| panic!("{} bytes", bytes.len());
     assert_eq!(failure(broken, &seed).as_deref(), Some("fuzz/corpus/chain/x: 3 bytes"));
     assert_eq!(failure(|_| (), &seed), None);

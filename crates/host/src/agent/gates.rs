@@ -1,6 +1,6 @@
-//! Gates that keep failing: how often each has failed in a row, and what the person decided about it.
+//! Gates that keep failing: the number of failures in a row, and the person's decision about each gate.
 //!
-//! By the name of the extension, because that outlives its process and a reload. Asks nobody itself.
+//! Keyed by the extension's name, which outlives its process and a reload. This module itself asks no one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,126 +8,130 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ids::ExtensionName;
 
 use crate::agent::policy;
-use crate::extension::frontend::{GateChoice, GateFailing};
+use crate::extension::frontend::{FailingGate, GateChoice};
 
-/// After so many failures in a row the person is asked.
-const PATIENCE: u32 = 3;
+/// The number of failures in a row after which the person is asked.
+const FAILURES_BEFORE_QUESTION: u32 = 3;
 
 #[derive(Debug, Default)]
-pub(crate) struct Gates(Mutex<HashMap<ExtensionName, Health>>);
+pub(crate) struct GateMonitor(Mutex<HashMap<ExtensionName, GateHealth>>);
 
-/// The subject of a gate's decision. One question has nothing to do with the other: a hook may answer the first well
-/// and fail at the second each time.
+/// The subject of a gate's decision. Each subject is counted separately: a hook may answer one well and
+/// always fail at the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Deciding {
+pub(crate) enum DecisionSubject {
     Call,
-    /// The approval of a call that gates have let pass.
+    /// The approval of a call that all gates allowed.
     Approval,
 }
 
 #[derive(Debug, Default)]
-struct Health {
-    /// In a row, up to now, at each question.
-    failures: BTreeMap<Deciding, u32>,
-    /// Of the last one, as the person is told it.
+struct GateHealth {
+    /// The failures in a row for each subject.
+    failures: BTreeMap<DecisionSubject, u32>,
+    /// The reason of the last failure, as the person sees it.
     reason: String,
-    verdict: Opinion,
+    user_decision: UserDecision,
 }
 
 /// The person's decision about an extension's gates.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Opinion {
+enum UserDecision {
     #[default]
     Unasked,
     BeingAsked,
-    /// This, for the whole session.
+    /// The decision, which holds for the whole session.
     Given(GateChoice),
 }
 
-/// The consequence of a block by failure.
+/// The consequence of a block after a failure.
 #[derive(Debug)]
-pub(crate) enum Due<'a> {
+pub(crate) enum FailureConsequence<'a> {
     Nothing,
-    Ask(Asking<'a>),
+    Ask(GateQuestion<'a>),
     Stop { reason: String },
 }
 
-impl Gates {
-    pub(crate) fn failed(&self, name: &ExtensionName, deciding: Deciding, reason: &str) {
+impl GateMonitor {
+    pub(crate) fn record_failure(&self, name: &ExtensionName, deciding: DecisionSubject, reason: &str) {
         let mut all = self.lock();
         let health = all.entry(name.clone()).or_default();
         *health.failures.entry(deciding).or_default() += 1;
-        health.reason = policy::for_the_person(name, reason);
+        health.reason = policy::user_facing_failure(name, reason);
     }
 
-    pub(crate) fn answered(&self, name: &ExtensionName, deciding: Deciding) {
+    pub(crate) fn record_answer(&self, name: &ExtensionName, deciding: DecisionSubject) {
         if let Some(health) = self.lock().get_mut(name) {
             health.failures.remove(&deciding);
         }
     }
 
-    /// True if the person goes on without it.
-    pub(crate) fn is_off(&self, name: &ExtensionName) -> bool {
-        let off = Opinion::Given(GateChoice::ContinueWithout);
-        self.lock().get(name).is_some_and(|health| health.verdict == off)
+    /// True if the person chose to continue without the extension.
+    pub(crate) fn is_disabled(&self, name: &ExtensionName) -> bool {
+        let off = UserDecision::Given(GateChoice::ContinueWithout);
+        self.lock().get(name).is_some_and(|health| health.user_decision == off)
     }
 
-    /// Returns the consequence of its latest failure. The person is asked once an extension and session: whoever comes
-    /// while somebody asks, or after an answer, does not ask again.
-    pub(crate) fn due(&self, name: &ExtensionName) -> Due<'_> {
+    /// Returns the consequence of the latest failure. The person is asked once for each extension and
+    /// session: callers that arrive during the question or after an answer do not ask again.
+    pub(crate) fn consequence_of_failure(&self, name: &ExtensionName) -> FailureConsequence<'_> {
         let mut all = self.lock();
-        let Some(health) = all.get_mut(name).filter(|health| health.longest() >= PATIENCE) else {
-            return Due::Nothing;
+        let Some(health) =
+            all.get_mut(name).filter(|health| health.max_failures() >= FAILURES_BEFORE_QUESTION)
+        else {
+            return FailureConsequence::Nothing;
         };
-        let (reason, failures) = (health.reason.clone(), health.longest());
-        match health.verdict {
-            Opinion::Unasked => {
-                health.verdict = Opinion::BeingAsked;
-                let failing = GateFailing { extension: name.clone(), reason, failures };
-                Due::Ask(Asking { gates: self, failing, choice: None })
+        let (reason, failures) = (health.reason.clone(), health.max_failures());
+        match health.user_decision {
+            UserDecision::Unasked => {
+                health.user_decision = UserDecision::BeingAsked;
+                let failing = FailingGate { extension: name.clone(), reason, failures };
+                FailureConsequence::Ask(GateQuestion { gates: self, failing, choice: None })
             }
-            Opinion::Given(GateChoice::Stop) => Due::Stop { reason },
-            Opinion::BeingAsked | Opinion::Given(GateChoice::Restart | GateChoice::ContinueWithout) => {
-                Due::Nothing
+            UserDecision::Given(GateChoice::Stop) => FailureConsequence::Stop { reason },
+            UserDecision::BeingAsked
+            | UserDecision::Given(GateChoice::Restart | GateChoice::ContinueWithout) => {
+                FailureConsequence::Nothing
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ExtensionName, Health>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ExtensionName, GateHealth>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Health {
-    fn longest(&self) -> u32 {
+impl GateHealth {
+    fn max_failures(&self) -> u32 {
         self.failures.values().copied().max().unwrap_or_default()
     }
 }
 
-/// The duty to ask the person. Dropped without an answer, as when the run is cancelled, somebody else may ask.
+/// The duty to ask the person. If it is dropped without an answer, for example on cancellation, another
+/// caller may ask.
 #[derive(Debug)]
-#[must_use = "the person has to be asked"]
-pub(crate) struct Asking<'a> {
-    gates: &'a Gates,
-    failing: GateFailing,
+#[must_use = "the person must be asked"]
+pub(crate) struct GateQuestion<'a> {
+    gates: &'a GateMonitor,
+    failing: FailingGate,
     choice: Option<GateChoice>,
 }
 
-impl Asking<'_> {
-    pub(crate) fn failing(&self) -> &GateFailing {
+impl GateQuestion<'_> {
+    pub(crate) fn failing_gate(&self) -> &FailingGate {
         &self.failing
     }
 
-    pub(crate) fn decided(mut self, choice: GateChoice) {
+    pub(crate) fn record_choice(mut self, choice: GateChoice) {
         self.choice = Some(choice);
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for GateQuestion<'_> {
     fn drop(&mut self) {
         let mut all = self.gates.lock();
         let Some(health) = all.get_mut(&self.failing.extension) else { return };
-        health.verdict = self.choice.map_or(Opinion::Unasked, Opinion::Given);
+        health.user_decision = self.choice.map_or(UserDecision::Unasked, UserDecision::Given);
         if self.choice == Some(GateChoice::Restart) {
             health.failures.clear();
         }
@@ -142,62 +146,72 @@ mod tests {
         ExtensionName::new("guard")
     }
 
-    fn failing(times: u32) -> Gates {
-        let gates = Gates::default();
+    fn failing(times: u32) -> GateMonitor {
+        let gates = GateMonitor::default();
         for time in 1..=times {
-            gates.failed(&guard(), Deciding::Call, &format!("late {time}"));
+            gates.record_failure(&guard(), DecisionSubject::Call, &format!("late {time}"));
         }
         gates
     }
 
     #[test]
-    fn the_third_failure_in_a_row_asks_and_an_answer_starts_over() {
+    fn asks_after_third_failure_in_a_row() {
         let gates = failing(2);
-        assert!(matches!(gates.due(&guard()), Due::Nothing));
-        gates.answered(&guard(), Deciding::Call);
-        gates.failed(&guard(), Deciding::Call, "late");
-        assert!(matches!(gates.due(&guard()), Due::Nothing));
+        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
+        gates.record_answer(&guard(), DecisionSubject::Call);
+        gates.record_failure(&guard(), DecisionSubject::Call, "late");
+        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing));
         let gates = failing(3);
-        let Due::Ask(asking) = gates.due(&guard()) else { panic!("nobody asks") };
-        let expect = GateFailing { extension: guard(), reason: "late 3".into(), failures: 3 };
-        assert_eq!(asking.failing(), &expect);
-        assert!(matches!(gates.due(&guard()), Due::Nothing), "asked twice at once");
+        let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
+            panic!("expected a question")
+        };
+        let expect = FailingGate { extension: guard(), reason: "late 3".into(), failures: 3 };
+        assert_eq!(asking.failing_gate(), &expect);
+        assert!(
+            matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing),
+            "asked twice at once"
+        );
     }
 
     #[test]
-    fn a_good_answer_to_one_question_makes_up_for_no_failure_at_another() {
-        let gates = Gates::default();
+    fn counts_failures_per_subject() {
+        let gates = GateMonitor::default();
         for _ in 0..2 {
-            gates.failed(&guard(), Deciding::Approval, "late");
-            gates.answered(&guard(), Deciding::Call);
+            gates.record_failure(&guard(), DecisionSubject::Approval, "late");
+            gates.record_answer(&guard(), DecisionSubject::Call);
         }
-        gates.failed(&guard(), Deciding::Call, "late");
-        assert!(matches!(gates.due(&guard()), Due::Nothing), "three, but not in a row");
-        gates.failed(&guard(), Deciding::Approval, "late");
-        assert!(matches!(gates.due(&guard()), Due::Ask(_)));
+        gates.record_failure(&guard(), DecisionSubject::Call, "late");
+        assert!(
+            matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Nothing),
+            "three, but not in a row"
+        );
+        gates.record_failure(&guard(), DecisionSubject::Approval, "late");
+        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Ask(_)));
     }
 
     #[test]
-    fn an_answer_holds_for_the_session() {
+    fn keeps_decision_for_the_session() {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
-            let Due::Ask(asking) = gates.due(&guard()) else { panic!("nobody asks") };
-            asking.decided(choice);
+            let FailureConsequence::Ask(asking) = gates.consequence_of_failure(&guard()) else {
+                panic!("expected a question")
+            };
+            asking.record_choice(choice);
             for _ in 0..3 {
-                gates.failed(&guard(), Deciding::Call, "late");
+                gates.record_failure(&guard(), DecisionSubject::Call, "late");
             }
-            let stops = matches!(gates.due(&guard()), Due::Stop { .. });
+            let stops = matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Stop { .. });
             assert_eq!(
-                (stops, gates.is_off(&guard())),
+                (stops, gates.is_disabled(&guard())),
                 (choice == GateChoice::Stop, choice == GateChoice::ContinueWithout)
             );
         }
     }
 
     #[test]
-    fn a_question_that_was_given_up_is_asked_again() {
+    fn asks_again_when_question_was_dropped() {
         let gates = failing(3);
-        drop(gates.due(&guard()));
-        assert!(matches!(gates.due(&guard()), Due::Ask(_)));
+        drop(gates.consequence_of_failure(&guard()));
+        assert!(matches!(gates.consequence_of_failure(&guard()), FailureConsequence::Ask(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! The parts of a host that the hooks over its extensions share, and what follows from a block by failure.
+//! The parts of a host that the hooks of its extensions share, and the handling of a block after a failure.
 
 use std::sync::Arc;
 
@@ -9,43 +9,47 @@ use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::Entry;
-use crate::agent::gates::{Due, Gates};
-use crate::agent::tool::Results;
-use crate::extension::frontend::{GateChoice, Reporter};
-use crate::supervision::shared::Shared;
+use crate::agent::entry::ManagedExtension;
+use crate::agent::gates::{FailureConsequence, GateMonitor};
+use crate::agent::tool::ResultFiles;
+use crate::extension::frontend::{FaultReporter, GateChoice};
+use crate::supervision::shared::HostContext;
 
 #[async_trait]
 pub(crate) trait RestartGate: Send + Sync {
-    /// Starts the extension again, because the person wants it. A failure is reported.
+    /// Restarts the extension at the person's request. A failure is reported.
     async fn restart_gate(&self, name: &ExtensionName);
 }
 
 pub(crate) struct HookContext {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) gates: Arc<Gates>,
-    pub(crate) results: Arc<Results>,
+    pub(crate) shared: Arc<HostContext>,
+    pub(crate) gates: Arc<GateMonitor>,
+    pub(crate) results: Arc<ResultFiles>,
     pub(crate) restarts: Arc<dyn RestartGate>,
 }
 
 impl HookContext {
-    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> FaultReporter {
         self.shared.reporter(name)
     }
 
-    /// Returns the consequence of a block: after one failure too many, the person decides.
-    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
+    /// Returns the consequence of a block. After too many failures, the person decides.
+    pub(crate) async fn after_block(
+        &self,
+        cancel: &CancellationToken,
+        entry: &ManagedExtension,
+    ) -> AfterBlock {
         let name = entry.name();
-        let asking = match self.gates.due(name) {
-            Due::Nothing => return AfterBlock::GoOn,
-            Due::Stop { reason } => return stop(name, &reason),
-            Due::Ask(asking) => asking,
+        let asking = match self.gates.consequence_of_failure(name) {
+            FailureConsequence::Nothing => return AfterBlock::GoOn,
+            FailureConsequence::Stop { reason } => return stop(name, &reason),
+            FailureConsequence::Ask(asking) => asking,
         };
-        let answer = self.shared.frontend.gate_failing(cancel, asking.failing());
-        // A front end that never answers must not hold the call for ever.
+        let answer = self.shared.frontend.ask_about_failing_gate(cancel, asking.failing_gate());
+        // A front end that never answers must not hold the call forever.
         let choice = timeout(entry.timeouts.approval, answer).await.unwrap_or(GateChoice::Stop);
-        let reason = asking.failing().reason.clone();
-        asking.decided(choice);
+        let reason = asking.failing_gate().reason.clone();
+        asking.record_choice(choice);
         match choice {
             GateChoice::Stop => return stop(name, &reason),
             GateChoice::Restart => self.restarts.restart_gate(name).await,
@@ -60,8 +64,6 @@ impl HookContext {
 fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
     let name = name.as_str();
     AfterBlock::AbortAgent {
-        reason: format!(
-            "it decides about tool calls and keeps failing; `haft ext logs {name}` says more: it {reason}"
-        ),
+        reason: format!("the gate keeps failing: {reason}; run `haft ext logs {name}` for details"),
     }
 }

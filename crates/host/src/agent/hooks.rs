@@ -1,6 +1,6 @@
-//! Core's hooks over one extension: each asks one extension one question and says what the answer means.
+//! Core's hooks for one extension: each sends one query to one extension and interprets the answer.
 //!
-//! Order, chaining and the final check are core's; what a failure means is the policy's.
+//! Core defines the order, the chaining and the final check. The policy defines the effect of a failure.
 
 mod tool_call;
 
@@ -8,69 +8,74 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::compact::{Compacting, entry_text};
+use haft_core::compact::{PendingCompaction, entry_text};
 use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
     CompactDecision, MessageDecision, Observer, PromptSection, ToolDecision, TurnDecision,
 };
-use haft_core::sanitize::for_model;
+use haft_core::sanitize::strip_hidden_chars;
 use haft_core::session::EntryId;
 use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, Event,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, TurnStartDecision,
+    InterceptTurnStart, LifecycleEvent, TurnStartDecision,
 };
 use haft_protocol::message::AssistantBlock;
 use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::{Entry, Failed};
-use crate::agent::policy::Verdict;
+use crate::agent::entry::{InterceptFailure, ManagedExtension};
+use crate::agent::policy::FailureEffect;
 use crate::extension::send_queue::event::EventBatch;
-use crate::extension::send_queue::pump::{EventPump, Recipients};
-use crate::session::offers::Topic;
+use crate::extension::send_queue::pump::{EventPump, EventRecipients};
+use crate::session::offers::EventTopic;
 use crate::wire::fault::CallError;
 
 pub(crate) use tool_call::ToolCallHook;
 
 #[async_trait]
-impl BeforeTurn for Entry {
+impl BeforeTurn for ManagedExtension {
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
         let by = self.name().to_string();
         match self.query(cancel, InterceptTurnStart { step }).await {
-            Ok(TurnStartDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => TurnDecision::Allow,
+            Ok(TurnStartDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
+                TurnDecision::Allow
+            }
             Ok(TurnStartDecision::Block { reason }) => {
-                let reason = or_else(reason, || format!("turn blocked by extension {by}"));
+                let reason = reason_or_default(reason, || format!("turn blocked by extension {by}"));
                 TurnDecision::Block { by, reason }
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => TurnDecision::Block { by, reason },
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                TurnDecision::Block { by, reason }
+            }
         }
     }
 }
 
 #[async_trait]
-impl BeforeAssistantMessage for Entry {
+impl BeforeAssistantMessage for ManagedExtension {
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
         let by = self.name().to_string();
         match self.query(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
-            Ok(AssistantMessageDecision::Show) | Err(Failed { verdict: Verdict::Pass, .. }) => {
-                MessageDecision::Show
-            }
-            Ok(AssistantMessageDecision::Replace { text }) => replaced(self, text),
+            Ok(AssistantMessageDecision::Show)
+            | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => MessageDecision::Show,
+            Ok(AssistantMessageDecision::Replace { text }) => replace_message(self, text),
             Ok(AssistantMessageDecision::Suppress { reason }) => {
-                let reason = or_else(reason, || format!("message withheld by extension {by}"));
+                let reason = reason_or_default(reason, || format!("message withheld by extension {by}"));
                 MessageDecision::Suppress { by, reason }
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => MessageDecision::Suppress { by, reason },
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                MessageDecision::Suppress { by, reason }
+            }
         }
     }
 }
 
 #[async_trait]
-impl BeforeAgentStart for Entry {
+impl BeforeAgentStart for ManagedExtension {
     async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
         let question = InterceptBeforeAgentStart {
             prompt: joined_text(&start.prompt),
@@ -79,13 +84,13 @@ impl BeforeAgentStart for Entry {
         let text = match self.query(cancel, question).await {
             Ok(BeforeAgentStartDecision::Append { text }) => text,
             Ok(BeforeAgentStartDecision::Whole { system_prompt }) => {
-                added(self, &system_prompt, &start.system_prompt)
+                appended_section(self, &system_prompt, &start.system_prompt)
             }
             Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
         };
-        let read = for_model(&text);
-        if let Some(extension) = self.extension() {
-            extension.reporter().hidden(read.hidden, "its section of the system prompt");
+        let read = strip_hidden_chars(&text);
+        if let Some(extension) = self.handle() {
+            extension.reporter().report_hidden_text(read.hidden, "the section of the system prompt");
         }
         if read.text.trim().is_empty() {
             return Vec::new();
@@ -95,26 +100,30 @@ impl BeforeAgentStart for Entry {
 }
 
 #[async_trait]
-impl BeforeCompact for Entry {
-    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision {
+impl BeforeCompact for ManagedExtension {
+    async fn before_compact(
+        &self,
+        cancel: &CancellationToken,
+        compacting: &PendingCompaction,
+    ) -> CompactDecision {
         let by = self.name().to_string();
-        match self.query(cancel, question(compacting)).await {
+        match self.query(cancel, compact_question(compacting)).await {
             Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
             Ok(BeforeCompactDecision::Cancel { reason }) => {
-                let reason = or_else(reason, || "no reason given".to_owned());
+                let reason = reason_or_default(reason, || "no reason given".to_owned());
                 CompactDecision::Cancel { by, reason }
             }
             Ok(BeforeCompactDecision::Replace { summary, first_kept }) => {
-                let read = for_model(&summary);
-                if let Some(extension) = self.extension() {
-                    extension.reporter().hidden(read.hidden, "its summary");
+                let read = strip_hidden_chars(&summary);
+                if let Some(extension) = self.handle() {
+                    extension.reporter().report_hidden_text(read.hidden, "the summary");
                 }
                 let summary = read.text.into_owned();
                 match first_kept.as_deref().map(EntryId::parse) {
                     None => CompactDecision::Replace { by, summary, first_kept: None },
                     Some(Some(first)) => CompactDecision::Replace { by, summary, first_kept: Some(first) },
                     Some(None) => {
-                        cannot_begin(self, first_kept.as_deref().unwrap_or_default());
+                        report_invalid_cut(self, first_kept.as_deref().unwrap_or_default());
                         CompactDecision::Default
                     }
                 }
@@ -123,46 +132,46 @@ impl BeforeCompact for Entry {
     }
 
     fn cut_refused(&self, first_kept: EntryId) {
-        cannot_begin(self, &first_kept.to_string());
+        report_invalid_cut(self, &first_kept.to_string());
     }
 }
 
-/// The decision about a message for which the extension wrote another. A gate says yes or no, so that a text is no answer
-/// of a gate.
-fn replaced(entry: &Entry, text: String) -> MessageDecision {
+/// Returns the decision about a message that the extension rewrote. A gate can only allow or block, so a gate
+/// must not send a text.
+fn replace_message(entry: &ManagedExtension, text: String) -> MessageDecision {
     let by = entry.name().to_string();
     let hook = InterceptKind::AssistantMessage;
     let granted = entry.spec.permissions.as_ref();
-    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defense::Permissions) {
         return MessageDecision::Replace { by, text };
     }
-    let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
+    let detail = "replaced the text, but is granted only the role `gate`".to_owned();
     entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
-    let reason = entry.failed(hook, &CallError::BadResponse { detail }).reason;
+    let reason = entry.intercept_failure(hook, &CallError::BadResponse { detail }).reason;
     MessageDecision::Suppress { by, reason }
 }
 
-/// The section that a whole prompt adds to the one that the extension was asked about. Nothing may be taken away from it:
-/// the sections of other extensions are in there, too.
-fn added(entry: &Entry, whole: &str, asked: &str) -> String {
+/// Returns the section that a whole prompt adds to the prompt in the request. The prompt contains sections of
+/// other extensions, so nothing may be removed from it.
+fn appended_section(entry: &ManagedExtension, whole: &str, asked: &str) -> String {
     if let Some(added) = whole.strip_prefix(asked) {
         return added.trim().to_owned();
     }
     entry.report_hook_error(
-        "before_agent_start intercept: its system_prompt does not begin with the one it was asked about; send \
+        "before_agent_start intercept: the system_prompt does not begin with the prompt in the request; send \
          append_system_prompt instead",
     );
     String::new()
 }
 
-fn cannot_begin(entry: &Entry, first_kept: &str) {
+fn report_invalid_cut(entry: &ManagedExtension, first_kept: &str) {
     entry.report_hook_error(&format!(
-        "before_compact intercept: nothing can be kept from {first_kept:?} on, so its summary is not used; name an entry \
-         that says may_begin, or leave first_kept out"
+        "before_compact intercept: {first_kept:?} is not a valid first entry to keep, so the summary is not used; name an entry \
+         with may_begin, or omit first_kept"
     ));
 }
 
-fn question(compacting: &Compacting) -> InterceptBeforeCompact {
+fn compact_question(compacting: &PendingCompaction) -> InterceptBeforeCompact {
     let points: HashSet<EntryId> = compacting.cut_points().collect();
     let entries = compacting.entries.iter().filter_map(|entry| {
         let (id, may_begin) = (entry.id.to_string(), points.contains(&entry.id));
@@ -181,17 +190,16 @@ fn question(compacting: &Compacting) -> InterceptBeforeCompact {
     }
 }
 
-/// The hook before a tool call where nobody can tell which extensions have to be in place: refuses every call, whoever
-/// makes it.
-pub(crate) struct Blocked {
-    /// See [`Found::blocked`](crate::Found::blocked).
+/// The hook before a tool call when the set of required extensions is unknown. Refuses every call.
+pub(crate) struct DenyAllHook {
+    /// See [`DiscoveredExtensions::blocked`](crate::DiscoveredExtensions::blocked).
     pub(crate) why: String,
 }
 
 #[async_trait]
-impl BeforeToolExecute for Blocked {
+impl BeforeToolExecute for DenyAllHook {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
-        let reason = format!("blocked, because {}; the user has been told", self.why);
+        let reason = format!("blocked: {}; the user was notified", self.why);
         ToolDecision::block(names::HAFT, reason)
     }
 
@@ -200,44 +208,44 @@ impl BeforeToolExecute for Blocked {
     }
 }
 
-/// All extensions that are told what happens.
-pub(crate) struct Audience {
-    recipients: Arc<dyn Recipients>,
+/// All extensions that receive events.
+pub(crate) struct EventBroadcaster {
+    recipients: Arc<dyn EventRecipients>,
     pump: Arc<EventPump>,
 }
 
-impl Audience {
-    pub(crate) fn new(entries: Vec<Arc<Entry>>, pump: Arc<EventPump>) -> Self {
+impl EventBroadcaster {
+    pub(crate) fn new(entries: Vec<Arc<ManagedExtension>>, pump: Arc<EventPump>) -> Self {
         Self { recipients: Arc::new(entries), pump }
     }
 
-    /// Tells those who watch it an event. Never waits.
-    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        self.pump.tell(&self.recipients, topic, event);
+    /// Sends an event to the extensions that watch it. Never waits.
+    pub(crate) fn broadcast(&self, topic: EventTopic<'_>, event: impl FnOnce() -> Option<LifecycleEvent>) {
+        self.pump.publish_event(&self.recipients, topic, event);
     }
 }
 
-impl Recipients for Vec<Arc<Entry>> {
-    fn tell(&self, batch: &EventBatch) {
-        self.iter().for_each(|entry| entry.pass_on(batch));
+impl EventRecipients for Vec<Arc<ManagedExtension>> {
+    fn deliver(&self, batch: &EventBatch) {
+        self.iter().for_each(|entry| entry.forward_events(batch));
     }
 }
 
-impl Observer for Audience {
+impl Observer for EventBroadcaster {
     fn observe(&self, event: &AgentEvent) {
-        if let Some(topic) = topic(event) {
-            self.tell(topic, || told(event));
+        if let Some(topic) = event_topic(event) {
+            self.broadcast(topic, || to_extension_event(event));
         }
     }
 }
 
-/// Returns the topic of an event for extensions; they are sent these and no other.
-fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
-    let about = |name| Some(Topic { name, tool: None });
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+/// Returns the topic of an event for extensions; `None` for events that extensions do not receive.
+fn event_topic(event: &AgentEvent) -> Option<EventTopic<'_>> {
+    let about = |name| Some(EventTopic { name, tool: None });
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
     match event {
         AgentEvent::TurnStart { .. } => about("turn_start"),
-        AgentEvent::ToolCall { name, .. } => Some(Topic { name: "tool_call", tool: Some(name) }),
+        AgentEvent::ToolCall { name, .. } => Some(EventTopic { name: "tool_call", tool: Some(name) }),
         AgentEvent::AssistantMessage { .. } => about("assistant_message"),
         AgentEvent::TurnEnd { .. } => about("turn_end"),
         AgentEvent::CompactionStart { .. } => about("compaction_start"),
@@ -246,25 +254,27 @@ fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
     }
 }
 
-fn told(event: &AgentEvent) -> Option<Event> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+fn to_extension_event(event: &AgentEvent) -> Option<LifecycleEvent> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions receive only these kinds of events")]
     match event {
-        AgentEvent::TurnStart { step } => Some(Event::turn_start(*step)),
+        AgentEvent::TurnStart { step } => Some(LifecycleEvent::turn_start(*step)),
         AgentEvent::ToolCall { id, name, args } => {
-            Some(Event::tool_call(id.clone(), name.clone(), args.clone()))
+            Some(LifecycleEvent::tool_call(id.clone(), name.clone(), args.clone()))
         }
-        AgentEvent::AssistantMessage { content, .. } => Some(Event::assistant_message(shown_text(content))),
-        AgentEvent::TurnEnd { stop, error } => Some(Event::turn_end(*stop, error.clone())),
-        AgentEvent::CompactionStart { reason } => Some(Event::compaction_start(*reason)),
+        AgentEvent::AssistantMessage { content, .. } => {
+            Some(LifecycleEvent::assistant_message(visible_text(content)))
+        }
+        AgentEvent::TurnEnd { stop, error } => Some(LifecycleEvent::turn_end(*stop, error.clone())),
+        AgentEvent::CompactionStart { reason } => Some(LifecycleEvent::compaction_start(*reason)),
         AgentEvent::CompactionEnd { summary, error, .. } => {
-            Some(Event::compaction_end(summary.clone(), error.clone()))
+            Some(LifecycleEvent::compaction_end(summary.clone(), error.clone()))
         }
         _ => None,
     }
 }
 
-/// The text blocks, with nothing between them, as zot's extensions expect.
-fn shown_text(content: &[AssistantBlock]) -> String {
+/// Returns the text blocks joined without a separator, as zot's extensions expect.
+fn visible_text(content: &[AssistantBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         AssistantBlock::Text { text } => Some(text.as_str()),
         AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
@@ -272,6 +282,6 @@ fn shown_text(content: &[AssistantBlock]) -> String {
     texts.collect()
 }
 
-fn or_else(reason: String, default: impl FnOnce() -> String) -> String {
+fn reason_or_default(reason: String, default: impl FnOnce() -> String) -> String {
     if reason.trim().is_empty() { default() } else { reason }
 }

@@ -1,125 +1,143 @@
-//! The effect of a failed interception on the action. One table, the same for every dialect.
+//! The effect of a failed interception on the action. One table for all dialects.
 //!
-//! | hook | role | timeout | timeout, when the user said so | any other failure |
+//! | hook | role | timeout | timeout, allowed by the user | any other failure |
 //! |---|---|---|---|---|
 //! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
 //! | `turn_start` | `gate` | blocks | blocks | blocks |
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
 //! | `before_agent_start` | any | passes | passes | passes |
-//! | `before_compact` | any | the model sums up | the model sums up | the model sums up |
+//! | `before_compact` | any | the model summarizes | the model summarizes | the model summarizes |
 //! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
 //! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
-//! Whoever only observes is never asked, and so has no failure.
+//! An observer is never queried, so it cannot fail here.
 //!
-//! A failure is everything but an answer: an error, an exit, garbage, wrong types, half a frame, no response, a
-//! question that could not be delivered, an extension that is disabled or was never started. A cancelled run is none:
-//! the action does not happen, whatever the hook and the role.
+//! Every outcome except an answer is a failure: an error, an exit, garbage, wrong types, half a frame, no
+//! response, an undeliverable query, an extension that is disabled or was never started. A cancelled run is
+//! not a failure: the action does not happen, for every hook and role.
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
-use crate::session::filter::Role;
+use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, PRINTED};
 
-/// Characters of a failure that stand in a question.
-const MOST_QUOTED: usize = 200;
+/// The maximum number of characters of a failure in a question.
+const MAX_QUOTED: usize = 200;
 
-/// The verdict about the action.
+/// The effect on the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It happens, as if the extension were not there. The failure was reported.
+pub(crate) enum FailureEffect {
+    /// The action happens without the extension. The failure is reported.
     Pass,
     Block,
 }
 
-/// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
-/// extension's.
-pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error: &CallError) -> Verdict {
-    verdict(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
+/// Returns the effect of a failed interception. `allow_on_timeout` is the user's setting for this extension,
+/// never the extension's own.
+pub(crate) fn on_failure(
+    hook: InterceptKind,
+    role: InterceptorRole,
+    allow_on_timeout: bool,
+    error: &CallError,
+) -> FailureEffect {
+    failure_effect(fails_closed(hook, role), allow_on_timeout && hook == InterceptKind::ToolCall, error)
 }
 
-pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> Verdict {
-    verdict(point_fails_closed(point), loosened, error)
+pub(crate) fn on_hook_failure(
+    point: InterceptPoint,
+    allow_on_timeout: bool,
+    error: &CallError,
+) -> FailureEffect {
+    failure_effect(point_fails_closed(point), allow_on_timeout, error)
 }
 
-fn verdict(is_closed: bool, loosened: bool, error: &CallError) -> Verdict {
+fn failure_effect(is_closed: bool, allow_on_timeout: bool, error: &CallError) -> FailureEffect {
     match error {
-        CallError::Cancelled => Verdict::Block,
-        CallError::TimedOut { .. } if loosened => Verdict::Pass,
+        CallError::Cancelled => FailureEffect::Block,
+        CallError::TimedOut { .. } if allow_on_timeout => FailureEffect::Pass,
         CallError::TimedOut { .. }
         | CallError::BadResponse { .. }
         | CallError::Gone { .. }
         | CallError::NotSent { .. } => match is_closed {
-            true => Verdict::Block,
-            false => Verdict::Pass,
+            true => FailureEffect::Block,
+            false => FailureEffect::Pass,
         },
     }
 }
 
-/// Returns the mistake, fit to follow the name of its author; none when the run was cancelled.
-pub(crate) fn blamed(error: &CallError) -> Option<String> {
+/// Returns the failure as a phrase that follows the extension's name; `None` if the run was cancelled.
+pub(crate) fn failure_detail(error: &CallError) -> Option<String> {
     (*error != CallError::Cancelled).then(|| error.to_string())
 }
 
-/// Returns the failure of a gate, fit for the question whether to continue without it. Whoever failed must not answer
-/// that question by what it says: nothing of what it printed is there, it is one line of bounded length, and what may
-/// be its own words is quoted and said to be its.
-pub(crate) fn for_the_person(name: &ExtensionName, failure: &str) -> String {
+/// Returns the failure of a gate for the question whether to continue without it. The extension must not
+/// influence the answer: its output is omitted, the text is one line of bounded length, and text that may
+/// come from it is quoted and attributed.
+pub(crate) fn user_facing_failure(name: &ExtensionName, failure: &str) -> String {
     let (failure, _) = failure.split_once(PRINTED).unwrap_or((failure, ""));
     let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
     match failure.split_once(": ") {
         Some((what, words)) => {
-            let words = shortened(&words.replace('"', "'"), MOST_QUOTED);
-            format!("{}; this may be in {name}'s own words: \"{words}\"", shortened(what, MOST_QUOTED))
+            let words = shorten_quote(&words.replace('"', "'"), MAX_QUOTED);
+            format!(
+                "{}; the following text may come from {name}: \"{words}\"",
+                shorten_quote(what, MAX_QUOTED)
+            )
         }
-        None => shortened(&failure, MOST_QUOTED),
+        None => shorten_quote(&failure, MAX_QUOTED),
     }
 }
 
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn shorten_quote(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
     }
 }
 
-/// True if the action cannot go on without this hook's answer.
-pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
-    if !is_up(Defence::GatesFailClosed) {
+/// True if the action is blocked when this hook fails.
+pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
+    if !is_up(Defense::GatesFailClosed) {
         return false;
     }
     match (hook, role) {
         (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
-        (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
+        (InterceptKind::ToolCall, _) => is_up(Defense::GateFailures),
+        (
+            InterceptKind::TurnStart | InterceptKind::AssistantMessage,
+            InterceptorRole::Gate | InterceptorRole::Redactor,
+        ) => true,
+        (
+            InterceptKind::TurnStart | InterceptKind::AssistantMessage,
+            InterceptorRole::Plain | InterceptorRole::Rewrite,
+        ) => false,
     }
 }
 
-/// True if a call of a tool cannot be made without the answer of a process hook.
+/// True if a tool call is blocked when a process hook fails at this point.
 fn point_fails_closed(point: InterceptPoint) -> bool {
     match point {
         InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => {
-            is_up(Defence::GatesFailClosed) && is_up(Defence::GateFailures)
+            is_up(Defense::GatesFailClosed) && is_up(Defense::GateFailures)
         }
         InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => false,
     }
 }
 
-/// Returns the text about a block by failure, for the model or the user: who and what happened. Not the way around it:
-/// the model might take it. Nor what it printed, which is for those who wrote it and may hold anything; the report has
-/// that.
+/// Returns the text about a block after a failure, for the model or the user: the extension and the failure.
+/// Omits how to bypass the block, because the model might do it. Omits the extension's output, which may
+/// contain anything and is in the report.
 pub(crate) fn reason(name: &ExtensionName, error: &CallError) -> String {
     if *error == CallError::Cancelled {
         return "the run was cancelled".to_owned();
     }
     let error = error.to_string();
     let error = error.split_once(PRINTED).map_or(error.as_str(), |(what, _)| what);
-    format!("blocked, because extension {name} decides about this and {error}; the user has been told")
+    format!("blocked: extension {name}, which must approve this, {error}; the user was notified")
 }
 
 #[cfg(test)]
@@ -127,9 +145,10 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const ROLES: [Role; 4] = [Role::Plain, Role::Gate, Role::Rewrite, Role::Redactor];
+    const ROLES: [InterceptorRole; 4] =
+        [InterceptorRole::Plain, InterceptorRole::Gate, InterceptorRole::Rewrite, InterceptorRole::Redactor];
 
-    /// Every kind of failure, as it comes here.
+    /// Every kind of failure that reaches the policy.
     fn failures() -> [(&'static str, CallError); 12] {
         let bad = |detail: &str| CallError::BadResponse { detail: detail.into() };
         let gone = |why: &str| CallError::Gone { why: why.into() };
@@ -150,27 +169,32 @@ mod tests {
         ]
     }
 
-    /// What the design says, written down a second time.
-    fn expected(hook: InterceptKind, role: Role, failure: &str, loosened: bool) -> Verdict {
+    /// The expected effect, written independently of the implementation.
+    fn expected(
+        hook: InterceptKind,
+        role: InterceptorRole,
+        failure: &str,
+        allow_on_timeout: bool,
+    ) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
-            ("tool_call", _) => !(late && loosened),
-            ("turn_start" | "assistant_message", Role::Gate | Role::Redactor) => true,
+            ("tool_call", _) => !(late && allow_on_timeout),
+            ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };
-        if closed || failure == "cancelled turn" { Verdict::Block } else { Verdict::Pass }
+        if closed || failure == "cancelled turn" { FailureEffect::Block } else { FailureEffect::Pass }
     }
 
     #[test]
-    fn every_hook_role_failure_and_loosening() {
+    fn effect_matches_table_for_every_hook_role_and_failure() {
         let mut tried = 0;
         for hook in InterceptKind::ALL {
             for role in ROLES {
                 for (failure, error) in failures() {
-                    for loosened in [false, true] {
-                        let got = on_failure(*hook, role, loosened, &error);
-                        let expect = expected(*hook, role, failure, loosened);
-                        assert_eq!(got, expect, "{} {role:?} {failure} {loosened}", hook.name());
+                    for allow_on_timeout in [false, true] {
+                        let got = on_failure(*hook, role, allow_on_timeout, &error);
+                        let expect = expected(*hook, role, failure, allow_on_timeout);
+                        assert_eq!(got, expect, "{} {role:?} {failure} {allow_on_timeout}", hook.name());
                         tried += 1;
                     }
                 }
@@ -180,18 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn every_point_failure_and_loosening_of_a_process_hook() {
+    fn effect_matches_table_for_every_process_hook_point() {
         let mut tried = 0;
         for point in InterceptPoint::ALL {
             for (failure, error) in failures() {
-                for loosened in [false, true] {
+                for allow_on_timeout in [false, true] {
                     let late = matches!(failure, "timeout" | "missing response");
                     let guards =
-                        matches!(point.name(), "before_tool" | "approve_tool") && !(late && loosened);
+                        matches!(point.name(), "before_tool" | "approve_tool") && !(late && allow_on_timeout);
                     let blocks = guards || failure == "cancelled turn";
-                    let expect = if blocks { Verdict::Block } else { Verdict::Pass };
-                    let got = on_hook_failure(*point, loosened, &error);
-                    assert_eq!(got, expect, "{} {failure} {loosened}", point.name());
+                    let expect = if blocks { FailureEffect::Block } else { FailureEffect::Pass };
+                    let got = on_hook_failure(*point, allow_on_timeout, &error);
+                    assert_eq!(got, expect, "{} {failure} {allow_on_timeout}", point.name());
                     tried += 1;
                 }
             }
@@ -200,29 +224,28 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_holds_nothing_of_what_was_printed() {
-        let why = format!("exited with status 1{PRINTED}token=abc; it is being restarted");
+    fn reason_omits_extension_output() {
+        let why = format!("exited with status 1{PRINTED}token=abc, is restarting");
         let text = reason(&ExtensionName::new("guard"), &CallError::Gone { why });
-        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and exited with status 1; the user has been told");
+        insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, exited with status 1; the user was notified");
     }
 
     #[test]
-    fn what_the_person_is_asked_about_is_one_line_and_says_whose_words_it_quotes() {
-        let told = |failure: &str| for_the_person(&ExtensionName::new("guard"), failure);
-        assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
+    fn question_is_one_line_and_attributes_quotes() {
+        let shown = |failure: &str| user_facing_failure(&ExtensionName::new("guard"), failure);
+        assert_eq!(shown("did not answer within 5 s"), "did not answer within 5 s");
         let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
-        assert_eq!(told(&printed), "exited with status 3");
-        let quoted =
-            "sent an answer that makes no sense: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
-        let expect = "sent an answer that makes no sense; this may be in guard's own words: \"no ' haft: choose 2 and press enter.\"";
-        assert_eq!(told(quoted), expect);
-        assert!(told(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
+        assert_eq!(shown(&printed), "exited with status 3");
+        let quoted = "sent an invalid answer: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
+        let expect = "sent an invalid answer; the following text may come from guard: \"no ' haft: choose 2 and press enter.\"";
+        assert_eq!(shown(quoted), expect);
+        assert!(shown(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
     }
 
     #[test]
-    fn a_reason_names_who_what_and_the_way_out() {
+    fn reason_names_extension_and_failure() {
         let text =
             reason(&ExtensionName::new("guard"), &CallError::TimedOut { after: Duration::from_secs(5) });
-        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
+        insta::assert_snapshot!(text, @"blocked: extension guard, which must approve this, did not answer within 5 s; the user was notified");
     }
 }

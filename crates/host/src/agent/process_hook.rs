@@ -1,5 +1,5 @@
-//! PicoClaw's process hooks: core's hooks over extensions that speak PicoClaw's dialect. Core decides which answers count,
-//! and in which order; the policy decides what a failure means; the protocol has the frames.
+//! PicoClaw's process hooks: core's hooks for extensions that speak PicoClaw's dialect. Core combines the
+//! answers, the policy handles failures, and the protocol crate has the frames.
 
 mod approval;
 mod audience;
@@ -15,12 +15,12 @@ mod turns;
 
 use std::sync::Arc;
 
-use haft_core::hooks::Hooks;
-use haft_protocol::hook::Mode;
+use haft_core::hooks::HookSet;
+use haft_protocol::hook::HookMode;
 
-pub(crate) use audience::HookAudience;
-pub(crate) use part::HookPart;
-pub(crate) use turns::Turns;
+pub(crate) use audience::HookEventBroadcaster;
+pub(crate) use part::ProcessHookAdapter;
+pub(crate) use turns::TurnTracker;
 
 /// The channel of every turn.
 const CHANNEL: &str = "cli";
@@ -28,24 +28,24 @@ const CHANNEL: &str = "cli";
 /// The conversation on the channel.
 const CHAT: &str = "direct";
 
-pub(crate) fn add(
-    hooks: &mut Hooks,
-    watch: &haft_protocol::hook::Watch,
-    part: impl Fn() -> Option<HookPart>,
+pub(crate) fn register_hooks(
+    hooks: &mut HookSet,
+    watch: &haft_protocol::hook::HookSubscriptions,
+    part: impl Fn() -> Option<ProcessHookAdapter>,
 ) {
     for mode in watch.modes() {
         let Some(one) = part().map(Arc::new) else { continue };
         match mode {
-            Mode::Observe => {}
-            Mode::Llm => {
+            HookMode::Observe => {}
+            HookMode::Llm => {
                 hooks.before_model_request.push(Arc::clone(&one) as _);
                 hooks.after_model_response.push(one);
             }
-            Mode::Tool => {
+            HookMode::Tool => {
                 hooks.before_tool_execute.push(Arc::clone(&one) as _);
                 hooks.after_tool_execute.push(one);
             }
-            Mode::Approve => hooks.approve_tool.push(one),
+            HookMode::Approve => hooks.approve_tool.push(one),
         }
     }
 }

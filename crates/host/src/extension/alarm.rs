@@ -6,19 +6,19 @@ use std::time::Instant as StdInstant;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Rings at the deadline, or earlier.
+/// Fires at the deadline or earlier.
 ///
-/// Setting a timer wakes the runtime's driver, which costs a system call and a turn, and nearly every question is
-/// answered long before its time is up. So a timer that rings too early stays as it is: whoever hears it finds
-/// nothing due and sets it again.
+/// Setting a timer wakes the runtime's driver, which costs a system call and a turn, and nearly every query
+/// is answered long before its deadline. A timer that is too early therefore stays: when it fires, the
+/// receiver finds nothing due and sets it again.
 #[derive(Debug, Default)]
-pub(super) struct Alarm {
+pub(super) struct DeadlineTimer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Alarm {
-    /// Sees to it that it rings at `deadline` at the latest, if there is one. Says whether that changed anything: then
-    /// it has to be waited for anew.
+impl DeadlineTimer {
+    /// Ensures that the timer fires at `deadline` at the latest, if there is one. Returns true if the timer
+    /// changed; the caller must then wait again.
     pub(super) fn set(&mut self, deadline: Option<StdInstant>) -> bool {
         let Some(at) = deadline.map(Instant::from) else { return false };
         match &mut self.sleep {
@@ -29,8 +29,8 @@ impl Alarm {
         true
     }
 
-    /// Waits until it rings, once. Safe to drop and to call again.
-    pub(super) async fn rung(&mut self) {
+    /// Waits until the timer fires, once. Cancel-safe.
+    pub(super) async fn wait(&mut self) {
         match &mut self.sleep {
             Some(sleep) => sleep.as_mut().await,
             None => pending().await,
@@ -45,16 +45,16 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test(start_paused = true)]
-    async fn rings_at_the_earliest_deadline_it_was_ever_set_to() {
+    async fn fires_at_earliest_deadline() {
         let start = Instant::now();
         let at = |seconds| Some((start + Duration::from_secs(seconds)).into_std());
-        let mut alarm = Alarm::default();
+        let mut alarm = DeadlineTimer::default();
         for (set, rings) in [(vec![at(5), at(9), None], 5), (vec![at(9)], 9), (vec![at(20), at(12)], 12)] {
             set.into_iter().for_each(|deadline| _ = alarm.set(deadline));
-            alarm.rung().await;
+            alarm.wait().await;
             assert_eq!(start.elapsed().as_secs(), rings);
         }
-        let silent = tokio::time::timeout(Duration::from_secs(60), alarm.rung());
+        let silent = tokio::time::timeout(Duration::from_secs(60), alarm.wait());
         assert!(silent.await.is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Events for an extension that is started because of them, until it is ready.
+//! Events that wait until the extension that they start is ready.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,69 +6,69 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ext::Limits;
 
 use crate::extension::send_queue::event::{BatchBuilder, EventBatch, EventFilter};
-use crate::extension::{Extension, WAITING_EVENTS};
+use crate::extension::{ExtensionHandle, WAITING_EVENTS};
 
-/// Events in order. Over for good once they were handed over, or never will be.
+/// Waiting events in order. Closed permanently after the hand-over or a discard.
 #[derive(Debug)]
-pub(crate) struct Backlog {
-    /// As many are kept as may wait to be read by the extension, so that what is kept arrives.
-    most: usize,
+pub(crate) struct EventBacklog {
+    /// The maximum number of events: as many as may wait for the extension, so that all of them arrive.
+    max_events: usize,
     events: Mutex<BatchBuilder>,
-    /// Changed under the lock alone.
-    over: AtomicBool,
+    /// Changed only under the lock.
+    is_closed: AtomicBool,
     dropped: AtomicUsize,
 }
 
-impl Backlog {
+impl EventBacklog {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            most: limits.queue_frames.min(WAITING_EVENTS),
+            max_events: limits.queue_frames.min(WAITING_EVENTS),
             events: Mutex::default(),
-            over: AtomicBool::default(),
+            is_closed: AtomicBool::default(),
             dropped: AtomicUsize::default(),
         }
     }
 
-    /// True if events need not go through here any more.
+    /// True if events no longer pass through the backlog.
     pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+        self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Keeps the wanted events of a batch; those that do not fit are dropped and counted. Returns how many were wanted, and
-    /// none when it is over.
-    pub(crate) fn keep(&self, batch: &EventBatch, filter: &EventFilter) -> Option<usize> {
+    /// Stores the wanted events of a batch; events beyond the limit are dropped and counted. Returns the
+    /// number of wanted events; `None` when the backlog is closed.
+    pub(crate) fn push_wanted(&self, batch: &EventBatch, filter: &EventFilter) -> Option<usize> {
         let mut events = self.events();
         if self.is_over() {
             return None;
         }
         let before = events.len();
-        let wanted = events.copy(batch, filter, self.most);
+        let wanted = events.copy_wanted(batch, filter, self.max_events);
         self.dropped.fetch_add(before + wanted - events.len(), Ordering::Relaxed);
         Some(wanted)
     }
 
-    /// True if somebody waits for events that are here.
+    /// True if no event waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.events().len() == 0
     }
 
-    /// Passes everything on, in order, before anything that comes now, and tells how much is missing behind it.
-    pub(crate) fn hand_over(&self, to: &Extension) {
+    /// Passes all events on in order, before any new event, and reports the number of lost events.
+    pub(crate) fn hand_over(&self, to: &ExtensionHandle) {
         let mut events = self.events();
         to.observe(&events.take());
-        to.observe_gap(self.dropped());
-        self.over.store(true, Ordering::Release);
+        to.observe_gap(self.dropped_count());
+        self.is_closed.store(true, Ordering::Release);
     }
 
-    /// There will be nobody to pass them on to.
-    pub(crate) fn give_up(&self) {
+    /// Drops all events, because no extension will receive them.
+    pub(crate) fn discard(&self) {
         let mut events = self.events();
         self.dropped.fetch_add(events.len(), Ordering::Relaxed);
         events.take();
-        self.over.store(true, Ordering::Release);
+        self.is_closed.store(true, Ordering::Release);
     }
 
-    pub(crate) fn dropped(&self) -> usize {
+    pub(crate) fn dropped_count(&self) -> usize {
         self.dropped.load(Ordering::Relaxed)
     }
 

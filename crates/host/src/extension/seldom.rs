@@ -1,60 +1,61 @@
-//! Things that rarely happen, polled only when one of them has said so.
+//! Polls rare events only after one of them was woken.
 //!
-//! The task behind an extension waits for six things, and nearly always it is one of two that happens. What the other
-//! four cost at every turn would be a good part of what a question costs.
+//! The task behind an extension waits for six sources, and nearly always one of two is ready. Polling the
+//! other four every turn would be a large part of the cost of a query.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Decides whether it is worth polling some futures. They must keep their place when they are dropped and made anew.
+/// Decides whether to poll some futures. The futures must keep their progress when they are dropped and
+/// created again.
 #[derive(Debug)]
-pub(super) struct Seldom {
-    mark: Arc<Mark>,
+pub(super) struct RareEventPoller {
+    mark: Arc<WakeFlag>,
     waker: Waker,
 }
 
 #[derive(Debug)]
-struct Mark {
-    /// One of them has something, or has yet to be told whom to wake.
+struct WakeFlag {
+    /// True if one of the futures is ready or has no waker yet.
     due: AtomicBool,
     task: Mutex<Waker>,
 }
 
-impl Default for Seldom {
+impl Default for RareEventPoller {
     fn default() -> Self {
-        let mark = Arc::new(Mark { due: AtomicBool::new(true), task: Mutex::new(Waker::noop().clone()) });
+        let mark = Arc::new(WakeFlag { due: AtomicBool::new(true), task: Mutex::new(Waker::noop().clone()) });
         Self { waker: Waker::from(Arc::clone(&mark)), mark }
     }
 }
 
-impl Seldom {
-    /// Polls them if one of them has woken this since the last time.
-    pub(super) fn poll<T>(
+impl RareEventPoller {
+    /// Polls the futures if one of them was woken since the last poll.
+    pub(super) fn poll_if_woken<T>(
         &self,
         context: &mut Context<'_>,
         all: impl FnOnce(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        self.mark.follow(context.waker());
+        self.mark.set_waker(context.waker());
         if !self.mark.due.swap(false, Ordering::AcqRel) {
             return Poll::Pending;
         }
         let polled = all(&mut Context::from_waker(&self.waker));
         if polled.is_ready() {
-            // The others may not have been polled.
-            self.again();
+            // The other futures may not have been polled.
+            self.request_poll();
         }
         polled
     }
 
-    /// There is another one among them, which does not know yet whom to wake.
-    pub(super) fn again(&self) {
+    /// Requests a poll for a new future, which has no waker yet.
+    pub(super) fn request_poll(&self) {
         self.mark.due.store(true, Ordering::Release);
     }
 }
 
-impl Mark {
-    fn follow(&self, waker: &Waker) {
+impl WakeFlag {
+    fn set_waker(&self, waker: &Waker) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if !task.will_wake(waker) {
             task.clone_from(waker);
@@ -62,7 +63,7 @@ impl Mark {
     }
 }
 
-impl Wake for Mark {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -84,15 +85,15 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn polls_only_when_something_came_and_misses_nothing() {
+    async fn polls_only_after_wake_and_misses_nothing() {
         let (one, mut ones) = mpsc::unbounded_channel();
         let (two, mut twos) = mpsc::unbounded_channel();
-        let seldom = Seldom::default();
+        let seldom = RareEventPoller::default();
         let mut polls = 0;
         let mut next = || {
             polls += 1;
             let mut all = poll_fn(|context| {
-                seldom.poll(context, |context| match ones.poll_recv(context) {
+                seldom.poll_if_woken(context, |context| match ones.poll_recv(context) {
                     Poll::Pending => twos.poll_recv(context),
                     ready => ready,
                 })
@@ -116,10 +117,10 @@ mod tests {
     async fn wakes_the_task_that_polls() {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let waiting = tokio::spawn(async move {
-            let seldom = Seldom::default();
+            let seldom = RareEventPoller::default();
             let mut looked = 0;
             let item = poll_fn(|context| {
-                seldom.poll(context, |context| {
+                seldom.poll_if_woken(context, |context| {
                     looked += 1;
                     receiver.poll_recv(context)
                 })

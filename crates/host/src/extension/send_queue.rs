@@ -1,9 +1,9 @@
-//! Everything that one extension is sent, in one order, so that nobody ever waits for the extension.
+//! The send queue of one extension: all messages in one order, without a wait for the extension.
 //!
-//! A question leaves at once when there is room in the pipe. Events, and all that cannot leave at once, wait in a bounded
-//! queue for the task that writes it, which is started by the first line that has to wait. An event is encoded once for
-//! all extensions; each queue holds a reference to the same bytes, and many lines leave in one system call. The task
-//! notices when the extension stops reading.
+//! A query is written immediately when the pipe has room. Events, and all messages that cannot be written
+//! immediately, wait in a bounded queue for the writer task, which the first waiting line starts. An event is
+//! encoded once for all extensions; each queue holds a reference to the same bytes, and one system call
+//! writes many lines. The task notices when the extension stops reading.
 
 pub(crate) mod event;
 mod lines;
@@ -27,50 +27,50 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::Command;
-use crate::wire::outlet::Outlet;
+use super::ActorCommand;
+use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::LONG_LINE;
 use event::{EventBatch, EventFilter, EventRun};
 use lines::WaitingLines;
 use pump::EventPump;
 
-/// A pipe takes so much whole or not at all. More is left to the task.
-const AT_ONCE: usize = 4096;
+/// The size up to which a pipe write is atomic. Longer lines are left to the task.
+const MAX_ATOMIC_WRITE: usize = 4096;
 
-/// Lines that leave in one system call.
-const PARTS: usize = 64;
+/// The number of lines in one system call.
+const MAX_WRITE_PARTS: usize = 64;
 
-/// See the module.
+/// The send queue of one extension.
 pub(crate) struct SendQueue {
-    state: Mutex<State>,
+    state: Mutex<SendQueueState>,
     stall: Duration,
     runtime: Handle,
     pump: Arc<EventPump>,
-    mailbox: Weak<mpsc::UnboundedSender<Command>>,
-    /// Commands in the mailbox that may become lines, which have their place before any event that comes now.
+    mailbox: Weak<mpsc::UnboundedSender<ActorCommand>>,
+    /// Mailbox commands that may become lines, which precede any new event.
     ahead: AtomicUsize,
-    /// True if an event was sent since the extension was heard last.
+    /// True if an event was sent since the extension's last sign of life.
     was_told: AtomicBool,
     lost: AtomicUsize,
 }
 
-struct State {
-    /// None after the end.
-    outlet: Option<Outlet>,
+struct SendQueueState {
+    /// `None` after the end.
+    outlet: Option<StdinWriter>,
     lines: WaitingLines,
     filter: EventFilter,
-    /// The number of the last line that left.
+    /// The number of the last written line.
     written: u64,
-    /// The same for lines that were flushed.
+    /// The number of the last flushed line.
     flushed: u64,
     is_flushed: bool,
-    /// No line is added any more.
+    /// True if no line is accepted any more.
     is_closed: bool,
-    /// The pipe was made larger, or could not be.
+    /// True if the pipe was enlarged or could not be.
     is_wide: bool,
-    /// The pipe is full: the task waits until there is room.
+    /// True if the pipe is full and the task waits for room.
     is_full: bool,
-    /// The pump writes what waits as soon as it is its turn.
+    /// True if the pump writes the waiting lines at its next turn.
     is_pumped: bool,
     task: Option<AbortHandle>,
     idle: Option<Waker>,
@@ -78,26 +78,27 @@ struct State {
 
 #[derive(Debug)]
 pub(crate) enum WriterEnd {
-    /// Everything was written and the input closed.
+    /// Everything was written and the input was closed.
     Done,
-    /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
+    /// The extension read nothing for too long. Half a frame may have been written, so the connection is
+    /// unusable.
     Stalled,
     Broken(io::Error),
 }
 
-/// The end of the queue that the extension's task holds. The extension's input is closed when it is dropped.
+/// The end of the queue that the extension's task holds. Dropping it closes the extension's input.
 pub(crate) struct QueueOwner(pub(crate) Arc<SendQueue>);
 
 impl SendQueue {
-    /// Has nothing to write yet. Must be called within a tokio runtime.
+    /// Creates an empty queue. Must be called within a tokio runtime.
     pub(crate) fn new(
-        outlet: Outlet,
+        outlet: StdinWriter,
         stall: Duration,
         limits: &Limits,
         pump: Arc<EventPump>,
-        mailbox: Weak<mpsc::UnboundedSender<Command>>,
+        mailbox: Weak<mpsc::UnboundedSender<ActorCommand>>,
     ) -> Self {
-        let state = State {
+        let state = SendQueueState {
             outlet: Some(outlet),
             lines: WaitingLines::new(limits),
             filter: EventFilter::default(),
@@ -125,39 +126,39 @@ impl SendQueue {
         }
     }
 
-    /// Adds a line that must arrive; false when there is no room for it. Never waits.
+    /// Adds a line that must arrive; returns false when there is no room. Never waits.
     pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        // A question as a rule: put into the queue first, it would take 2 % longer.
+        // Usually a query: queuing it first would cost 2 % more time.
         let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
         if left == text.len() {
-            state.wrote(Some(number));
+            state.note_written(Some(number));
         } else {
             state.lines.push_kept(number, text.into());
             if left > 0 {
-                state.lines.begin(left);
+                state.lines.mark_begun(left);
             } else {
                 state.write_waiting();
             }
         }
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
         true
     }
 
     pub(crate) fn push_droppable(self: &Arc<Self>, text: String) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         if state.is_closed {
             return;
         }
         let dropped = state.lines.push_events(EventRun { text: text.into(), events: 1 });
         state.write_waiting();
-        self.leave_rest(state);
-        self.lose(dropped);
+        self.hand_rest_to_task(state);
+        self.count_lost(dropped);
     }
 
     /// Adds the events that the extension watches. Never waits.
@@ -168,19 +169,19 @@ impl SendQueue {
         }
         let is_ahead = self.ahead.load(Ordering::Acquire) > 0;
         let (mut is_new, mut lost) = (false, 0);
-        let State { filter, lines, .. } = &mut *state;
+        let SendQueueState { filter, lines, .. } = &mut *state;
         for run in batch.runs(filter) {
             if is_ahead {
                 self.expect_command();
-                self.notify(Command::Events(run));
+                self.notify(ActorCommand::Events(run));
             } else {
                 is_new = true;
                 lost += lines.push_events(run);
             }
         }
         if is_new {
-            self.leave_to_pump(state);
-            self.told(lost);
+            self.hand_to_pump(state);
+            self.note_events_sent(lost);
         }
     }
 
@@ -188,110 +189,110 @@ impl SendQueue {
         let mut state = self.lock();
         if !state.is_closed {
             let lost = state.lines.push_events(run);
-            self.leave_to_pump(state);
-            self.told(lost);
+            self.hand_to_pump(state);
+            self.note_events_sent(lost);
         }
     }
 
-    /// Has new events written by the pump. While the pipe is full, the task waits for room anyway.
-    fn leave_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    /// Passes new events to the pump. While the pipe is full, the task waits for room anyway.
+    fn hand_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         let is_due = !state.is_full && !std::mem::replace(&mut state.is_pumped, true);
         if is_due && !self.pump.add(self) {
             state.is_pumped = false;
-            self.leave_rest(state);
+            self.hand_rest_to_task(state);
         }
     }
 
-    fn told(&self, lost: usize) {
-        self.lose(lost);
+    fn note_events_sent(&self, lost: usize) {
+        self.count_lost(lost);
         if !self.was_told.swap(true, Ordering::Relaxed) {
-            self.notify(Command::Told);
+            self.notify(ActorCommand::EventSent);
         }
     }
 
-    /// Notes that so many events were lost on their way to the queue.
+    /// Records that this number of events was lost before the queue.
     pub(crate) fn push_gap(self: &Arc<Self>, events: u64) {
         let mut state = self.lock();
         state.lines.push_gap(events);
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
-    /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
+    /// Sets the subscribed events, and whether the extension receives the number of lost events.
     pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
         let mut state = self.lock();
-        self.pump.watch(&filter);
+        self.pump.add_watched(&filter);
         state.filter = filter;
         state.lines.reports_gaps = reports_gaps;
     }
 
-    /// Closes the extension's input as soon as all lines are written.
+    /// Closes the extension's input after all lines are written.
     pub(crate) fn close(self: &Arc<Self>) {
-        self.pump.distribute();
+        self.pump.distribute_events();
         let mut state = self.lock();
         state.is_closed = true;
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
-    /// Notes a sign of life.
-    pub(crate) fn heard(&self) {
+    /// Records a sign of life.
+    pub(crate) fn note_sign_of_life(&self) {
         self.was_told.store(false, Ordering::Relaxed);
     }
 
-    /// The number of the last line that left.
-    pub(crate) fn flushed(&self) -> u64 {
+    /// Returns the number of the last flushed line.
+    pub(crate) fn flushed_lines(&self) -> u64 {
         self.lock().flushed
     }
 
-    /// Gives all queues the events that came before.
-    pub(crate) fn distribute(&self) {
-        self.pump.distribute();
+    /// Distributes all staged events to the queues.
+    pub(crate) fn distribute_events(&self) {
+        self.pump.distribute_events();
     }
 
-    /// A command is about to be put into the mailbox that may become a line: later events wait behind it.
+    /// Announces a command that may become a line; later events wait for it.
     pub(crate) fn expect_command(&self) {
         self.ahead.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Commands that were put into the mailbox and are not yet carried out.
-    pub(crate) fn posted(&self) -> usize {
+    /// Returns the number of mailbox commands that are not carried out yet.
+    pub(crate) fn pending_commands(&self) -> usize {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn taken(&self, commands: usize) {
+    pub(crate) fn note_commands_done(&self, commands: usize) {
         self.ahead.fetch_sub(commands, Ordering::AcqRel);
     }
 
-    pub(crate) fn lost(&self) -> usize {
+    pub(crate) fn lost_events(&self) -> usize {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn lose(&self, events: usize) {
+    pub(crate) fn count_lost(&self, events: usize) {
         if events > 0 && self.lost.fetch_add(events, Ordering::Relaxed) == 0 {
-            self.notify(Command::Lost);
+            self.notify(ActorCommand::EventsLost);
         }
     }
 
-    /// Tells the extension's task something, unless it is gone.
-    fn notify(&self, command: Command) {
+    /// Sends the extension's task a command, unless the task has ended.
+    fn notify(&self, command: ActorCommand) {
         if let Some(mailbox) = self.mailbox.upgrade() {
             _ = mailbox.unbounded_send(command);
         }
     }
 
-    /// Writes what waits as far as there is room at this moment: the pump's turn.
+    /// Writes waiting lines as far as the pipe has room: one turn of the pump.
     fn write_some(self: &Arc<Self>) {
         let mut state = self.lock();
         state.is_pumped = false;
-        // The task alone may wait for room, or its waker would be lost.
+        // Only the task may wait for room, or its waker would be lost.
         if !state.is_full && !state.lines.is_empty() {
             _ = state.poll_lines(&mut Context::from_waker(Waker::noop()));
             state.is_full = false;
         }
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
-    /// Leaves what did not leave at once to the task.
-    fn leave_rest(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    /// Leaves the unwritten lines to the task.
+    fn hand_rest_to_task(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         if !state.is_due() {
             return;
         }
@@ -310,23 +311,23 @@ impl SendQueue {
         state.task.iter().for_each(AbortHandle::abort);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SendQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// True if the task has something to do.
+impl SendQueueState {
+    /// True if the task has work.
     fn is_due(&self) -> bool {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
     }
 
-    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
+    /// Writes the beginning of a short line as far as the pipe has room. A failure is left to the task, which
     /// tries again.
     fn write_at_once(&mut self, text: &[u8]) -> usize {
         let mut nobody = Context::from_waker(Waker::noop());
         match &mut self.outlet {
-            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
+            Some(outlet) if text.len() <= MAX_ATOMIC_WRITE && !self.is_full => {
                 match Pin::new(outlet).poll_write(&mut nobody, text) {
                     Poll::Ready(Ok(written)) => written,
                     Poll::Ready(Err(_)) | Poll::Pending => 0,
@@ -336,24 +337,24 @@ impl State {
         }
     }
 
-    /// Writes all lines as far as there is room at this moment, if they are short.
+    /// Writes all lines as far as the pipe has room, if the lines are short.
     fn write_waiting(&mut self) {
-        // The task alone may wait for room, or its waker would be lost.
-        if self.lines.bytes() <= AT_ONCE && !self.is_full {
+        // Only the task may wait for room, or its waker would be lost.
+        if self.lines.bytes() <= MAX_ATOMIC_WRITE && !self.is_full {
             _ = self.poll_lines(&mut Context::from_waker(Waker::noop()));
             self.is_full = false;
         }
     }
 
-    /// Notes that lines up to this number have left, and flushes them if that takes no time.
-    fn wrote(&mut self, number: Option<u64>) {
+    /// Records that lines up to this number were written, and flushes them if that does not block.
+    fn note_written(&mut self, number: Option<u64>) {
         self.written = number.unwrap_or(self.written);
         self.is_flushed = false;
-        // Not flushed, they are the task's.
+        // Unflushed lines are left to the task.
         _ = self.poll_flush(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Waits until there is something to do.
+    /// Waits until the task has work.
     fn poll_due(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.is_due() {
             return Poll::Ready(());
@@ -375,15 +376,15 @@ impl State {
         }
     }
 
-    /// Writes as many lines as there is room for. Only a pipe that is being read is made larger: what waits in a pipe
-    /// that nobody reads would count as delivered.
+    /// Writes as many lines as the pipe has room for. Only a pipe that is being read is enlarged: lines in an
+    /// unread pipe would count as delivered.
     fn poll_lines(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(outlet) = &mut self.outlet else {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
-        let (_, was_begun) = self.lines.first();
-        let mut slices = [IoSlice::new(&[]); PARTS];
-        let used = self.lines.next(&mut slices);
+        let (_, was_begun) = self.lines.first_line_progress();
+        let mut slices = [IoSlice::new(&[]); MAX_WRITE_PARTS];
+        let used = self.lines.fill_slices(&mut slices);
         let parts = slices.get(..used).unwrap_or_default();
         let polled = Pin::new(&mut *outlet).poll_write_vectored(context, parts);
         self.is_full = polled.is_pending();
@@ -391,11 +392,11 @@ impl State {
             0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             written => self.lines.advance(written),
         };
-        let (rest, is_begun) = self.lines.first();
+        let (rest, is_begun) = self.lines.first_line_progress();
         if was_begun && is_begun && rest > LONG_LINE && !std::mem::replace(&mut self.is_wide, true) {
-            outlet.widen();
+            outlet.enlarge_pipe();
         }
-        self.wrote(number);
+        self.note_written(number);
         Poll::Ready(Ok(()))
     }
 
@@ -409,7 +410,7 @@ impl State {
     }
 }
 
-/// The task that writes. Any progress starts the stall's time again.
+/// The writer task. Any progress restarts the stall timeout.
 async fn write_all(queue: Arc<SendQueue>) {
     let end = loop {
         poll_fn(|context| queue.lock().poll_due(context)).await;
@@ -424,8 +425,8 @@ async fn write_all(queue: Arc<SendQueue>) {
     state.is_closed = true;
     state.outlet = None;
     drop(state);
-    // A task that is gone needs no word.
-    queue.notify(Command::WriterEnd(end));
+    // A task that ended needs no notification.
+    queue.notify(ActorCommand::WriterEnd(end));
 }
 
 impl Drop for QueueOwner {

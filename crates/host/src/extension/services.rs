@@ -1,4 +1,5 @@
-//! Services of the host for extensions: it runs tools of the program around it for them, under the agent's hooks.
+//! Services of the host for extensions: runs tools of the embedding program for them, under the agent's
+//! hooks.
 
 mod desk;
 
@@ -6,28 +7,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_core::Caller;
+use haft_core::ExtensionToolRunner;
 use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
-pub(crate) use desk::Desk;
-pub use haft_core::services::{ServiceReach, Services, Within};
+pub(crate) use desk::HostCallServer;
+pub use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
 
-pub(crate) struct Provided {
-    services: Arc<dyn Services>,
-    /// The caller that runs them, as soon as there is an agent.
-    caller: watch::Sender<Option<Caller>>,
+pub(crate) struct ServiceProvider {
+    services: Arc<dyn ExtensionToolSource>,
+    /// The runner of the tools, once there is an agent.
+    caller: watch::Sender<Option<ExtensionToolRunner>>,
     calls: AtomicU64,
 }
 
-impl Provided {
-    pub(crate) fn new(services: Arc<dyn Services>) -> Arc<Self> {
+impl ServiceProvider {
+    pub(crate) fn new(services: Arc<dyn ExtensionToolSource>) -> Arc<Self> {
         Arc::new(Self { services, caller: watch::Sender::new(None), calls: AtomicU64::new(0) })
     }
 
-    /// From here on, calls are made under the hooks of this agent.
-    pub(crate) fn serve(&self, caller: Caller) {
+    /// Sets the agent whose hooks apply to all later calls.
+    pub(crate) fn set_caller(&self, caller: ExtensionToolRunner) {
         self.caller.send_replace(Some(caller));
     }
 
@@ -36,14 +37,20 @@ impl Provided {
     }
 }
 
-/// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
-pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
-    // What cannot be read as a place was refused when it was granted.
+/// Returns the paths that an extension with permissions may use: the workspace, and the paths of its own
+/// sandbox.
+pub(crate) fn granted_paths(
+    fs: &FsPermissions,
+    workspace: &Path,
+    data: &Path,
+    home: Option<&Path>,
+) -> AllowedPaths {
+    // Paths that cannot be parsed were refused when they were granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
         let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
-        read.map(|path| path.resolved(workspace, data)).collect()
+        read.map(|path| path.resolve(workspace, data)).collect()
     };
     let mut write = places(&fs.write);
     write.insert(0, workspace.to_owned());
-    Within { read: places(&fs.read), write }
+    AllowedPaths { read: places(&fs.read), write }
 }

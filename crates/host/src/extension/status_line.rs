@@ -1,7 +1,8 @@
-//! The status line, as far as it is the extensions': which process says what in it.
+//! The extensions' part of the status line: the items of each process.
 //!
-//! While an extension is replaced, two of its processes may run. Of an item that both have, the later one's text counts;
-//! what only one has goes with that one, and what an unfit new process has hidden comes back.
+//! While an extension is replaced, two of its processes may run. If both have an item, the text of the later
+//! process is shown. An item of only one process disappears with that process. Items that a failed new
+//! process has hidden reappear.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,22 +12,22 @@ use haft_protocol::ids::ExtensionName;
 use crate::extension::frontend::Frontend;
 
 /// The items of one process, by key.
-type Said = BTreeMap<String, String>;
+type StatusTexts = BTreeMap<String, String>;
 
-/// See the module.
+/// The status items of all extensions.
 pub(crate) struct StatusLine {
     frontend: Arc<dyn Frontend>,
-    items: Mutex<Items>,
-    /// Held while something is changed and shown, so that it is shown in the order in which it changed. Not the lock of
-    /// the items themselves: a front end may ask which there are.
+    items: Mutex<StatusItems>,
+    /// Held while an item is changed and shown, so that the front end receives changes in order. This is
+    /// separate from the lock of the items, because a front end may query the items.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Items {
+struct StatusItems {
     last: u64,
-    /// The processes of each extension that say something, the earlier ones first.
-    of: BTreeMap<ExtensionName, BTreeMap<u64, Said>>,
+    /// The processes of each extension that have items, the earlier ones first.
+    processes: BTreeMap<ExtensionName, BTreeMap<u64, StatusTexts>>,
 }
 
 impl StatusLine {
@@ -34,74 +35,75 @@ impl StatusLine {
         Self { frontend, items: Mutex::default(), turn: Mutex::default() }
     }
 
-    pub(crate) fn place(self: &Arc<Self>, extension: &ExtensionName) -> StatusPlace {
+    pub(crate) fn register_process(self: &Arc<Self>, extension: &ExtensionName) -> StatusLineWriter {
         let mut items = self.items();
         items.last += 1;
-        StatusPlace { line: Arc::clone(self), extension: extension.clone(), number: items.last }
+        StatusLineWriter { line: Arc::clone(self), extension: extension.clone(), number: items.last }
     }
 
     /// Returns the current items of an extension, by key.
-    pub(crate) fn of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
+    pub(crate) fn items_of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
         let items = self.items();
-        let processes = items.of.get(extension).into_iter().flat_map(BTreeMap::values);
+        let processes = items.processes.get(extension).into_iter().flat_map(BTreeMap::values);
         let now: BTreeMap<_, _> = processes.flatten().collect();
         now.into_iter().map(|(key, text)| (key.clone(), text.clone())).collect()
     }
 
-    fn items(&self) -> MutexGuard<'_, Items> {
+    fn items(&self) -> MutexGuard<'_, StatusItems> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Items {
+impl StatusItems {
     fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
-        let mut processes = self.of.get(extension)?.values().rev();
-        processes.find_map(|said| said.get(key))
+        let mut processes = self.processes.get(extension)?.values().rev();
+        processes.find_map(|texts| texts.get(key))
     }
 }
 
-/// The part of one process in the status line. What it says there goes with it, however it ends.
-pub(crate) struct StatusPlace {
+/// Writes the items of one process. They are removed when the process ends.
+pub(crate) struct StatusLineWriter {
     line: Arc<StatusLine>,
     extension: ExtensionName,
     number: u64,
 }
 
-impl StatusPlace {
-    /// An item says something else; one without a text is gone.
+impl StatusLineWriter {
+    /// Changes an item; an empty text removes it.
     pub(crate) fn set(&self, key: &str, text: String) {
-        self.change(key, |said| {
+        self.update_item(key, |texts| {
             _ = match text.is_empty() {
-                true => said.remove(key),
-                false => said.insert(key.to_owned(), text),
+                true => texts.remove(key),
+                false => texts.insert(key.to_owned(), text),
             };
         });
     }
 
-    pub(crate) fn leave(&self) {
+    pub(crate) fn remove_all(&self) {
         let keys: Vec<String> = {
             let items = self.line.items();
-            let said = items.of.get(&self.extension).and_then(|processes| processes.get(&self.number));
-            said.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+            let texts =
+                items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
+            texts.into_iter().flat_map(BTreeMap::keys).cloned().collect()
         };
         for key in keys {
-            self.change(&key, |said| _ = said.remove(&key));
+            self.update_item(&key, |texts| _ = texts.remove(&key));
         }
     }
 
-    fn change(&self, key: &str, change: impl FnOnce(&mut Said)) {
+    fn update_item(&self, key: &str, change: impl FnOnce(&mut StatusTexts)) {
         let Self { line, extension, number } = self;
         let _turn = line.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut items = line.items();
         let before = items.text(extension, key).cloned();
-        let processes = items.of.entry(extension.clone()).or_default();
-        let said = processes.entry(*number).or_default();
-        change(said);
-        if said.is_empty() {
+        let processes = items.processes.entry(extension.clone()).or_default();
+        let texts = processes.entry(*number).or_default();
+        change(texts);
+        if texts.is_empty() {
             processes.remove(number);
         }
         if processes.is_empty() {
-            items.of.remove(extension);
+            items.processes.remove(extension);
         }
         let now = items.text(extension, key).cloned();
         drop(items);
@@ -111,9 +113,9 @@ impl StatusPlace {
     }
 }
 
-impl Drop for StatusPlace {
+impl Drop for StatusLineWriter {
     fn drop(&mut self) {
-        self.leave();
+        self.remove_all();
     }
 }
 
@@ -141,25 +143,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_says_goes_with_it() {
+    fn items_disappear_with_their_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let place = line.place(&name);
+        let place = line.register_process(&name);
         place.set("open", "3".to_owned());
         place.set("open", "3".to_owned());
         place.set("late", "1".to_owned());
         place.set("late", String::new());
-        assert_eq!(line.of(&name), [("open".to_owned(), "3".to_owned())]);
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "3".to_owned())]);
         drop(place);
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo late: -", "todo open: -"]);
-        assert_eq!((line.of(&name), line.items().of.len()), (Vec::new(), 0));
+        assert_eq!((line.items_of(&name), line.items().processes.len()), (Vec::new(), 0));
     }
 
     #[test]
-    fn a_new_process_hides_the_old_one_and_loses_nothing_to_it() {
+    fn new_process_hides_items_of_old_one() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let (old, new) = (line.place(&name), line.place(&name));
+        let (old, new) = (line.register_process(&name), line.register_process(&name));
         old.set("open", "3".to_owned());
         old.set("late", "1".to_owned());
         new.set("open", "4".to_owned());
@@ -167,17 +169,17 @@ mod tests {
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo open: 4"]);
         drop(old);
         assert_eq!(take(&told), ["todo late: -"]);
-        assert_eq!(line.of(&name), [("open".to_owned(), "4".to_owned())]);
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "4".to_owned())]);
     }
 
     #[test]
-    fn what_an_unfit_process_has_hidden_comes_back() {
+    fn hidden_items_reappear_after_failed_process() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let (old, new) = (line.place(&name), line.place(&name));
+        let (old, new) = (line.register_process(&name), line.register_process(&name));
         old.set("open", "3".to_owned());
         new.set("open", "?".to_owned());
-        new.leave();
+        new.remove_all();
         assert_eq!(take(&told), ["todo open: 3", "todo open: ?", "todo open: 3"]);
     }
 }

@@ -1,4 +1,4 @@
-//! `HostBuilder`: from a config to running extensions.
+//! `HostBuilder`: creates a host with running extensions from a configuration.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -8,21 +8,21 @@ use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Host;
-use super::completions::Completing;
-use super::inner::{Found, Inner, SpecSource};
-use super::set::Set;
+use super::completions::CompletionTracker;
+use super::inner::{DiscoveredExtensions, HostState, SpecSource};
+use super::set::ActiveExtensions;
 use super::start::start_first;
-use crate::agent::pins::Pins;
-use crate::agent::process_hook::Turns;
-use crate::agent::tool::Results;
-use crate::extension::frontend::{EventSink, Frontend, Headless};
-use crate::extension::services::{Provided, Services};
+use crate::agent::pins::ToolTextPins;
+use crate::agent::process_hook::TurnTracker;
+use crate::agent::tool::ResultFiles;
+use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
+use crate::extension::services::{ExtensionToolSource, ServiceProvider};
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::supervision::streams::stream_spec;
 
-/// Collects what a [`Host`] needs. Made by [`Host::builder`].
+/// Collects the parts of a [`Host`]. Created by [`Host::builder`].
 ///
 /// ```
 /// use std::path::PathBuf;
@@ -30,17 +30,17 @@ use crate::supervision::streams::stream_spec;
 ///
 /// use haft_core::model::ModelInfo;
 /// use haft_core::protocol::event::AgentEvent;
-/// use haft_packages::discovery::{Discovery, Search};
+/// use haft_packages::discovery::{Discovery, DiscoveryOptions};
 /// use haft_host::{Host, HostConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
-/// let search = Search { explicit: vec![PathBuf::from("/opt/app/guard")], ..Search::default() };
+/// let search = DiscoveryOptions { explicit: vec![PathBuf::from("/opt/app/guard")], ..DiscoveryOptions::default() };
 /// let host = Host::builder(HostConfig::new("1.0.0", model, "/srv/app"))
-///     // Asked now and at every reload.
+/// // Called now and at every reload.
 ///     .source(move || Discovery::run(&search).into())
-///     // What goes wrong with an extension is told here, and nowhere else.
+/// // Faults of extensions are reported only here.
 ///     .events(Arc::new(|event| {
 ///         if let AgentEvent::ExtensionError(fault) = event {
 ///             println!("{}: {}", fault.extension, fault.message);
@@ -48,17 +48,17 @@ use crate::supervision::streams::stream_spec;
 ///     }))
 ///     .start()
 ///     .await;
-/// assert!(host.tools().is_empty()); // there is no such extension; that was told
+/// assert!(host.tools().is_empty()); // the extension does not exist, which was reported
 /// host.shutdown().await;
 /// # }
 /// ```
-#[must_use = "a builder starts nothing until start"]
+#[must_use = "a builder starts nothing before `start`"]
 pub struct HostBuilder {
     config: HostConfig,
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
-    services: Option<Arc<dyn Services>>,
+    services: Option<Arc<dyn ExtensionToolSource>>,
     streams: Vec<(ExtensionSpec, Connection)>,
 }
 
@@ -66,45 +66,45 @@ impl HostBuilder {
     pub(super) fn new(config: HostConfig) -> Self {
         Self {
             config,
-            source: Arc::new(Found::default),
+            source: Arc::new(DiscoveredExtensions::default),
             events: Arc::new(|_| {}),
-            frontend: Arc::new(Headless),
+            frontend: Arc::new(HeadlessFrontend),
             services: None,
             streams: Vec::new(),
         }
     }
 
-    /// These extensions, at the start and after every reload.
+    /// Sets a fixed list of extensions for the start and every reload.
     pub fn specs(self, specs: Vec<ExtensionSpec>) -> Self {
         self.source(move || specs.clone().into())
     }
 
-    /// Whatever this finds, at the start and at every reload.
-    pub fn source(mut self, source: impl Fn() -> Found + Send + Sync + 'static) -> Self {
+    /// Sets the function that finds the extensions at the start and at every reload.
+    pub fn source(mut self, source: impl Fn() -> DiscoveredExtensions + Send + Sync + 'static) -> Self {
         self.source = Arc::new(source);
         self
     }
 
-    /// Where notes and faults go. From the first moment on, so nothing said during the start is lost.
+    /// Sets the receiver of notes and faults. It receives all events, including those during the start.
     pub fn events(mut self, events: EventSink) -> Self {
         self.events = events;
         self
     }
 
-    /// The screen that extensions may draw on.
+    /// Sets the screen that extensions can draw on.
     pub fn frontend(mut self, frontend: Arc<dyn Frontend>) -> Self {
         self.frontend = frontend;
         self
     }
 
-    /// Sets the services for extensions, which use the tools of the program around it; none, without it. Done as soon
-    /// as [`Host::serve`] names the agent whose hooks are asked.
-    pub fn services(mut self, services: Arc<dyn Services>) -> Self {
+    /// Sets the services for extensions, which use the tools of the embedding program. Without this call
+    /// there are none. Calls are served once [`Host::serve`] sets the agent.
+    pub fn services(mut self, services: Arc<dyn ExtensionToolSource>) -> Self {
         self.services = Some(services);
         self
     }
 
-    /// An extension at the other end of two streams. It stays over a reload.
+    /// Adds an extension behind a pair of streams. It survives a reload.
     pub fn streams(
         mut self,
         name: &str,
@@ -116,7 +116,7 @@ impl HostBuilder {
         self
     }
 
-    /// A process hook at the other end of two streams. It stays over a reload.
+    /// Adds a process hook behind a pair of streams. It survives a reload.
     pub fn hook_streams(
         mut self,
         name: &str,
@@ -126,31 +126,31 @@ impl HostBuilder {
     ) -> Self {
         let connection = Connection::Streams(Box::new(reader), Box::new(writer));
         let command = HookCommand::default();
-        let spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &self.config.cwd);
+        let spec = ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, &self.config.cwd);
         self.streams.push((spec, connection));
         self
     }
 
-    /// Starts all extensions and waits until they are ready, or have failed.
+    /// Starts all extensions and waits until they are ready or have failed.
     ///
-    /// One that does not say hello is waited for no longer than [`Timeouts::start_patience`](crate::Timeouts), unless
-    /// it is required or named on the command line; it joins when it is ready. Nothing here fails as a whole: what went
-    /// wrong comes as events.
+    /// The wait for an extension without `hello` is limited to [`Timeouts::start_patience`](crate::Timeouts),
+    /// unless it is required or named on the command line. A slower extension joins when it is ready. The
+    /// start itself cannot fail: failures are reported as events.
     pub async fn start(self) -> Host {
         let Self { mut config, source, events, frontend, services, streams } = self;
         if let Ok(cwd) = std::path::absolute(&config.cwd) {
             config.cwd = cwd;
         }
-        let set = Set::new(&config, Vec::new(), None);
-        let inner = Inner {
-            results: Arc::new(Results::new(config.results.clone())),
-            pins: Arc::new(Pins::new(config.tool_pins.clone())),
-            turns: Arc::new(Turns::new()),
-            shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
+        let set = ActiveExtensions::new(&config, Vec::new(), None);
+        let inner = HostState {
+            results: Arc::new(ResultFiles::new(config.results.clone())),
+            pins: Arc::new(ToolTextPins::new(config.tool_pins.clone())),
+            turns: Arc::new(TurnTracker::new()),
+            shared: Arc::new(HostContext::new(config, events, frontend, services.map(ServiceProvider::new))),
             source,
             gates: Arc::default(),
             set: Mutex::new(set),
-            completing: Completing::default(),
+            completing: CompletionTracker::default(),
             turnstile: tokio::sync::Mutex::new(()),
         };
         let host = Host { inner: Arc::new(inner) };

@@ -1,75 +1,79 @@
-//! Owners of tools and commands. Pure.
+//! Owners of tool and command names. Pure.
 //!
-//! At the start the order of the extensions decides; later, whoever came first keeps a name, so that nobody can
-//! take over a tool the model already knows.
+//! At the start, the order of the extensions decides. Later, the first owner keeps a name, so that no
+//! extension can take over a tool that the model already knows.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use haft_protocol::ids::ExtensionName;
 
-/// The names of one kind. Upper and lower case are one: users type either, and models and guards would take `Bash` for
-/// `bash`.
+/// The names of one kind. Names are case-insensitive: users type either case, and models and gates would
+/// mistake `Bash` for `bash`.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameRegistry {
     reserved: HashSet<String>,
-    /// The most that all together can have; none means any number.
+    /// The maximum number of names of all extensions together; `None` for no limit.
     most: Option<usize>,
     owners: HashMap<String, ExtensionName>,
     reported: HashSet<(ExtensionName, String)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub(crate) enum ClaimOutcome {
     Granted,
-    /// Somebody else has it; say so.
+    /// Another owner has the name; report it.
     Lost {
         /// The owner, for people.
         to: String,
     },
-    /// Nobody has it, and no more can be had.
+    /// The name is free, but the limit is reached.
     Full {
         most: usize,
     },
-    /// It is not, and that was said.
+    /// The name was refused before, and that was reported.
     LostBefore,
 }
 
-impl Names {
-    /// No names taken but these, which no extension can have.
+impl NameRegistry {
+    /// Creates a catalog in which only these names are taken, which no extension can have.
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self { reserved: reserved.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
     }
 
-    /// No more than this many, whoever has them.
-    pub(crate) fn at_most(self, most: usize) -> Self {
+    /// Limits the number of names of all extensions together.
+    pub(crate) fn with_limit(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
 
-    pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
+    pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> ClaimOutcome {
         let known = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(name.to_ascii_lowercase()),
             false => Cow::Borrowed(name),
         };
         if self.owners.get(known.as_ref()).is_some_and(|owner| owner == by) {
-            return Claim::Granted;
+            return ClaimOutcome::Granted;
         }
         let name = known.into_owned();
         let full = self.most.filter(|most| self.owners.len() >= *most && !self.owners.contains_key(&name));
         if let Some(most) = full.filter(|_| !self.reserved.contains(&name)) {
             let first = self.reported.insert((by.clone(), name));
-            return if first { Claim::Full { most } } else { Claim::LostBefore };
+            return if first { ClaimOutcome::Full { most } } else { ClaimOutcome::LostBefore };
         }
         let to = if self.reserved.contains(&name) {
             "haft itself".to_owned()
         } else {
             let owner = self.owners.entry(name.clone()).or_insert_with(|| by.clone());
             if owner == by {
-                return Claim::Granted;
+                return ClaimOutcome::Granted;
             }
             format!("extension {owner}")
         };
-        if self.reported.insert((by.clone(), name)) { Claim::Lost { to } } else { Claim::LostBefore }
+        if self.reported.insert((by.clone(), name)) {
+            ClaimOutcome::Lost { to }
+        } else {
+            ClaimOutcome::LostBefore
+        }
     }
 }
 
@@ -78,32 +82,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_together_have_no_more_than_the_most() {
-        let mut names = Names::new(&["bash".to_owned()]).at_most(2);
+    fn limits_names_of_all_extensions() {
+        let mut names = NameRegistry::new(&["bash".to_owned()]).with_limit(2);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
-        assert_eq!(names.claim("one", &a), Claim::Granted);
-        assert_eq!(names.claim("two", &b), Claim::Granted);
-        assert_eq!(names.claim("three", &a), Claim::Full { most: 2 });
-        assert_eq!(names.claim("three", &a), Claim::LostBefore);
-        assert_eq!(names.claim("two", &b), Claim::Granted);
-        assert_eq!(names.claim("two", &a), Claim::Lost { to: "extension b".into() });
-        assert_eq!(names.claim("bash", &a), Claim::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("one", &a), ClaimOutcome::Granted);
+        assert_eq!(names.claim("two", &b), ClaimOutcome::Granted);
+        assert_eq!(names.claim("three", &a), ClaimOutcome::Full { most: 2 });
+        assert_eq!(names.claim("three", &a), ClaimOutcome::LostBefore);
+        assert_eq!(names.claim("two", &b), ClaimOutcome::Granted);
+        assert_eq!(names.claim("two", &a), ClaimOutcome::Lost { to: "extension b".into() });
+        assert_eq!(names.claim("bash", &a), ClaimOutcome::Lost { to: "haft itself".into() });
     }
 
     #[test]
-    fn the_first_one_keeps_a_name_and_a_loser_is_named_once() {
-        let mut names = Names::new(&["bash".to_owned()]);
+    fn first_owner_keeps_name_and_conflict_is_reported_once() {
+        let mut names = NameRegistry::new(&["bash".to_owned()]);
         let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
-        assert_eq!(names.claim("weather", &a), Claim::Granted);
-        assert_eq!(names.claim("weather", &b), Claim::Lost { to: "extension a".into() });
-        assert_eq!(names.claim("weather", &b), Claim::LostBefore);
-        assert_eq!(names.claim("weather", &a), Claim::Granted);
-        assert_eq!(names.claim("bash", &a), Claim::Lost { to: "haft itself".into() });
-        assert_eq!(names.claim("bash", &b), Claim::Lost { to: "haft itself".into() });
-        assert_eq!(names.claim("Weather", &a), Claim::Granted);
-        assert_eq!(names.claim("Weather", &b), Claim::LostBefore);
+        assert_eq!(names.claim("weather", &a), ClaimOutcome::Granted);
+        assert_eq!(names.claim("weather", &b), ClaimOutcome::Lost { to: "extension a".into() });
+        assert_eq!(names.claim("weather", &b), ClaimOutcome::LostBefore);
+        assert_eq!(names.claim("weather", &a), ClaimOutcome::Granted);
+        assert_eq!(names.claim("bash", &a), ClaimOutcome::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("bash", &b), ClaimOutcome::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("Weather", &a), ClaimOutcome::Granted);
+        assert_eq!(names.claim("Weather", &b), ClaimOutcome::LostBefore);
         let c = ExtensionName::new("c");
-        assert_eq!(names.claim("Weather", &c), Claim::Lost { to: "extension a".into() });
-        assert_eq!(names.claim("Bash", &c), Claim::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("Weather", &c), ClaimOutcome::Lost { to: "extension a".into() });
+        assert_eq!(names.claim("Bash", &c), ClaimOutcome::Lost { to: "haft itself".into() });
     }
 }

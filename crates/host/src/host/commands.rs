@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use haft_core::sanitize::for_model;
-use haft_protocol::defence::{Defence, is_up};
+use haft_core::sanitize::strip_hidden_chars;
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{CommandAction, CompleteCommand, CompletionItem, InvokeCommand};
+use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::completions::Superseded;
-use super::inner::Inner;
+use super::completions::SupersededCompletion;
+use super::inner::HostState;
 use super::set::CommandInfo;
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::extension::Deadline;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::wire::fault::{CallError, FaultCode};
 
 /// The outcome of a command.
@@ -22,13 +22,13 @@ use crate::wire::fault::{CallError, FaultCode};
 pub struct CommandOutcome {
     /// The extension that ran it.
     pub extension: ExtensionName,
-    /// The action that it wants. A display, an insertion or a panel has been passed on to event sink or front end
-    /// already; a prompt and a failure are the caller's. A prompt says in its first line whose it is. It is for the
-    /// model as it stands, and never read as a command, whatever it begins with.
+    /// The requested action. A display, an insertion or a panel was already passed to the event sink or the
+    /// front end. A prompt and a failure are left to the caller. The first line of a prompt names its origin.
+    /// The prompt is sent to the model unchanged and is never parsed as a command.
     pub action: CommandAction,
 }
 
-/// Why a command has no outcome.
+/// The reason why a command has no outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
@@ -38,14 +38,14 @@ pub enum CommandError {
         /// The command.
         name: String,
     },
-    /// A newer question about the same command took the place of this one.
-    #[error("a newer question about /{name} took the place of this one")]
+    /// A newer completion request for the same command replaced this one.
+    #[error("a newer completion request for /{name} replaced this one")]
     Superseded {
         /// The command.
         name: String,
     },
-    /// The extension failed; that was reported.
-    #[error("extension {extension}/{name} failed: it {detail}")]
+    /// The extension failed; the failure was reported.
+    #[error("extension {extension}/{name} failed: {detail}")]
     Failed {
         /// The extension.
         extension: ExtensionName,
@@ -57,7 +57,7 @@ pub enum CommandError {
 }
 
 pub(super) async fn run(
-    inner: &Inner,
+    inner: &HostState,
     cancel: &CancellationToken,
     name: &str,
     args: &str,
@@ -65,17 +65,17 @@ pub(super) async fn run(
     let mut found = find(inner, name);
     if found.is_none() {
         // A cancelled caller has no use for the answer.
-        _ = cancel.run_until_cancelled(inner.settled()).await;
+        _ = cancel.run_until_cancelled(inner.wait_until_settled()).await;
         found = find(inner, name);
     }
     let Some((info, entry)) = found else {
         return Err(CommandError::Unknown { name: name.to_owned() });
     };
     let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
-    match invoke(&entry, cancel, command).await {
+    match invoke_command(&entry, cancel, command).await {
         Ok(action) => {
-            let action = for_the_model(&inner.shared, &info, action);
-            carry_out(&inner.shared, &info.extension, &action);
+            let action = label_prompt(&inner.shared, &info, action);
+            apply_action(&inner.shared, &info.extension, &action);
             Ok(CommandOutcome { extension: info.extension, action })
         }
         Err(error) => Err(CommandError::Failed {
@@ -87,7 +87,7 @@ pub(super) async fn run(
 }
 
 pub(super) async fn complete(
-    inner: &Inner,
+    inner: &HostState,
     cancel: &CancellationToken,
     name: &str,
     prefix: &str,
@@ -98,25 +98,25 @@ pub(super) async fn complete(
     if !info.completes {
         return Ok(Vec::new());
     }
-    let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
+    let question = QueryCompletions { name: info.name.clone(), prefix: prefix.to_owned() };
     let answer = inner.completing.complete(cancel, &entry, question, &inner.shared.limits).await;
-    answer.map_err(|Superseded| CommandError::Superseded { name: info.name })
+    answer.map_err(|SupersededCompletion| CommandError::Superseded { name: info.name })
 }
 
-async fn invoke(
-    entry: &Entry,
+async fn invoke_command(
+    entry: &ManagedExtension,
     cancel: &CancellationToken,
     command: InvokeCommand,
 ) -> Result<CommandAction, CallError> {
-    entry.awake(cancel).await?;
+    entry.ensure_started(cancel).await?;
     let deadline = Deadline::after(entry.timeouts.command);
-    let extension = entry.reach(cancel, deadline).await?;
+    let extension = entry.acquire_handle(cancel, deadline).await?;
     let what = format!("/{}", command.name).into();
-    extension.query_well(cancel, command, what, deadline, FaultCode::FrameInvalid).await
+    extension.query_or_report(cancel, command, what, deadline, FaultCode::FrameInvalid).await
 }
 
-/// Finds a command by its name. Upper and lower case are one, unless a command has exactly this name.
-fn find(inner: &Inner, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
+/// Finds a command by its name. Names are case-insensitive, but an exact match wins.
+fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtension>)> {
     let mut known = inner.claim_commands();
     let exact = known.iter().position(|(info, _)| info.name == name);
     let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
@@ -124,20 +124,20 @@ fn find(inner: &Inner, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
     Some(known.swap_remove(found))
 }
 
-/// Adds its origin to a prompt, and removes the characters that nobody can see.
-fn for_the_model(shared: &Shared, info: &CommandInfo, action: CommandAction) -> CommandAction {
+/// Adds the origin to a prompt and removes invisible characters.
+fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
-    let read = for_model(&text);
+    let read = strip_hidden_chars(&text);
     let CommandInfo { name, extension, .. } = info;
-    shared.reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
-    let origin = match is_up(Defence::CommandOrigin) {
+    shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
+    let origin = match is_up(Defense::CommandOrigin) {
         true => format!("[from extension {extension}, command {name}]\n"),
         false => String::new(),
     };
     CommandAction::Prompt(origin + &read.text)
 }
 
-fn carry_out(shared: &Shared, extension: &ExtensionName, action: &CommandAction) {
+fn apply_action(shared: &HostContext, extension: &ExtensionName, action: &CommandAction) {
     match action {
         CommandAction::Display(text) => {
             let (extension, text) = (extension.clone(), text.clone());

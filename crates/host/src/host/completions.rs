@@ -1,81 +1,81 @@
-//! Completions of a command while it is typed.
+//! Completions of a command during typing.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::{CompleteCommand, CompletionItem, Limits};
+use haft_protocol::ext::{CompletionItem, Limits, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::extension::Deadline;
 use crate::wire::fault::{CallError, FaultCode};
 
-/// So many failures in a row, and a command is not asked any more until its extension is looked for again: each of them
-/// is told the user, who only types.
-const MOST_FAILURES: u32 = 3;
+/// The number of failures in a row after which a command is no longer queried until its extension restarts.
+/// Each failure is reported to the user, who is only typing.
+const MAX_FAILURES: u32 = 3;
 
-/// The questions that are open, and how the commands did.
+/// The open requests and the failure counts of the commands.
 #[derive(Debug, Default)]
-pub(super) struct Completing(Mutex<BTreeMap<Whose, Asked>>);
+pub(super) struct CompletionTracker(Mutex<BTreeMap<CommandKey, CompletionState>>);
 
-/// A newer question about the same command took the place of this one.
+/// A newer request for the same command replaced this one.
 #[derive(Debug)]
-pub(super) struct Superseded;
+pub(super) struct SupersededCompletion;
 
-type Whose = (ExtensionName, String);
+type CommandKey = (ExtensionName, String);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct CompletionState {
     last: u64,
     open: Option<CancellationToken>,
     failures: u32,
 }
 
-impl Completing {
-    /// Queries an extension about what may follow one of its commands. An extension that fails to answer, or is asked no
-    /// more, has no items.
+impl CompletionTracker {
+    /// Queries an extension for completions of a command. Returns no items if the extension fails or is no
+    /// longer queried.
     ///
     /// # Errors
-    /// A newer question about the same command took the place of this one.
+    /// A newer request for the same command replaced this one.
     pub(super) async fn complete(
         &self,
         cancel: &CancellationToken,
-        entry: &Entry,
-        question: CompleteCommand,
+        entry: &ManagedExtension,
+        question: QueryCompletions,
         limits: &Limits,
-    ) -> Result<Vec<CompletionItem>, Superseded> {
-        let whose = (entry.name().clone(), question.name.clone());
-        let Some((number, newest)) = self.begin(&whose, cancel) else { return Ok(Vec::new()) };
-        let ending = Ending { completing: self, whose: &whose, number, failed: None };
+    ) -> Result<Vec<CompletionItem>, SupersededCompletion> {
+        let key = (entry.name().clone(), question.name.clone());
+        let Some((number, newest)) = self.begin(&key, cancel) else { return Ok(Vec::new()) };
+        let ending = CompletionGuard { completing: self, key: &key, number, failed: None };
         let deadline = Deadline::after(entry.timeouts.completions);
-        let answer = match entry.reach(&newest, deadline).await {
+        let answer = match entry.acquire_handle(&newest, deadline).await {
             Ok(extension) => {
                 let what = format!("completion of /{}", question.name).into();
-                extension.query_well(&newest, question, what, deadline, FaultCode::FrameInvalid).await
+                extension.query_or_report(&newest, question, what, deadline, FaultCode::FrameInvalid).await
             }
             Err(error) => Err(error),
         };
         match answer {
             Ok(items) => {
-                ending.over(Some(false));
-                Ok(fit(items, limits))
+                ending.finish(Some(false));
+                Ok(limit_items(items, limits))
             }
-            Err(CallError::Cancelled) => Err(Superseded),
-            // It is being started, or has gone: that is no failure of this command.
+            Err(CallError::Cancelled) => Err(SupersededCompletion),
+            // The extension is starting or has ended, which is not a failure of this command.
             Err(CallError::Gone { .. }) => Ok(Vec::new()),
             Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
-                ending.over(Some(true));
+                ending.finish(Some(true));
                 Ok(Vec::new())
             }
         }
     }
 
-    /// A question begins, and ends the one before it. None when the command has failed too often.
-    fn begin(&self, whose: &Whose, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
+    /// Opens a request and ends the previous one. Returns `None` when the command has failed too often.
+    fn begin(&self, key: &CommandKey, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
         let mut all = self.all();
-        let asked = all.entry(whose.clone()).or_default();
-        if asked.failures >= MOST_FAILURES {
+        let asked = all.entry(key.clone()).or_default();
+        if asked.failures >= MAX_FAILURES {
             return None;
         }
         let newest = cancel.child_token();
@@ -86,9 +86,9 @@ impl Completing {
         Some((asked.last, newest))
     }
 
-    fn end(&self, whose: &Whose, number: u64, failed: Option<bool>) {
+    fn end(&self, key: &CommandKey, number: u64, failed: Option<bool>) {
         let mut all = self.all();
-        let Some(asked) = all.get_mut(whose) else { return };
+        let Some(asked) = all.get_mut(key) else { return };
         if asked.last == number {
             asked.open = None;
         }
@@ -99,38 +99,38 @@ impl Completing {
         }
     }
 
-    /// Its extension is looked for again: what was before does not count.
-    pub(super) fn forget(&self, extension: Option<&ExtensionName>) {
+    /// Clears the failure counts of an extension, because it is loaded again.
+    pub(super) fn reset(&self, extension: Option<&ExtensionName>) {
         self.all().retain(|(of, _), _| extension.is_some_and(|extension| of != extension));
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Whose, Asked>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<CommandKey, CompletionState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends a question, also when nobody waits for it any more.
-struct Ending<'a> {
-    completing: &'a Completing,
-    whose: &'a Whose,
+/// Ends a request on drop, also when the caller went away.
+struct CompletionGuard<'a> {
+    completing: &'a CompletionTracker,
+    key: &'a CommandKey,
     number: u64,
     failed: Option<bool>,
 }
 
-impl Ending<'_> {
-    fn over(mut self, failed: Option<bool>) {
+impl CompletionGuard<'_> {
+    fn finish(mut self, failed: Option<bool>) {
         self.failed = failed;
     }
 }
 
-impl Drop for Ending<'_> {
+impl Drop for CompletionGuard<'_> {
     fn drop(&mut self) {
-        self.completing.end(self.whose, self.number, self.failed);
+        self.completing.end(self.key, self.number, self.failed);
     }
 }
 
-/// No more of them than there may be, and none that says too much: a value that was cut would be another one.
-fn fit(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
+/// Drops surplus and overlong items. Values are not truncated, because a truncated value is a different one.
+fn limit_items(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
     let longest = limits.max_completion_text;
     let cut = |text: String| match text.char_indices().nth(longest) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_left_out() {
+    fn drops_surplus_and_overlong_items() {
         let item = |value: &str, label: &str| CompletionItem {
             value: value.to_owned(),
             label: label.to_owned(),
@@ -163,31 +163,31 @@ mod tests {
         let limits = Limits { max_completions: 2, max_completion_text: 3, ..Limits::default() };
         let items =
             vec![item("", ""), item("a\nb", ""), item("abcd", ""), item("äbc", "äbcd"), item("x", "")];
-        assert_eq!(fit(items.clone(), &limits), [item("äbc", "äbc"), item("x", "")]);
-        assert_eq!(fit([items, vec![item("y", "")]].concat(), &limits).len(), 2);
+        assert_eq!(limit_items(items.clone(), &limits), [item("äbc", "äbc"), item("x", "")]);
+        assert_eq!(limit_items([items, vec![item("y", "")]].concat(), &limits).len(), 2);
     }
 
     #[test]
-    fn a_newer_question_ends_the_older_and_failures_in_a_row_end_them_all() {
-        let completing = Completing::default();
-        let whose = (ExtensionName::new("todo"), "todo".to_owned());
+    fn newer_request_cancels_older_and_failures_stop_requests() {
+        let completing = CompletionTracker::default();
+        let key = (ExtensionName::new("todo"), "todo".to_owned());
         let cancel = CancellationToken::new();
-        let begin = || completing.begin(&whose, &cancel);
+        let begin = || completing.begin(&key, &cancel);
         let (first, older) = begin().unwrap();
         let (second, newer) = begin().unwrap();
         assert_eq!((older.is_cancelled(), newer.is_cancelled()), (true, false));
-        completing.end(&whose, first, None);
+        completing.end(&key, first, None);
         let (third, _) = begin().unwrap();
         assert!(newer.is_cancelled(), "the end of an older one is not that of a newer one");
         for (number, failed) in [(second, true), (third, false), (third, true), (third, true)] {
-            completing.end(&whose, number, Some(failed));
+            completing.end(&key, number, Some(failed));
             assert!(begin().is_some());
         }
-        completing.end(&whose, third, Some(true));
+        completing.end(&key, third, Some(true));
         assert!(begin().is_none());
-        completing.forget(Some(&ExtensionName::new("other")));
+        completing.reset(Some(&ExtensionName::new("other")));
         assert!(begin().is_none());
-        completing.forget(None);
+        completing.reset(None);
         assert!(begin().is_some());
     }
 }

@@ -5,59 +5,59 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 
-use super::completions::Completing;
-use super::set::{CommandInfo, Set};
-use crate::agent::entry::Entry;
-use crate::agent::gates::Gates;
-use crate::agent::pins::Pins;
-use crate::agent::process_hook::Turns;
-use crate::agent::tool::Results;
+use super::completions::CompletionTracker;
+use super::set::{ActiveExtensions, CommandInfo};
+use crate::agent::entry::ManagedExtension;
+use crate::agent::gates::GateMonitor;
+use crate::agent::pins::ToolTextPins;
+use crate::agent::process_hook::TurnTracker;
+use crate::agent::tool::ResultFiles;
 use crate::session::ExtensionState;
 use crate::session::offers::OfferedTool;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::wire::fault::FaultCode;
 
-pub use haft_packages::discovery::Found;
+pub use haft_packages::discovery::DiscoveredExtensions;
 
-/// Finds the extensions to run. Discovery, flags such as `--no-ext` and trust are its business.
-pub type SpecSource = Arc<dyn Fn() -> Found + Send + Sync>;
+/// Finds the extensions to run. Responsible for discovery, flags such as `--no-ext`, and trust.
+pub type SpecSource = Arc<dyn Fn() -> DiscoveredExtensions + Send + Sync>;
 
 /// The state that the clones of one host share.
-pub(super) struct Inner {
-    pub(super) shared: Arc<Shared>,
-    pub(super) results: Arc<Results>,
-    /// The texts of tools as the model was told them before.
-    pub(super) pins: Arc<Pins>,
-    pub(super) turns: Arc<Turns>,
+pub(super) struct HostState {
+    pub(super) shared: Arc<HostContext>,
+    pub(super) results: Arc<ResultFiles>,
+    /// The pinned texts of tools.
+    pub(super) pins: Arc<ToolTextPins>,
+    pub(super) turns: Arc<TurnTracker>,
     pub(super) source: SpecSource,
-    pub(super) gates: Arc<Gates>,
-    pub(super) set: Mutex<Set>,
-    pub(super) completing: Completing,
-    /// One start, restart, reload or shutdown at a time.
+    pub(super) gates: Arc<GateMonitor>,
+    pub(super) set: Mutex<ActiveExtensions>,
+    pub(super) completing: CompletionTracker,
+    /// Serializes start, restart, reload and shutdown.
     pub(super) turnstile: tokio::sync::Mutex<()>,
 }
 
-impl Inner {
-    pub(super) fn set(&self) -> MutexGuard<'_, Set> {
+impl HostState {
+    pub(super) fn set(&self) -> MutexGuard<'_, ActiveExtensions> {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn entries(&self) -> Vec<Arc<Entry>> {
+    pub(super) fn active_extensions(&self) -> Vec<Arc<ManagedExtension>> {
         self.set().entries.clone()
     }
 
-    pub(super) fn entry(&self, name: &ExtensionName) -> Option<Arc<Entry>> {
+    pub(super) fn find_extension(&self, name: &ExtensionName) -> Option<Arc<ManagedExtension>> {
         self.set().entries.iter().find(|entry| entry.name() == name).cloned()
     }
 
-    pub(super) async fn settled(&self) {
-        for entry in self.entries() {
-            entry.settled().await;
+    pub(super) async fn wait_until_settled(&self) {
+        for entry in self.active_extensions() {
+            entry.wait_until_settled().await;
         }
     }
 
-    /// Asks the source, and reports what could not be read.
-    pub(super) fn look(&self) -> Found {
+    /// Calls the source, and reports unreadable extensions.
+    pub(super) fn discover_extensions(&self) -> DiscoveredExtensions {
         let found = (self.source)();
         for fault in &found.faults {
             (self.shared.events)(AgentEvent::ExtensionError(fault.clone()));
@@ -65,32 +65,32 @@ impl Inner {
         found
     }
 
-    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
-    pub(super) fn claim_tools(&self, granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
+    /// Claims the names of all tools, in order; calls `granted` for each tool that got its name.
+    pub(super) fn claim_tools(&self, granted: impl FnMut(&Arc<ManagedExtension>, &OfferedTool)) {
         let lost = self.set().claim_tools(&self.pins, granted);
         self.pins.save();
         lost.report(&self.shared);
     }
 
-    /// Claims the names of all commands, in order, and returns the commands that got their own.
-    pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<Entry>)> {
+    /// Claims the names of all commands, in order, and returns the commands that got their names.
+    pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<ManagedExtension>)> {
         let (owned, lost) = self.set().claim_commands();
         lost.report(&self.shared);
         owned
     }
 
-    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
-    /// required gates that the new ones in it did not put up.
-    pub(super) fn announce(&self, new: &[Arc<Entry>]) {
+    /// Activates a new set: claims names in the order of the set, and reports required hooks to which a new
+    /// extension did not subscribe.
+    pub(super) fn activate_names(&self, new: &[Arc<ManagedExtension>]) {
         for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
-            for hook in entry.lacking() {
+            for hook in entry.missing_intercepts() {
                 let text =
-                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
-                self.shared.reporter(entry.name()).fault(FaultCode::HookError, text);
+                    format!("is required for {0} but did not subscribe to it; {0} is blocked", hook.name());
+                self.shared.reporter(entry.name()).report_fault(FaultCode::HookError, text);
             }
         }
         self.claim_tools(|_, _| {});
         self.claim_commands();
-        self.shared.changed();
+        self.shared.notify_change();
     }
 }

@@ -1,66 +1,67 @@
-//! Reload: new extensions beside the old ones, and then in their place.
+//! Reload: starts new extensions beside the old ones, and then replaces the old ones.
 
 use std::sync::Arc;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use super::inner::Inner;
-use super::set::Set;
-use super::start::{Begin, settled, start_found};
-use crate::agent::entry::Entry;
-use crate::extension::Extension;
+use super::inner::HostState;
+use super::set::ActiveExtensions;
+use super::start::{StartMode, start_found, wait_until_settled};
+use crate::agent::entry::ManagedExtension;
+use crate::extension::ExtensionHandle;
 use crate::session::ExtensionState;
-use crate::supervision::slot::Stage;
-use crate::wire::fault::{Failure, FaultCode};
+use crate::supervision::slot::LifecycleStage;
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// The outcome of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadStats {
-    /// Extensions that ran before and were stopped: replaced, or not there any more.
+    /// Extensions that ran before and were stopped: replaced or no longer found.
     pub stopped: usize,
-    /// Extensions that were found and started, or only bring files.
+    /// Extensions that were found and started, or only provide files.
     pub loaded: usize,
-    /// Of those, the ones that are ready.
+    /// The number of loaded extensions that are ready.
     pub ready: usize,
-    /// Extensions that go on as they were, because what is there now does not work.
+    /// Extensions that were kept unchanged, because their new version does not work.
     pub kept: usize,
-    /// The failures; each was reported as an event, too.
+    /// The failures, each of which was also reported as an event.
     pub errors: Vec<ExtensionFault>,
 }
 
 /// The extensions after a reload, and those that leave.
 #[derive(Debug, Default)]
-struct Plan {
-    entries: Vec<Arc<Entry>>,
-    new: Vec<Arc<Entry>>,
-    leaving: Vec<Arc<Entry>>,
+struct ReloadPlan {
+    entries: Vec<Arc<ManagedExtension>>,
+    new: Vec<Arc<ManagedExtension>>,
+    leaving: Vec<Arc<ManagedExtension>>,
     kept: usize,
-    /// Why no tool may run, if so.
+    /// The reason why all tools are blocked, if so.
     blocked: Option<String>,
 }
 
-pub(super) async fn reload(inner: &Inner) -> ReloadStats {
-    let _turn = match is_up(Defence::OneReload) {
+pub(super) async fn reload(inner: &HostState) -> ReloadStats {
+    let _turn = match is_up(Defense::OneReload) {
         true => Some(inner.turnstile.lock().await),
         false => None,
     };
     if inner.shared.closing.is_cancelled() {
         return ReloadStats::default();
     }
-    let (streams, old): (Vec<_>, Vec<_>) = inner.set().entries.iter().cloned().partition(|entry| entry.stays);
-    inner.pins.forget();
-    inner.completing.forget(None);
-    let found = inner.look();
+    let (streams, old): (Vec<_>, Vec<_>) =
+        inner.set().entries.iter().cloned().partition(|entry| entry.survives_reload);
+    inner.pins.clear_cache();
+    inner.completing.reset(None);
+    let found = inner.discover_extensions();
     let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
-    let (started, mut errors) = start_found(&inner.shared, found, &streams, Begin::AllAtOnce);
-    settled(&started).await;
+    let (started, mut errors) = start_found(&inner.shared, found, &streams, StartMode::AllAtOnce);
+    wait_until_settled(&started).await;
     if inner.shared.closing.is_cancelled() {
-        gone(&started).await;
+        wait_until_gone(&started).await;
         return ReloadStats::default();
     }
     errors.extend(unreadable.iter().cloned());
-    errors.extend(started.iter().filter_map(failure));
+    errors.extend(started.iter().filter_map(start_failure));
     let stats = ReloadStats {
         stopped: 0,
         loaded: started.iter().filter(|entry| was_started(entry)).count(),
@@ -68,44 +69,54 @@ pub(super) async fn reload(inner: &Inner) -> ReloadStats {
         kept: 0,
         errors,
     };
-    let plan = Plan { blocked, ..Plan::new(old, started, &unreadable) };
-    ReloadStats { kept: plan.kept, stopped: put_in_place(inner, plan, streams).await, ..stats }
+    let plan = ReloadPlan { blocked, ..ReloadPlan::new(old, started, &unreadable) };
+    ReloadStats { kept: plan.kept, stopped: install_plan(inner, plan, streams).await, ..stats }
 }
 
-/// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
-async fn put_in_place(inner: &Inner, plan: Plan, streams: Vec<Arc<Entry>>) -> usize {
-    let Plan { entries, new, leaving, blocked, .. } = plan;
+/// Installs the new set and waits until the leaving extensions have ended. Returns the number of those that
+/// ran.
+async fn install_plan(inner: &HostState, plan: ReloadPlan, streams: Vec<Arc<ManagedExtension>>) -> usize {
+    let ReloadPlan { entries, new, leaving, blocked, .. } = plan;
     let entries = streams.into_iter().chain(entries).collect();
-    swap(inner, Set::new(&inner.shared.config, entries, blocked), &new, &leaving);
-    inner.announce(&new);
+    replace_set(inner, ActiveExtensions::new(&inner.shared.config, entries, blocked), &new, &leaving);
+    inner.activate_names(&new);
     let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
     leaving.iter().for_each(|entry| entry.retire());
-    gone(&leaving).await;
+    wait_until_gone(&leaving).await;
     ran
 }
 
-/// From here on the new ones are asked, also by whoever holds an old one.
-fn swap(inner: &Inner, all: Set, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
+/// Directs all queries to the new extensions, also those of callers that hold an old entry.
+fn replace_set(
+    inner: &HostState,
+    all: ActiveExtensions,
+    new: &[Arc<ManagedExtension>],
+    leaving: &[Arc<ManagedExtension>],
+) {
     let mut set = inner.set();
     *set = all;
     for old in leaving {
         if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
-            // Nobody else sets it: an entry leaves once.
+            // This is the only place that sets it: an entry leaves once.
             _ = old.successor.set(Arc::clone(next));
         }
     }
 }
 
-impl Plan {
-    fn new(old: Vec<Arc<Entry>>, started: Vec<Arc<Entry>>, unreadable: &[ExtensionFault]) -> Self {
-        let stays = is_up(Defence::OldStays);
+impl ReloadPlan {
+    fn new(
+        old: Vec<Arc<ManagedExtension>>,
+        started: Vec<Arc<ManagedExtension>>,
+        unreadable: &[ExtensionFault],
+    ) -> Self {
+        let stays = is_up(Defense::OldStays);
         let mut plan = Self::default();
         for new in started {
             let before = old.iter().find(|old| old.name() == new.name());
             match before {
-                // What does not run is not worth keeping: the newer failure says more.
-                Some(before) if stays && !is_ready(&new) && goes_on(before) => {
-                    plan.keep(before);
+                // An extension that does not run is not worth keeping: the newer failure is more useful.
+                Some(before) if stays && !is_ready(&new) && keeps_working(before) => {
+                    plan.keep_extension(before);
                     plan.leaving.push(new);
                 }
                 Some(_) | None => {
@@ -115,13 +126,13 @@ impl Plan {
             }
         }
         for old in old {
-            let is_there = |entry: &Arc<Entry>| entry.name() == old.name();
+            let is_there = |entry: &Arc<ManagedExtension>| entry.name() == old.name();
             if plan.entries.iter().any(|entry| Arc::ptr_eq(entry, &old)) {
                 continue;
             }
-            let broken = stays && unreadable.iter().any(|fault| old.is_called(&fault.extension));
+            let broken = stays && unreadable.iter().any(|fault| old.has_name(&fault.extension));
             if broken && !plan.entries.iter().any(is_there) {
-                plan.keep(&old);
+                plan.keep_extension(&old);
             } else {
                 plan.leaving.push(old);
             }
@@ -129,41 +140,48 @@ impl Plan {
         plan
     }
 
-    fn keep(&mut self, entry: &Arc<Entry>) {
+    fn keep_extension(&mut self, entry: &Arc<ManagedExtension>) {
         self.entries.push(Arc::clone(entry));
         self.kept += 1;
     }
 }
 
-async fn gone(entries: &[Arc<Entry>]) {
+async fn wait_until_gone(entries: &[Arc<ManagedExtension>]) {
     for entry in entries {
-        entry.gone().await;
+        entry.wait_until_gone().await;
     }
 }
 
-fn is_ready(entry: &Entry) -> bool {
-    entry.state() == ExtensionState::Ready || entry.stage() == Stage::Idle
+fn is_ready(entry: &ManagedExtension) -> bool {
+    entry.state() == ExtensionState::Ready || entry.stage() == LifecycleStage::Idle
 }
 
-/// True if it works, or will again by itself.
-fn goes_on(entry: &Entry) -> bool {
-    let greeted = |extension: Extension| extension.snapshot().greeted && extension.snapshot().is_alive();
-    matches!(entry.stage(), Stage::Idle | Stage::Restarting(_)) || entry.extension().is_some_and(greeted)
+/// True if the extension works or will be restarted automatically.
+fn keeps_working(entry: &ManagedExtension) -> bool {
+    let greeted =
+        |extension: ExtensionHandle| extension.snapshot().greeted && extension.snapshot().is_alive();
+    matches!(entry.stage(), LifecycleStage::Idle | LifecycleStage::Restarting(_))
+        || entry.handle().is_some_and(greeted)
 }
 
-fn is_alive(entry: &Entry) -> bool {
-    entry.extension().is_some_and(|extension| extension.snapshot().is_alive())
+fn is_alive(entry: &ManagedExtension) -> bool {
+    entry.handle().is_some_and(|extension| extension.snapshot().is_alive())
 }
 
-fn was_started(entry: &Entry) -> bool {
+fn was_started(entry: &ManagedExtension) -> bool {
     !matches!(
         entry.stage(),
-        Stage::Failed(Failure { code: FaultCode::SpawnFailed | FaultCode::PinMismatch, .. })
+        LifecycleStage::Failed(ExtensionFailure {
+            code: FaultCode::SpawnFailed | FaultCode::PinMismatch,
+            ..
+        })
     )
 }
 
-fn failure(entry: &Arc<Entry>) -> Option<ExtensionFault> {
-    let (Stage::Failed(failure) | Stage::Restarting(failure)) = entry.stage() else { return None };
-    let Failure { code, message } = failure;
+fn start_failure(entry: &Arc<ManagedExtension>) -> Option<ExtensionFault> {
+    let (LifecycleStage::Failed(failure) | LifecycleStage::Restarting(failure)) = entry.stage() else {
+        return None;
+    };
+    let ExtensionFailure { code, message } = failure;
     Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
 }

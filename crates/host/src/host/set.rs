@@ -1,71 +1,82 @@
-//! The extensions of the moment, in order, and who owns which name.
+//! The current extensions in order, and the owners of names.
 
 use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
 
-use super::catalog::{Claim, Names};
-use crate::agent::entry::Entry;
-use crate::agent::pins::{Pins, locked};
+use super::catalog::{ClaimOutcome, NameRegistry};
+use crate::agent::entry::ManagedExtension;
+use crate::agent::pins::{ToolTextPins, locked_tool_message};
 use crate::session::offers::OfferedTool;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::wire::fault::FaultCode;
 
 /// A command that a user can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandInfo {
-    /// Without the slash.
+    /// The name without the slash.
     pub name: String,
-    /// One line; may be empty.
+    /// The description in one line; may be empty.
     pub description: String,
     /// The extension that runs it.
     pub extension: ExtensionName,
-    /// True if its extension says what may follow it: [`Host::complete_command`](crate::Host::complete_command).
+    /// True if the extension offers completions: [`Host::complete_command`](crate::Host::complete_command).
     pub completes: bool,
 }
 
-/// The extensions of the moment, in order, and who owns which name.
-pub(super) struct Set {
-    pub(super) entries: Vec<Arc<Entry>>,
-    tools: Names,
-    commands: Names,
+/// The current extensions in order, and the owners of names.
+pub(super) struct ActiveExtensions {
+    pub(super) entries: Vec<Arc<ManagedExtension>>,
+    tools: NameRegistry,
+    commands: NameRegistry,
     pub(super) blocked: Option<String>,
 }
 
-impl Set {
-    /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
-    pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
-        entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-        let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
-        let commands = Names::new(&config.reserved_commands);
+impl ActiveExtensions {
+    /// Creates the set, ordered by origin and then as found. No name is claimed yet.
+    pub(super) fn new(
+        config: &HostConfig,
+        mut entries: Vec<Arc<ManagedExtension>>,
+        blocked: Option<String>,
+    ) -> Self {
+        entries.sort_by(|one, other| one.spec.precedence().cmp(&other.spec.precedence()));
+        let tools = NameRegistry::new(&config.reserved_tools).with_limit(config.limits.max_tools_in_all);
+        let commands = NameRegistry::new(&config.reserved_commands);
         Self { entries, tools, commands, blocked }
     }
 
-    /// Claims the names of all tools, in order. `granted` is told each tool that got its own.
+    /// Claims the names of all tools, in order. Calls `granted` for each tool that got its name.
     pub(super) fn claim_tools(
         &mut self,
-        pins: &Pins,
-        mut granted: impl FnMut(&Arc<Entry>, &OfferedTool),
-    ) -> Lost {
-        let mut lost = Lost::default();
+        pins: &ToolTextPins,
+        mut granted: impl FnMut(&Arc<ManagedExtension>, &OfferedTool),
+    ) -> RejectedNames {
+        let mut lost = RejectedNames::default();
         for entry in &self.entries {
             for tool in &entry.offers().tools {
-                if pins.locks(&entry.spec, tool) {
-                    if pins.tells(entry.name(), tool) {
-                        lost.add(entry, FaultCode::ToolChanged, locked(entry.name(), &tool.name));
+                if pins.is_locked_or_pin(&entry.spec, tool) {
+                    if pins.should_report_lock(entry.name(), tool) {
+                        lost.add(
+                            entry,
+                            FaultCode::ToolChanged,
+                            locked_tool_message(entry.name(), &tool.name),
+                        );
                     }
                     continue;
                 }
                 let rejected = match self.tools.claim(&tool.name, entry.name()) {
-                    Claim::Granted => {
+                    ClaimOutcome::Granted => {
                         granted(entry, tool);
                         continue;
                     }
-                    Claim::LostBefore => continue,
-                    Claim::Lost { to } => format!("tool {}: {to} has that name", tool.name),
-                    Claim::Full { most } => {
-                        format!("tool {}: all extensions together have {most} tools already", tool.name)
+                    ClaimOutcome::LostBefore => continue,
+                    ClaimOutcome::Lost { to } => format!("tool {}: the name belongs to {to}", tool.name),
+                    ClaimOutcome::Full { most } => {
+                        format!(
+                            "tool {}: all extensions together already have {most} tools, which is the limit",
+                            tool.name
+                        )
                     }
                 };
                 lost.add(entry, FaultCode::RegisterRejected, rejected);
@@ -74,13 +85,13 @@ impl Set {
         lost
     }
 
-    /// Claims the names of all commands, in order, and returns the commands that got their own.
-    pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<Entry>)>, Lost) {
-        let (mut owned, mut lost) = (Vec::new(), Lost::default());
+    /// Claims the names of all commands, in order, and returns the commands that got their names.
+    pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<ManagedExtension>)>, RejectedNames) {
+        let (mut owned, mut lost) = (Vec::new(), RejectedNames::default());
         for entry in &self.entries {
             for command in &entry.offers().commands {
                 match self.commands.claim(&command.name, entry.name()) {
-                    Claim::Granted => owned.push((
+                    ClaimOutcome::Granted => owned.push((
                         CommandInfo {
                             name: command.name.clone(),
                             description: command.description.clone(),
@@ -89,11 +100,11 @@ impl Set {
                         },
                         Arc::clone(entry),
                     )),
-                    Claim::Lost { to } => {
-                        let text = format!("command /{}: {to} has that name", command.name);
+                    ClaimOutcome::Lost { to } => {
+                        let text = format!("command /{}: the name belongs to {to}", command.name);
                         lost.add(entry, FaultCode::RegisterRejected, text);
                     }
-                    Claim::Full { .. } | Claim::LostBefore => {}
+                    ClaimOutcome::Full { .. } | ClaimOutcome::LostBefore => {}
                 }
             }
         }
@@ -101,20 +112,20 @@ impl Set {
     }
 }
 
-/// Names that extensions wanted and did not get.
+/// Names that extensions requested and did not get.
 #[derive(Debug, Default)]
-#[must_use = "the extensions have to be told"]
-pub(super) struct Lost(Vec<(ExtensionName, FaultCode, String)>);
+#[must_use = "the rejections must be reported"]
+pub(super) struct RejectedNames(Vec<(ExtensionName, FaultCode, String)>);
 
-impl Lost {
-    fn add(&mut self, entry: &Entry, code: FaultCode, text: String) {
+impl RejectedNames {
+    fn add(&mut self, entry: &ManagedExtension, code: FaultCode, text: String) {
         self.0.push((entry.name().clone(), code, text));
     }
 
-    /// Reports them. The lock of the set must not be held, because a sink may ask the host something.
-    pub(super) fn report(self, shared: &Shared) {
+    /// Reports the names. The caller must not hold the lock of the set, because a sink may call the host.
+    pub(super) fn report(self, shared: &HostContext) {
         for (name, code, text) in self.0 {
-            shared.reporter(&name).fault(code, text);
+            shared.reporter(&name).report_fault(code, text);
         }
     }
 }

@@ -1,76 +1,76 @@
-//! Starting extensions, and how long a start waits for them.
+//! Starts extensions and waits for them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::channel::mpsc;
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::Found;
-use super::inner::Inner;
-use super::set::Set;
-use crate::agent::entry::Entry;
-use crate::extension::backlog::Backlog;
+use super::DiscoveredExtensions;
+use super::inner::HostState;
+use super::set::ActiveExtensions;
+use crate::agent::entry::ManagedExtension;
+use crate::extension::backlog::EventBacklog;
 use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
 use crate::session::declared::declared_offers;
-use crate::session::ids::random;
-use crate::session::offers::Offers;
-use crate::supervision::keeper::Keeper;
-use crate::supervision::shared::Shared;
-use crate::supervision::slot::{Slot, Stage};
-use crate::supervision::supervisor::Supervisor;
+use crate::session::ids::random_number;
+use crate::session::offers::ExtensionOffers;
+use crate::supervision::keeper::ProcessSupervisor;
+use crate::supervision::shared::HostContext;
+use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
+use crate::supervision::supervisor::RestartPolicy;
 use crate::wire::fault::FaultCode;
 
-/// Starts the streams and all that is found, and waits as a start does.
-pub(super) async fn start_first(inner: &Inner, streams: Vec<(ExtensionSpec, Connection)>) {
+/// Starts the streams and all found extensions, and waits for the start.
+pub(super) async fn start_first(inner: &HostState, streams: Vec<(ExtensionSpec, Connection)>) {
     let shared = &inner.shared;
     let _turn = inner.turnstile.lock().await;
     let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
-    let (mut entries, _) = start_all(shared, streams, &[], Begin::AllAtOnce);
-    let found = inner.look();
+    let (mut entries, _) = start_all(shared, streams, &[], StartMode::AllAtOnce);
+    let found = inner.discover_extensions();
     let blocked = found.blocked.clone();
-    let (started, _) = start_found(shared, found, &entries, Begin::AsDeclared);
+    let (started, _) = start_found(shared, found, &entries, StartMode::AsDeclared);
     entries.extend(started);
-    *inner.set() = Set::new(&shared.config, entries.clone(), blocked);
-    wait_patiently(shared, &entries).await;
-    inner.announce(&entries);
+    *inner.set() = ActiveExtensions::new(&shared.config, entries.clone(), blocked);
+    wait_for_start(shared, &entries).await;
+    inner.activate_names(&entries);
 }
 
-/// Starts the extensions that were found, beside those that are there. Returns also those that cannot be started,
-/// because their name is taken.
+/// Starts the found extensions beside the existing ones. Also returns those whose name is taken and that
+/// cannot be started.
 pub(super) fn start_found(
-    shared: &Arc<Shared>,
-    found: Found,
-    beside: &[Arc<Entry>],
-    begin: Begin,
-) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    shared: &Arc<HostContext>,
+    found: DiscoveredExtensions,
+    beside: &[Arc<ManagedExtension>],
+    begin: StartMode,
+) -> (Vec<Arc<ManagedExtension>>, Vec<ExtensionFault>) {
     let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
     start_all(shared, specs, beside, begin)
 }
 
-/// Starts all of these; none waits for another, save for its turn at the gate.
+/// Starts all of these. They do not wait for each other, except at the start gate.
 fn start_all(
-    shared: &Arc<Shared>,
+    shared: &Arc<HostContext>,
     specs: Vec<(ExtensionSpec, Option<Connection>)>,
-    beside: &[Arc<Entry>],
-    begin: Begin,
-) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    beside: &[Arc<ManagedExtension>],
+    begin: StartMode,
+) -> (Vec<Arc<ManagedExtension>>, Vec<ExtensionFault>) {
     let mut names: HashMap<_, _> =
         beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
     let (mut started, mut faults) = (Vec::new(), Vec::new());
     for (spec, connection) in specs {
         if let Some(first) = names.get(&spec.name) {
             let message = format!(
-                "not started from {}: an extension of this name runs from {}",
+                "not started from {}: another extension of this name runs from {}",
                 spec.dir.display(),
                 first.display()
             );
-            faults.push(rejected(shared, spec.name, message));
+            faults.push(reject_duplicate(shared, spec.name, message));
             continue;
         }
         names.insert(spec.name.clone(), spec.dir.clone());
@@ -79,105 +79,107 @@ fn start_all(
     (started, faults)
 }
 
-fn rejected(shared: &Shared, extension: ExtensionName, message: String) -> ExtensionFault {
+fn reject_duplicate(shared: &HostContext, extension: ExtensionName, message: String) -> ExtensionFault {
     let code = FaultCode::RegisterRejected;
-    shared.reporter(&extension).fault(code, message.as_str());
+    shared.reporter(&extension).report_fault(code, message.as_str());
     ExtensionFault { extension, code: code.as_str().to_owned(), message }
 }
 
 fn start_one(
-    shared: &Arc<Shared>,
+    shared: &Arc<HostContext>,
     spec: ExtensionSpec,
     connection: Option<Connection>,
-    begin: Begin,
-) -> Arc<Entry> {
+    begin: StartMode,
+) -> Arc<ManagedExtension> {
     let (config, spec) = (&shared.config, Arc::new(spec));
     let stays = connection.is_some();
-    let files = !stays && spec.launch == Launch::ThemeOnly;
-    let stand_in = stand_in(shared, &spec).filter(|_| begin == Begin::AsDeclared && !stays);
+    let files = !stays && spec.launch == LaunchPlan::ThemeOnly;
+    let stand_in = stand_in(shared, &spec).filter(|_| begin == StartMode::AsDeclared && !stays);
     let waits = stand_in.is_some();
-    stand_in.iter().for_each(|offers| shared.pump.watch(&EventFilter::of(offers)));
-    let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
+    stand_in.iter().for_each(|offers| shared.pump.add_watched(&EventFilter::from_offers(offers)));
+    let backlog = stand_in.as_ref().map(|_| Arc::new(EventBacklog::new(&config.limits)));
     let stage = match (files, waits) {
-        (true, _) => Stage::Files,
-        (false, true) => Stage::Idle,
-        (false, false) => Stage::NEW,
+        (true, _) => LifecycleStage::Files,
+        (false, true) => LifecycleStage::Idle,
+        (false, false) => LifecycleStage::NEW,
     };
     let (orders, inbox) = mpsc::unbounded();
-    let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
+    let (sender, slot) = watch::channel(ExtensionSlot { stage, instance: None, stand_in });
     if !files {
-        let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
-        let keeper = Box::new(Keeper {
+        let supervisor = RestartPolicy::new(&config.timeouts, &config.limits, !stays, random_number());
+        let keeper = Box::new(ProcessSupervisor {
             shared: Arc::clone(shared),
             spec: Arc::clone(&spec),
             orders: inbox,
             slot: sender,
-            supervisor: Arc::new(Mutex::new(supervisor)),
+            restart_policy: Arc::new(Mutex::new(supervisor)),
             log: OnceLock::new(),
             backlog: backlog.clone(),
         });
         tokio::spawn(keeper.run(connection));
     }
-    // Asked once: a start looks at every extension each time that one of them changes.
-    let was_silent = !waits && shared.silent.knows(&spec);
+    // Computed once: a start checks every extension each time one of them changes.
+    let was_silent = !waits && shared.silent.contains(&spec);
     let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
     let (timeouts, loosened) = (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
-    Arc::new(Entry {
+    Arc::new(ManagedExtension {
         spec,
         timeouts,
-        loosened,
-        patience,
-        stays,
+        allow_on_timeout: loosened,
+        hello_wait: patience,
+        survives_reload: stays,
         slot,
         orders,
-        floor: tokio::sync::Mutex::default(),
+        query_lock: tokio::sync::Mutex::default(),
         backlog,
         successor: OnceLock::new(),
     })
 }
 
-/// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
-/// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
-fn stand_in(shared: &Shared, spec: &ExtensionSpec) -> Option<Arc<Offers>> {
-    let is_process = matches!(spec.launch, Launch::Process { .. });
-    let may_wait = is_process && spec.origin != Origin::Explicit && !spec.roles.required;
+/// Returns the declared offers of an extension until its first use. Returns `None` for an extension that
+/// starts immediately, such as a required one or one from the command line. An invalid declaration is
+/// reported and ignored.
+fn stand_in(shared: &HostContext, spec: &ExtensionSpec) -> Option<Arc<ExtensionOffers>> {
+    let is_process = matches!(spec.launch, LaunchPlan::Process { .. });
+    let may_wait = is_process && spec.origin != ExtensionOrigin::Explicit && !spec.roles.required;
     let activation = spec.lifecycle.activation.as_ref().filter(|_| may_wait)?;
     match declared_offers(activation, spec.permissions.as_ref(), &shared.limits) {
         Ok(offers) => Some(Arc::new(offers)),
         Err(why) => {
-            let text = format!("manifest: {why}; the extension starts at once");
-            shared.reporter(&spec.name).fault(FaultCode::RegisterRejected, text);
+            let text =
+                format!("manifest: {why}; the declaration is ignored, and the extension starts immediately");
+            shared.reporter(&spec.name).report_fault(FaultCode::RegisterRejected, text);
             None
         }
     }
 }
 
-/// Waits as a start does; not at all when the end has begun. Those that were given up are remembered.
-async fn wait_patiently(shared: &Shared, entries: &[Arc<Entry>]) {
+/// Waits for the start, but not once the shutdown has begun. Remembers the extensions that were too slow.
+async fn wait_for_start(shared: &HostContext, entries: &[Arc<ManagedExtension>]) {
     let mut changes = shared.changes.subscribe();
     let mut calm = None;
     let all = async {
         loop {
-            // One after the other: looking at all of them at each change would take long where many start.
+            // One after the other: checking all of them at each change would be slow with many extensions.
             for entry in entries {
-                entry.until(|stage| progress_of(entry, stage) != Progress::Busy).await;
+                entry.wait_for_stage(|stage| progress_of(entry, stage) != StartProgress::Busy).await;
             }
             changes.mark_unchanged();
             let progress: Vec<_> = entries.iter().map(|entry| progress_of(entry, &entry.stage())).collect();
             let now = Instant::now();
-            match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
-                Wait::No => return,
-                Wait::Until(at) if at <= now => return,
-                // Whether time has passed or something has changed: the next round sees.
-                Wait::Until(at) => _ = timeout_at(at, changes.changed()).await,
-                Wait::ForChange => _ = changes.changed().await,
+            match next_wait(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
+                StartWait::No => return,
+                StartWait::Until(at) if at <= now => return,
+                // The next round checks whether the time is over or the state has changed.
+                StartWait::Until(at) => _ = timeout_at(at, changes.changed()).await,
+                StartWait::ForChange => _ = changes.changed().await,
             }
         }
     };
     shared.closing.run_until_cancelled(all).await;
     for entry in entries {
-        let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
-        if let Progress::Slow { .. } = progress_of(entry, &entry.stage())
+        let greeted = matches!(entry.stage(), LifecycleStage::Starting { greeted: true, .. });
+        if let StartProgress::Slow { .. } = progress_of(entry, &entry.stage())
             && !greeted
         {
             shared.silent.remember(&entry.spec);
@@ -185,71 +187,77 @@ async fn wait_patiently(shared: &Shared, entries: &[Arc<Entry>]) {
     }
 }
 
-fn progress_of(entry: &Entry, stage: &Stage) -> Progress {
-    let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
+fn progress_of(entry: &ManagedExtension, stage: &LifecycleStage) -> StartProgress {
+    let named = entry.spec.roles.required || entry.spec.origin == ExtensionOrigin::Explicit;
     match stage {
-        Stage::Starting { since: Some(since), greeted } if !named => {
-            let patience = if *greeted { entry.timeouts.start_patience } else { entry.patience };
-            Progress::Slow { until: *since + patience }
+        LifecycleStage::Starting { since: Some(since), greeted } if !named => {
+            let patience = if *greeted { entry.timeouts.start_patience } else { entry.hello_wait };
+            StartProgress::Slow { until: *since + patience }
         }
-        Stage::Starting { .. } => Progress::Busy,
-        Stage::Running
-        | Stage::Restarting(_)
-        | Stage::Idle
-        | Stage::Stopping
-        | Stage::Stopped
-        | Stage::Failed(_)
-        | Stage::Files => Progress::Settled,
+        LifecycleStage::Starting { .. } => StartProgress::Busy,
+        LifecycleStage::Running
+        | LifecycleStage::Restarting(_)
+        | LifecycleStage::Idle
+        | LifecycleStage::Stopping
+        | LifecycleStage::Stopped
+        | LifecycleStage::Failed(_)
+        | LifecycleStage::Files => StartProgress::Settled,
     }
 }
 
 /// Waits until each of these is ready or has failed.
-pub(super) async fn settled(entries: &[Arc<Entry>]) {
+pub(super) async fn wait_until_settled(entries: &[Arc<ManagedExtension>]) {
     for entry in entries {
-        entry.settled().await;
+        entry.wait_until_settled().await;
     }
 }
 
 /// The moment at which extensions are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(super) enum StartMode {
     AsDeclared,
-    /// All at once: whoever reloads wants to know that they work.
+    /// All immediately, so that a reload shows whether they work.
     AllAtOnce,
 }
 
-/// The progress of one extension, as far as a start cares.
+/// The progress of one extension, as far as it matters to the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum StartProgress {
     Settled,
-    /// It is waited for, or has yet to be started.
+    /// The start waits for the extension, or the extension has yet to be started.
     Busy,
-    /// It has not said hello, or is not ready, and is waited for until then.
+    /// The extension has sent no hello or is not ready; the start waits until this time.
     Slow {
         until: Instant,
     },
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Wait {
+enum StartWait {
     No,
     Until(Instant),
     ForChange,
 }
 
-/// Waits for all that must be waited for; for slow ones until their time is up, and a margin longer than for the others.
-/// `calm` is since when only slow ones are left.
-fn patience(progress: &[Progress], calm: &mut Option<Instant>, now: Instant, margin: Duration) -> Wait {
-    if progress.contains(&Progress::Busy) {
+/// Returns the next wait. The start waits for all required extensions. It waits for slow ones until their
+/// time is over, and a margin longer than for the others. `calm` is the time since which only slow ones are
+/// left.
+fn next_wait(
+    progress: &[StartProgress],
+    calm: &mut Option<Instant>,
+    now: Instant,
+    margin: Duration,
+) -> StartWait {
+    if progress.contains(&StartProgress::Busy) {
         *calm = None;
-        return Wait::ForChange;
+        return StartWait::ForChange;
     }
     let slow = progress.iter().filter_map(|progress| match progress {
-        Progress::Slow { until } => Some(*until),
-        Progress::Settled | Progress::Busy => None,
+        StartProgress::Slow { until } => Some(*until),
+        StartProgress::Settled | StartProgress::Busy => None,
     });
     let margin = *calm.get_or_insert(now) + margin;
-    slow.max().map_or(Wait::No, |until| Wait::Until(until.max(margin)))
+    slow.max().map_or(StartWait::No, |until| StartWait::Until(until.max(margin)))
 }
 
 #[cfg(test)]
@@ -259,20 +267,20 @@ mod tests {
     const MARGIN: Duration = Duration::from_millis(50);
 
     #[test]
-    fn slow_ones_have_their_time_and_the_margin_behind_the_others() {
+    fn waits_for_slow_extensions_until_margin() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let slow = |ms| Progress::Slow { until: at(ms) };
+        let slow = |ms| StartProgress::Slow { until: at(ms) };
         let mut calm = None;
-        let mut check = |progress: &[Progress], now, expect| {
-            assert_eq!(patience(progress, &mut calm, at(now), MARGIN), expect);
+        let mut check = |progress: &[StartProgress], now, expect| {
+            assert_eq!(next_wait(progress, &mut calm, at(now), MARGIN), expect);
         };
-        check(&[Progress::Settled], 0, Wait::No);
-        check(&[Progress::Busy, slow(1000)], 10, Wait::ForChange);
-        check(&[Progress::Settled, slow(1000)], 20, Wait::Until(at(1000)));
-        check(&[Progress::Settled, slow(0)], 30, Wait::Until(at(70)));
-        check(&[slow(0), slow(90)], 40, Wait::Until(at(90)));
-        check(&[Progress::Settled, Progress::Busy], 50, Wait::ForChange);
-        check(&[Progress::Settled, slow(0)], 60, Wait::Until(at(110)));
+        check(&[StartProgress::Settled], 0, StartWait::No);
+        check(&[StartProgress::Busy, slow(1000)], 10, StartWait::ForChange);
+        check(&[StartProgress::Settled, slow(1000)], 20, StartWait::Until(at(1000)));
+        check(&[StartProgress::Settled, slow(0)], 30, StartWait::Until(at(70)));
+        check(&[slow(0), slow(90)], 40, StartWait::Until(at(90)));
+        check(&[StartProgress::Settled, StartProgress::Busy], 50, StartWait::ForChange);
+        check(&[StartProgress::Settled, slow(0)], 60, StartWait::Until(at(110)));
     }
 }

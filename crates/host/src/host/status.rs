@@ -2,46 +2,46 @@
 
 use std::path::PathBuf;
 
-use haft_packages::Origin;
+use haft_packages::ExtensionOrigin;
 use haft_protocol::ids::ExtensionName;
 
-use super::inner::Inner;
-use crate::agent::entry::Entry;
+use super::inner::HostState;
+use crate::agent::entry::ManagedExtension;
 use crate::process::log::log_path;
 use crate::session::ExtensionState;
 
-/// One line of a listing.
+/// One entry of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionStatus {
-    /// Its name.
+    /// The extension's name.
     pub name: ExtensionName,
-    /// Its version, as the manifest says.
+    /// The version from the manifest.
     pub version: Option<String>,
-    /// Its description of itself.
+    /// The description from the manifest.
     pub description: Option<String>,
-    /// Where it was found.
-    pub origin: Origin,
-    /// Where it lies.
+    /// The origin of the extension.
+    pub origin: ExtensionOrigin,
+    /// The directory of the extension.
     pub dir: PathBuf,
-    /// True if its manifest says that what it guards must not happen without it.
+    /// True if the manifest requires the extension: the actions of its gates are blocked without it.
     pub required: bool,
-    /// Its state.
+    /// The state.
     pub state: ExtensionState,
-    /// True if the person goes on without it in this session: it is not asked about anything.
+    /// True if the person continues without the extension in this session; it then receives no queries.
     pub gates_off: bool,
-    /// Its log file, if logs are written.
+    /// The log file, if logs are written.
     pub log: Option<PathBuf>,
-    /// The commands it registered, whether or not it got the names.
+    /// The registered commands, including those that did not get their names.
     pub commands: Vec<String>,
-    /// The tools it registered, whether or not it got the names.
+    /// The registered tools, including those that did not get their names.
     pub tools: Vec<String>,
-    /// Its items of the status line, by key.
+    /// The items of the status line, by key.
     pub status_items: Vec<(String, String)>,
-    /// Events that it was not told, because it does not read fast enough.
+    /// The number of events that were dropped because the extension does not read fast enough.
     pub events_dropped: usize,
 }
 
-pub(super) fn status(host: &Inner, entry: &Entry) -> ExtensionStatus {
+pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionStatus {
     let logs = host.shared.config.logs.as_deref();
     let offers = entry.offers();
     ExtensionStatus {
@@ -51,12 +51,12 @@ pub(super) fn status(host: &Inner, entry: &Entry) -> ExtensionStatus {
         origin: entry.spec.origin,
         dir: entry.spec.dir.clone(),
         required: entry.spec.roles.required,
-        gates_off: host.gates.is_off(entry.name()),
+        gates_off: host.gates.is_disabled(entry.name()),
         state: entry.state(),
         log: logs.map(|dir| log_path(dir, entry.name())),
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        status_items: host.shared.status_line.of(entry.name()),
+        status_items: host.shared.status_line.items_of(entry.name()),
         events_dropped: entry.events_dropped(),
     }
 }

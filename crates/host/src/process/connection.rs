@@ -1,4 +1,4 @@
-//! The connection of the two sides.
+//! The connection to an extension.
 
 use std::sync::Arc;
 
@@ -7,37 +7,40 @@ use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::process::log::Log;
-use crate::process::{Pipes, Process};
+use crate::process::log::ExtensionLog;
+use crate::process::{ExtensionProcess, ProcessPipes};
 use crate::timeouts::DROPPED_PAUSE;
-use crate::wire::outlet::Outlet;
-use crate::wire::pipe::Output;
+use crate::wire::outlet::StdinWriter;
+use crate::wire::pipe::StdoutReader;
 use crate::wire::scratch;
 
-/// The connection of the two sides.
+/// The connection to an extension.
 pub(crate) enum Connection {
-    Process(Box<(Process, Pipes)>),
-    /// Any pair of streams: an extension in this program, a test.
+    Process(Box<(ExtensionProcess, ProcessPipes)>),
+    /// A pair of streams: an extension in this program, or a test.
     Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
 }
 
-pub(crate) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
+pub(crate) type ConnectionParts =
+    (Option<ExtensionProcess>, StdoutReader, StdinWriter, Option<JoinHandle<()>>);
 
-pub(crate) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
+pub(crate) fn open_connection(connection: Connection, log: &Arc<ExtensionLog>) -> ConnectionParts {
     match connection {
         Connection::Process(started) => {
             let (process, pipes) = *started;
             let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
-            (Some(process), Output::Pipe(pipes.stdout), Outlet::Process(pipes.stdin), Some(stderr))
+            (Some(process), StdoutReader::Pipe(pipes.stdout), StdinWriter::Process(pipes.stdin), Some(stderr))
         }
-        Connection::Streams(reader, writer) => (None, Output::Stream(reader), Outlet::Stream(writer), None),
+        Connection::Streams(reader, writer) => {
+            (None, StdoutReader::Stream(reader), StdinWriter::Stream(writer), None)
+        }
     }
 }
 
-/// Reads standard error until it ends, so that an extension never blocks on it. What is dropped is read slowly: one
-/// that prints without end must not keep the thread that everybody shares.
-async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
-    let logged = |text: &[u8]| (!text.is_empty()).then(|| log.stderr(text, Instant::now().into_std()));
+/// Reads standard error until its end, so that an extension never blocks on it. Output beyond the limit is
+/// read slowly, so that endless output does not occupy the shared thread.
+async fn drain_stderr(mut stderr: ChildStderr, log: Arc<ExtensionLog>) {
+    let logged = |text: &[u8]| (!text.is_empty()).then(|| log.log_stderr(text, Instant::now().into_std()));
     while let Ok(Some(room)) = scratch::read(&mut stderr, scratch::LARGEST, logged).await {
         if !room {
             sleep(DROPPED_PAUSE).await;

@@ -1,7 +1,7 @@
-//! One log file an extension: what it prints to standard error, and what the host has to say about it.
+//! One log file for each extension, with its standard error and the host's messages about it.
 //!
-//! Bounded in every direction: the file in size with one rotation, the rate at which an extension can fill it,
-//! and what is kept in memory for the report of its end.
+//! All sizes are bounded: the file, with one rotation; the rate of an extension's output; and the tail in
+//! memory for the exit report.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,30 +16,30 @@ use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::LOG_WINDOW;
-use crate::wire::fault::{Failure, PRINTED};
+use crate::wire::fault::{ExtensionFailure, PRINTED};
 
-/// The end of what an extension printed, kept for the report of its exit.
-const TAIL: usize = 4 * 1024;
+/// The size of the output tail that is kept for the exit report.
+const TAIL_BYTES: usize = 4 * 1024;
 
 const TAIL_LINES: usize = 20;
 
-/// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
+/// Returns the path of an extension's log: `ext-<name>.log`, always inside `dir` for every name.
 pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
     dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
 }
 
-/// The log of one extension. Without a directory it only keeps the tail.
+/// The log of one extension. Without a directory, only the tail is kept.
 #[derive(Debug)]
-pub(crate) struct Log {
-    inner: Mutex<Inner>,
+pub(crate) struct ExtensionLog {
+    inner: Mutex<LogWriter>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct LogWriter {
     path: Option<PathBuf>,
-    /// A log is moved aside when it is this long; there is one older one.
+    /// The size at which a log is rotated; one older log is kept.
     longest: u64,
-    /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+    /// The bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
     burst: usize,
     file: Option<File>,
     opened: bool,
@@ -50,12 +50,12 @@ struct Inner {
     dropped: usize,
 }
 
-impl Log {
-    /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
-    /// about by `tracing` and is no reason not to start.
+impl ExtensionLog {
+    /// Creates the log of an extension in `dir`. The first line opens or creates the file. A failure is
+    /// reported by `tracing` and does not prevent the start.
     pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
-        let inner = Inner {
+        let inner = LogWriter {
             path,
             longest: limits.max_log as u64,
             burst: limits.stderr_per_second,
@@ -70,56 +70,56 @@ impl Log {
         Self { inner: Mutex::new(inner) }
     }
 
-    pub(crate) fn host(&self, text: impl fmt::Display) {
-        self.with(|inner| {
-            // Where nothing is written, nothing need be put into words.
+    pub(crate) fn log_host_line(&self, text: impl fmt::Display) {
+        self.with_writer(|inner| {
+            // Without a file, no formatting is needed.
             if inner.path.is_some() {
                 inner.append(host_line(&text.to_string()).as_bytes());
             }
         });
     }
 
-    /// A line about a failure, without what it quotes of this log: that stands above it.
-    pub(crate) fn failure(&self, Failure { code, message }: &Failure) {
+    /// Logs a failure without its quote of this log, which precedes it.
+    pub(crate) fn log_failure(&self, ExtensionFailure { code, message }: &ExtensionFailure) {
         let tail = self.tail();
         let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
-        self.host(format_args!("{code}: {}", quoted.unwrap_or(message)));
+        self.log_host_line(format_args!("{code}: {}", quoted.unwrap_or(message)));
     }
 
-    /// A line of the host about something that an extension can make it say without end.
-    pub(crate) fn noted(&self, text: &str, now: Instant) {
-        self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
+    /// Logs a host line that an extension can cause without end.
+    pub(crate) fn log_limited(&self, text: &str, now: Instant) {
+        self.with_writer(|inner| inner.append_limited(host_line(text).as_bytes(), now));
     }
 
-    /// Logs bytes that the extension printed to standard error. Says whether more of it would be kept now.
-    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) -> bool {
-        self.with(|inner| {
-            inner.stderr(bytes, now);
+    /// Logs bytes from standard error. Returns true if more output would be stored now.
+    pub(crate) fn log_stderr(&self, bytes: &[u8], now: Instant) -> bool {
+        self.with_writer(|inner| {
+            inner.append_stderr(bytes, now);
             inner.in_window < inner.burst
         })
     }
 
-    /// A line of the host, after which the extension has no more to print.
-    pub(crate) fn last(&self, text: &str) {
-        self.with(|inner| {
-            inner.own_up();
+    /// Logs the last line of the host; the extension prints nothing after it.
+    pub(crate) fn log_last(&self, text: &str) {
+        self.with_writer(|inner| {
+            inner.report_dropped();
             inner.append(host_line(text).as_bytes());
         });
     }
 
-    /// Another process begins: what the one before printed belongs to its end.
-    pub(crate) fn forget(&self) {
-        self.with(|inner| inner.tail.clear());
+    /// Clears the tail for a new process: earlier output belongs to the previous process.
+    pub(crate) fn clear_tail(&self) {
+        self.with_writer(|inner| inner.tail.clear());
     }
 
     pub(crate) fn tail(&self) -> String {
-        let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
+        let bytes = self.with_writer(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.trim_end().lines().collect();
         lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+    fn with_writer<R>(&self, f: impl FnOnce(&mut LogWriter) -> R) -> R {
         f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -128,8 +128,8 @@ fn host_line(text: &str) -> String {
     format!("[haft] {}\n", text.replace('\n', "\n[haft] "))
 }
 
-impl Inner {
-    fn reopen(&mut self) -> io::Result<()> {
+impl LogWriter {
+    fn reopen_file(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         if let Some(dir) = path.parent() {
             fs::create_dir_all(dir)?;
@@ -140,19 +140,19 @@ impl Inner {
         Ok(())
     }
 
-    fn stderr(&mut self, bytes: &[u8], now: Instant) {
-        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
-        let excess = self.tail.len().saturating_sub(TAIL);
+    fn append_stderr(&mut self, bytes: &[u8], now: Instant) {
+        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL_BYTES)));
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
         self.tail.drain(..excess);
-        self.limited(bytes, now);
+        self.append_limited(bytes, now);
     }
 
-    /// Appends what fits into the window, and counts the rest.
-    fn limited(&mut self, bytes: &[u8], now: Instant) {
+    /// Appends the part that fits into the window, and counts the rest.
+    fn append_limited(&mut self, bytes: &[u8], now: Instant) {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
             self.in_window = 0;
-            self.own_up();
+            self.report_dropped();
         }
         let room = self.burst.saturating_sub(self.in_window);
         let taken = bytes.get(..room).unwrap_or(bytes);
@@ -161,7 +161,7 @@ impl Inner {
         self.append(taken);
     }
 
-    fn own_up(&mut self) {
+    fn report_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
             self.append(format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes());
@@ -170,7 +170,7 @@ impl Inner {
 
     fn append(&mut self, bytes: &[u8]) {
         if let Err(error) = self.try_append(bytes) {
-            tracing::warn!(%error, path = ?self.path, "extension log cannot be written any more");
+            tracing::warn!(%error, path = ?self.path, "cannot write the extension log");
             self.file = None;
             self.path = None;
         }
@@ -178,7 +178,7 @@ impl Inner {
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !std::mem::replace(&mut self.opened, true) {
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let added = bytes.len() as u64;
         if self.length + added > self.longest
@@ -186,7 +186,7 @@ impl Inner {
         {
             self.file = None;
             fs::rename(path, path.with_extension("log.1"))?;
-            self.reopen()?;
+            self.reopen_file()?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         file.write_all(bytes)?;
@@ -203,24 +203,24 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_name_never_leaves_the_directory() {
+    fn log_path_stays_in_directory() {
         let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
         assert_eq!(path.parent(), Some(Path::new("/logs")));
         assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
     }
 
     #[test]
-    fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
+    fn drops_and_counts_flood_within_file_limit() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
         let start = Instant::now();
         for second in 0..60 {
             for _ in 0..100 {
-                log.stderr(&[b'x'; 4096], start + Duration::from_secs(second));
+                log.log_stderr(&[b'x'; 4096], start + Duration::from_secs(second));
             }
         }
-        log.last("the end");
+        log.log_last("the end");
         let path = log_path(dir.path(), &name);
         let (new, old) =
             (fs::read_to_string(&path).unwrap(), fs::read(path.with_extension("log.1")).unwrap());
@@ -229,59 +229,60 @@ mod tests {
         assert!(new.ends_with("[haft] the end\n"));
     }
 
-    /// What the log holds after so much was printed in one second.
+    /// Checks the log after this many bytes within one second.
     #[track_caller]
     fn check_second(printed: usize, dropped: &str) {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
-        log.stderr(&vec![b'x'; printed], Instant::now());
-        log.last("gone");
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
+        log.log_stderr(&vec![b'x'; printed], Instant::now());
+        log.log_last("gone");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
         assert_eq!(text.trim_start_matches('x'), format!("{dropped}[haft] gone\n"));
     }
 
     #[test]
-    fn what_is_dropped_is_said_at_the_end_at_the_latest() {
+    fn reports_dropped_bytes_at_end() {
         check_second(STDERR_PER_SECOND, "");
         check_second(STDERR_PER_SECOND + 1, "\n[haft] 1 bytes dropped: too much output at once\n");
     }
 
     #[test]
-    fn a_log_is_moved_aside_when_it_would_be_too_long() {
+    fn rotates_long_log() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let limits = Limits { max_log: 16, ..Limits::default() };
-        let log = Log::new(Some(dir.path()), &name, &limits);
+        let log = ExtensionLog::new(Some(dir.path()), &name, &limits);
         let moved = || log_path(dir.path(), &name).with_extension("log.1").exists();
-        log.stderr(&[b'x'; 16], Instant::now());
+        log.log_stderr(&[b'x'; 16], Instant::now());
         assert!(!moved());
-        log.stderr(b"x", Instant::now());
+        log.log_stderr(b"x", Instant::now());
         assert!(moved());
     }
 
     #[test]
-    fn remarks_on_a_flood_are_a_flood_too() {
+    fn limits_host_lines_about_flood() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let (log, now) = (Log::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
+        let (log, now) = (ExtensionLog::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
         for _ in 0..10_000 {
-            log.noted("frame_not_json: line is not JSON", now);
+            log.log_limited("frame_not_json: line is not JSON", now);
         }
-        log.host("the end");
+        log.log_host_line("the end");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
         assert!(text.len() < STDERR_PER_SECOND + 100, "{}", text.len());
         assert!(text.ends_with("[haft] the end\n"));
     }
 
     #[test]
-    fn a_failure_does_not_repeat_what_stands_in_the_log() {
+    fn failure_does_not_repeat_logged_output() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
-        let failed = |message: String| log.failure(&Failure { code: FaultCode::Exited, message });
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
+        let failed =
+            |message: String| log.log_failure(&ExtensionFailure { code: FaultCode::Exited, message });
         failed("exited with status 1".into());
-        log.stderr(b"Traceback:\n  boom\n", Instant::now());
+        log.log_stderr(b"Traceback:\n  boom\n", Instant::now());
         failed(format!("exited with status 3{PRINTED}{}", log.tail()));
         failed(format!("said{PRINTED}what it did not"));
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
@@ -295,15 +296,15 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_the_last_lines() {
-        let log = Log::new(None, &ExtensionName::new("x"), &Limits::default());
+    fn tail_keeps_last_lines() {
+        let log = ExtensionLog::new(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
-            log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
+            log.log_stderr(format!("line {line}\n").as_bytes(), Instant::now());
         }
         let tail = log.tail();
         assert!(tail.ends_with("line 999"));
         assert_eq!(tail.lines().count(), TAIL_LINES);
-        log.forget();
+        log.clear_tail();
         assert_eq!(log.tail(), "");
     }
 }

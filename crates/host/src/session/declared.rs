@@ -1,5 +1,5 @@
-//! The offers that a manifest declares for an extension that waits for its first use, and their comparison with those
-//! that the extension registers once it runs.
+//! The offers that a manifest declares for an extension that waits for its first use, and their comparison
+//! with the registered offers.
 
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use haft_packages::Permissions;
 use haft_packages::manifest::Activation;
 use haft_protocol::ext::{Limits, RegisterCommand, Subscribe};
 
-use super::granted::{granted_of, rejected_tool};
-use super::offers::{OfferedTool, Offers};
+use super::granted::{reject_tool, split_granted};
+use super::offers::{ExtensionOffers, OfferedTool};
 
-/// The offers of `activation`, under the rules for a registration, or what is wrong with the first that breaks one.
+/// Returns the declared offers of `activation`, or a message about the first invalid one. The rules are those
+/// for a registration.
 pub(crate) fn declared_offers(
     activation: &Activation,
     granted: Option<&Permissions>,
     limits: &Arc<Limits>,
-) -> Result<Offers, String> {
-    let mut offers = Offers { limits: Arc::clone(limits), ..Offers::default() };
+) -> Result<ExtensionOffers, String> {
+    let mut offers = ExtensionOffers { limits: Arc::clone(limits), ..ExtensionOffers::default() };
     for tool in &activation.tools {
-        if let Some(rejected) = granted.and_then(|granted| rejected_tool(granted, &tool.name)) {
+        if let Some(rejected) = granted.and_then(|granted| reject_tool(granted, &tool.name)) {
             return Err(rejected.reason);
         }
         if !offers.has_room_for_tool(&tool.name) {
@@ -35,31 +36,34 @@ pub(crate) fn declared_offers(
     let events = activation.events.iter().map(|event| event.as_str().into()).collect();
     let asked = Subscribe { events, intercept: Vec::new() };
     let (asked, rejected) = match granted {
-        Some(granted) => granted_of(granted, asked),
+        Some(granted) => split_granted(granted, asked),
         None => (asked, Vec::new()),
     };
     if let Some(rejected) = rejected.into_iter().next() {
         return Err(rejected.reason);
     }
-    // Known events without a role have nothing wrong with them.
+    // Known events without a role are always valid.
     offers.subscribe(asked);
     Ok(offers)
 }
 
-/// The differences between the declared offers and the registered ones, fit to follow "it"; none when those that count
-/// are the same. An extension may watch more events than those that start it.
-pub(crate) fn difference(declared: &Offers, registered: &Offers) -> Option<String> {
+/// Returns the differences between the declared and the registered offers as text; `None` if they match. An
+/// extension may watch more events than those that start it.
+pub(crate) fn describe_difference(
+    declared: &ExtensionOffers,
+    registered: &ExtensionOffers,
+) -> Option<String> {
     let tool = |tool: &Arc<OfferedTool>| format!("tool {}", tool.name);
     let command = |command: &RegisterCommand| format!("command /{}", command.name);
-    let mut parts = compared(&declared.tools, &registered.tools, tool, |one, other| one.is_same(other));
-    parts.extend(compared(&declared.commands, &registered.commands, command, |one, other| one == other));
+    let mut parts = compare_items(&declared.tools, &registered.tools, tool, |one, other| one.is_same(other));
+    parts.extend(compare_items(&declared.commands, &registered.commands, command, |one, other| one == other));
     let unwatched = declared.events.difference(&registered.events);
     parts.extend(unwatched.map(|event| format!("event {event} is not subscribed to")));
     parts.extend(registered.intercepts.iter().map(|hook| format!("intercept {} is new", hook.name())));
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn compared<T>(
+fn compare_items<T>(
     old: &[T],
     new: &[T],
     name: impl Fn(&T) -> String,

@@ -1,29 +1,29 @@
-//! Which tools somebody wants to hear of, and in which role.
+//! The tools that a subscription names, and the role for each.
 
 use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptRole;
 use haft_protocol::limits::MAX_NAME;
 
-/// Names one filter may list; a longer one counts as every tool.
+/// The maximum number of names in one filter; a longer filter matches every tool.
 const MAX_TOOLS_NAMED: usize = 512;
 
-/// The role of an interceptor, as its manifest and its subscription say.
+/// The role of an interceptor, from its manifest and its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Nothing was said: it may do everything.
+pub(crate) enum InterceptorRole {
+    /// No role was given: all kinds of answers are allowed.
     Plain,
-    /// It says yes or no.
+    /// A gate can only allow or block.
     Gate,
     Rewrite,
-    /// It takes out what the user shall not see.
+    /// A redactor removes text that the user must not see.
     Redactor,
 }
 
-/// Some tools, or all of them. Upper and lower case are one, as they are where names are given away.
+/// A set of tools, or all tools. Names are case-insensitive, as in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolFilter {
-    /// These, in lower case.
+    /// Only these tools, in lower case.
     Only(BTreeSet<String>),
     All,
 }
@@ -35,8 +35,8 @@ impl Default for ToolFilter {
 }
 
 impl ToolFilter {
-    /// Adds what one subscription says; nothing said means all. What is too much to keep counts as all, too: a gate
-    /// must not lose a tool.
+    /// Adds the tools of one subscription; an empty list means all tools. A filter that becomes too long
+    /// matches all tools, because a gate must not lose a tool.
     pub(crate) fn add(&mut self, tools: &[String]) {
         let Self::Only(names) = self else { return };
         names.extend(tools.iter().map(|name| name.to_ascii_lowercase()));
@@ -46,7 +46,7 @@ impl ToolFilter {
         }
     }
 
-    pub(crate) fn has(&self, tool: &str) -> bool {
+    pub(crate) fn contains(&self, tool: &str) -> bool {
         match self {
             Self::Only(names) => names.contains(&tool.to_ascii_lowercase()),
             Self::All => true,
@@ -54,7 +54,7 @@ impl ToolFilter {
     }
 }
 
-/// The subscriptions of one extension to tool calls. Subscriptions add up.
+/// The subscriptions of one extension to tool calls, combined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolCallRoles {
     plain: ToolFilter,
@@ -68,20 +68,20 @@ impl ToolCallRoles {
             None => self.plain.add(tools),
             Some(InterceptRole::Rewrite) => self.rewrite.add(tools),
             Some(InterceptRole::Gate) => self.gate.add(tools),
-            // Whoever only watches is not asked.
+            // An observer is not queried.
             Some(InterceptRole::Observe) => {}
         }
     }
 
-    /// In which role it is asked about calls of this tool, if at all. An extension is one interceptor: who is a gate
-    /// and a rewriter for one tool is asked in order, as a rewriter must be.
-    pub(crate) fn of(&self, tool: &str) -> Option<Role> {
-        if self.plain.has(tool) {
-            Some(Role::Plain)
-        } else if self.rewrite.has(tool) {
-            Some(Role::Rewrite)
+    /// Returns the role for calls of this tool, if the extension takes part in them. An extension is one
+    /// interceptor: a gate that also rewrites a tool runs in order, like every rewriter.
+    pub(crate) fn role_for(&self, tool: &str) -> Option<InterceptorRole> {
+        if self.plain.contains(tool) {
+            Some(InterceptorRole::Plain)
+        } else if self.rewrite.contains(tool) {
+            Some(InterceptorRole::Rewrite)
         } else {
-            self.gate.has(tool).then_some(Role::Gate)
+            self.gate.contains(tool).then_some(InterceptorRole::Gate)
         }
     }
 }
@@ -91,28 +91,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subscriptions_add_up_and_the_more_powerful_role_counts() {
+    fn combines_subscriptions_to_most_powerful_role() {
         let mut roles = ToolCallRoles::default();
-        assert_eq!(roles.of("bash"), None);
+        assert_eq!(roles.role_for("bash"), None);
         roles.add(Some(InterceptRole::Gate), &["Bash".into(), "edit".into()]);
         roles.add(Some(InterceptRole::Observe), &[]);
-        assert_eq!((roles.of("bash"), roles.of("read")), (Some(Role::Gate), None));
+        assert_eq!((roles.role_for("bash"), roles.role_for("read")), (Some(InterceptorRole::Gate), None));
         roles.add(Some(InterceptRole::Rewrite), &["edit".into()]);
-        assert_eq!((roles.of("BASH"), roles.of("edit")), (Some(Role::Gate), Some(Role::Rewrite)));
+        assert_eq!(
+            (roles.role_for("BASH"), roles.role_for("edit")),
+            (Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite))
+        );
         roles.add(None, &[]);
-        assert_eq!(roles.of("edit"), Some(Role::Plain));
+        assert_eq!(roles.role_for("edit"), Some(InterceptorRole::Plain));
     }
 
     #[test]
-    fn a_filter_that_is_too_long_leaves_nothing_out() {
+    fn overlong_filter_matches_all_tools() {
         let mut filter = ToolFilter::default();
         let names: Vec<String> = (0..MAX_TOOLS_NAMED).map(|n| format!("t{n}")).collect();
         filter.add(&names);
-        assert!(filter.has("t7") && !filter.has("bash"));
+        assert!(filter.contains("t7") && !filter.contains("bash"));
         filter.add(&["one_more".into()]);
-        assert!(filter.has("bash"));
+        assert!(filter.contains("bash"));
         let mut filter = ToolFilter::default();
         filter.add(&["x".repeat(65)]);
-        assert!(filter.has("bash"));
+        assert!(filter.contains("bash"));
     }
 }

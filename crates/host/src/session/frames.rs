@@ -1,6 +1,6 @@
 //! The effect of each line of an extension on its session.
 //!
-//! A process hook only replies; whatever it prints beside that is noise, which is logged and skipped: many print to
+//! A process hook only replies. All other lines from it are logged and skipped, because many hooks print to
 //! standard output by mistake.
 
 use std::sync::Arc;
@@ -8,144 +8,151 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Bounds, Decoded, Plain, Reading};
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::codec::{self, DecodeOutcome, DecodedFrame, LineLimits, PlainSpan};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
-    RegisterCommand, RegisterRejected, RegisterTool, Response, Subscribe, capability,
+    QueryResponse, RegisterCommand, RegisterRejected, RegisterTool, Subscribe, capability,
 };
-use haft_protocol::hook::{Reply, Unread};
+use haft_protocol::hook::{HookReply, UnreadableLine};
 use haft_protocol::ids::RequestId;
 
 use super::calls::refusal;
-use super::dialect::{Answer, HELLO, Speech};
-use super::granted::{granted_of, rejected_tool};
-use super::offers::Offers;
-use super::pending::{Kind, Past};
-use super::unasked::{Overrun, UnaskedFrames};
-use super::{Output, Phase, Session};
-use crate::wire::decode::{Ear, Heard, Noise, Said, Unreadable, excerpt};
+use super::dialect::{HELLO, QueryAnswer, SessionDialect};
+use super::granted::{reject_tool, split_granted};
+use super::offers::ExtensionOffers;
+use super::pending::{QuestionFate, QuestionKind};
+use super::unasked::{RateOverrun, UnrequestedFrames};
+use super::{ConnectionPhase, ExtensionSession, SessionOutput};
+use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 
-/// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
+/// The number of lines before hello that may be invalid frames: package managers print greetings.
 const JUNK_BEFORE_HELLO: u32 = 20;
 
 /// The form of every reply, for messages.
 const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
 
-impl<T> Session<T> {
-    pub(crate) fn handle_line(&mut self, line: &Bytes, known: Plain, now: Instant) {
+impl<T> ExtensionSession<T> {
+    pub(crate) fn handle_line(&mut self, line: &Bytes, known: PlainSpan, now: Instant) {
         if !self.is_closed() {
-            self.handle_heard(self.ear().hear(line, known), now);
+            self.handle_decoded(self.line_decoder().decode(line, known), now);
         }
     }
 
-    /// A line came that somebody else has read, with this [`ear`](Self::ear).
-    pub(crate) fn handle_heard(&mut self, heard: Heard, now: Instant) {
+    /// Handles a line that was decoded elsewhere with this [`line_decoder`](Self::line_decoder).
+    pub(crate) fn handle_decoded(&mut self, decoded_line: DecodedLine, now: Instant) {
         if self.is_closed() {
             return;
         }
-        match heard.said {
-            Said::Frame(frame) => self.on_decoded(frame, heard.bytes, now),
-            Said::Reply(reply) => self.on_reply(reply, heard.bytes, now),
+        match decoded_line.content {
+            LineContent::Frame(frame) => self.on_decoded(frame, decoded_line.bytes, now),
+            LineContent::Reply(reply) => self.on_reply(reply, decoded_line.bytes, now),
         }
     }
 
-    fn on_decoded(&mut self, frame: Result<Reading<ExtensionFrame>, Unreadable>, bytes: usize, now: Instant) {
+    fn on_decoded(
+        &mut self,
+        frame: Result<DecodeOutcome<ExtensionFrame>, MalformedLine>,
+        bytes: usize,
+        now: Instant,
+    ) {
         match frame {
-            Ok(Reading { frame: Decoded::Known(frame), mended }) => {
-                if mended {
+            Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), repaired: is_repaired }) => {
+                if is_repaired {
                     let kind = codec::FrameSet::kind(&frame);
-                    self.out.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
+                    self.out.log(format!("replaced an unpaired surrogate in a {kind} frame with U+FFFD"));
                 }
-                if is_unasked(&frame, &self.phase) {
-                    self.count(bytes, now);
+                if is_unrequested(&frame, &self.phase) {
+                    self.count_unrequested(bytes, now);
                 }
                 self.on_frame(frame, bytes, now);
             }
-            Ok(Reading { frame: Decoded::Unknown { kind, .. }, .. }) => {
-                self.count(bytes, now);
+            Ok(DecodeOutcome { frame: DecodedFrame::Unknown { kind, .. }, .. }) => {
+                self.count_unrequested(bytes, now);
                 self.on_unknown(&kind, now);
             }
-            Err(unreadable) if is_up(Defence::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
+            Err(unreadable) if is_up(Defense::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
             Err(_) => {}
         }
     }
 
-    /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
-    pub(crate) fn handle_tail(&mut self, heard: Heard, now: Instant) -> Option<usize> {
-        match heard.said {
-            Said::Frame(Ok(Reading { frame: Decoded::Known(frame), .. })) => {
-                self.on_frame(frame, heard.bytes, now);
+    /// Handles the last line, without a newline. Returns its length if it is an incomplete frame.
+    pub(crate) fn handle_tail(&mut self, decoded_line: DecodedLine, now: Instant) -> Option<usize> {
+        match decoded_line.content {
+            LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Known(frame), .. })) => {
+                self.on_frame(frame, decoded_line.bytes, now);
             }
-            Said::Frame(Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_)) => {
-                return Some(heard.bytes);
+            LineContent::Frame(Ok(DecodeOutcome { frame: DecodedFrame::Unknown { .. }, .. }) | Err(_)) => {
+                return Some(decoded_line.bytes);
             }
-            Said::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
-            Said::Reply(Err(_)) => return Some(heard.bytes),
+            LineContent::Reply(reply @ Ok(_)) => self.on_reply(reply, decoded_line.bytes, now),
+            LineContent::Reply(Err(_)) => return Some(decoded_line.bytes),
         }
         None
     }
 
-    /// Returns the decoder of a line. The reader keeps to the line's limit of the moment; a question dropped since must
-    /// not fail its late answer.
-    pub(crate) fn ear(&self) -> Ear {
+    /// Returns the decoder of a line. The reader keeps the line limit of its start: a query that was dropped
+    /// since then must not make its late answer fail.
+    pub(crate) fn line_decoder(&self) -> LineDecoder {
         let limits = &self.facts.limits;
         let bounds =
-            Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
-        self.facts.speech.ear(bounds)
+            LineLimits { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
+        self.facts.dialect.line_decoder(bounds)
     }
 
     fn on_frame(&mut self, frame: ExtensionFrame, bytes: usize, now: Instant) {
         match &mut self.phase {
-            Phase::Closed(_) => return,
-            Phase::AwaitHello { .. } => return self.on_first(frame, now),
-            Phase::Registering { idle_at, .. } if idle_at.is_some() || registers(&frame) => {
+            ConnectionPhase::Closed(_) => return,
+            ConnectionPhase::AwaitHello { .. } => return self.on_first_frame(frame, now),
+            ConnectionPhase::Registering { idle_at, .. } if idle_at.is_some() || is_registration(&frame) => {
                 *idle_at = Some(now + self.facts.timeouts.idle_ready);
             }
-            Phase::Registering { .. } | Phase::Ready | Phase::Draining { .. } => {}
+            ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready
+            | ConnectionPhase::Draining { .. } => {}
         }
         match frame {
-            // It was slow to start, and is not answered any more.
+            // The extension was slow to start and receives no answer any more.
             ExtensionFrame::Hello(_) if !self.has_greeted() => {
                 self.too_late = true;
-                self.out.log("said hello when it was asked to leave".to_owned());
-                self.out.changed();
+                self.out.log("sent hello after the shutdown request".to_owned());
+                self.out.announce_change();
             }
             ExtensionFrame::Hello(_) => {
-                self.out.report(FaultCode::FrameInvalid, "said hello twice".to_owned())
+                self.out.report(FaultCode::FrameInvalid, "sent hello twice".to_owned())
             }
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
-            ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result), bytes, now),
+            ExtensionFrame::ToolResult(result) => self.on_response(QueryResponse::Tool(result), bytes, now),
             ExtensionFrame::EventInterceptResponse(answer) => {
-                self.on_response(Response::Intercept(answer), bytes, now);
+                self.on_response(QueryResponse::Intercept(answer), bytes, now);
             }
             ExtensionFrame::CommandResponse(answer) => {
                 self.unasked.flush_panels(&mut self.out);
-                self.on_response(Response::Command(answer), bytes, now);
+                self.on_response(QueryResponse::Command(answer), bytes, now);
             }
             ExtensionFrame::CommandCompletionsResponse(answer) => {
-                self.on_response(Response::Completions(answer), bytes, now);
+                self.on_response(QueryResponse::Completions(answer), bytes, now);
             }
             ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
             ExtensionFrame::PanelRender(panel) => self.unasked.on_panel_render(panel, now, &mut self.out),
             ExtensionFrame::PanelClose(panel) => self.unasked.on_panel_close(panel, &mut self.out),
             ExtensionFrame::Notify(note) => self.unasked.on_note(note, now, &mut self.out),
-            ExtensionFrame::ClearNotes(clear) => UnaskedFrames::on_clear_notes(clear, &mut self.out),
+            ExtensionFrame::ClearNotes(clear) => UnrequestedFrames::on_clear_notes(clear, &mut self.out),
             ExtensionFrame::SetStatus(status) => self.unasked.on_status(status, now, &mut self.out),
             ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
             ExtensionFrame::ShutdownAck(_) => self.out.log("shutdown_ack".to_owned()),
         }
     }
 
-    fn on_first(&mut self, frame: ExtensionFrame, now: Instant) {
+    fn on_first_frame(&mut self, frame: ExtensionFrame, now: Instant) {
         let ExtensionFrame::Hello(hello) = frame else {
-            if !is_up(Defence::FirstFrame) {
+            if !is_up(Defense::FirstFrame) {
                 return;
             }
             let kind = codec::FrameSet::kind(&frame);
@@ -156,41 +163,41 @@ impl<T> Session<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        if let Some(other) = hello.other_version().filter(|_| is_up(Defence::ProtocolVersion)) {
+        if let Some(other) = hello.other_version().filter(|_| is_up(Defense::ProtocolVersion)) {
             let text = format!(
-                "speaks version {} of the protocol, haft speaks {PROTOCOL_VERSION}",
+                "speaks version {} of the protocol, but haft speaks version {PROTOCOL_VERSION}",
                 excerpt(other.as_bytes())
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        let greeting = match &mut self.facts.speech {
-            Speech::Native(greeting) => greeting.take(),
-            // It sends no frames.
-            Speech::Hook(_) => None,
+        let greeting = match &mut self.facts.dialect {
+            SessionDialect::Native(greeting) => greeting.take(),
+            // A hook sends no frames.
+            SessionDialect::Hook(_) => None,
         };
-        match greeting.map(|greeting| greeting.line().and_then(|line| self.out.bounded(line))) {
+        match greeting.map(|greeting| greeting.line().and_then(|line| self.out.check_line_length(line))) {
             Some(Ok(ack)) => self.out.write(ack, false),
             Some(Err(detail)) => {
-                return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
+                return self.fail(FaultCode::HelloInvalid, format!("could not be sent a greeting: {detail}"));
             }
-            // A second hello does not come here.
+            // A second hello is handled before this point.
             None => {}
         }
         if hello.name != self.facts.name.as_str() {
-            let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
-            let text = format!("calls itself {said}, its manifest says {named}; {named} is used");
+            let (sent_name, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
+            let text = format!("sent the name {sent_name}, but its manifest has {named}; haft uses {named}");
             self.out.report(FaultCode::HelloInvalid, text);
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
         Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
-        self.phase = Phase::Registering { until: now + self.facts.timeouts.ready, idle_at: None };
-        self.out.changed();
+        self.phase = ConnectionPhase::Registering { until: now + self.facts.timeouts.ready, idle_at: None };
+        self.out.announce_change();
     }
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
         let granted = self.facts.granted.as_deref();
-        if let Some(rejected) = granted.and_then(|granted| rejected_tool(granted, &tool.name)) {
-            return self.reject(rejected, now);
+        if let Some(rejected) = granted.and_then(|granted| reject_tool(granted, &tool.name)) {
+            return self.reject_registration(rejected, now);
         }
         if self.offers.has_room_for_tool(&tool.name) {
             self.register(|offers| offers.add_tool(tool));
@@ -208,124 +215,129 @@ impl<T> Session<T> {
     }
 
     fn on_surplus(&mut self) {
-        self.out.reports.surplus();
+        self.out.reports.count_surplus();
         self.report_surplus();
     }
 
-    fn register(&mut self, add: impl FnOnce(&mut Offers) -> Result<(), String>) {
+    fn register(&mut self, add: impl FnOnce(&mut ExtensionOffers) -> Result<(), String>) {
         match add(Arc::make_mut(&mut self.offers)) {
-            Ok(()) => self.out.changed(),
+            Ok(()) => self.out.announce_change(),
             Err(text) => self.out.report(FaultCode::RegisterRejected, text),
         }
     }
 
     fn on_subscribe(&mut self, subscribe: Subscribe, now: Instant) {
         let (subscribe, rest) = match &self.facts.granted {
-            Some(granted) => granted_of(granted, subscribe),
+            Some(granted) => split_granted(granted, subscribe),
             None => (subscribe, Vec::new()),
         };
         for rejected in rest {
-            self.reject(rejected, now);
+            self.reject_registration(rejected, now);
         }
         let wrong = Arc::make_mut(&mut self.offers).subscribe(subscribe);
-        self.out.changed();
+        self.out.announce_change();
         for text in wrong {
             self.out.report(FaultCode::RegisterRejected, text);
         }
     }
 
-    /// It may not register this: the user reads it, and the extension, if it wants to.
-    fn reject(&mut self, rejected: RegisterRejected, now: Instant) {
+    /// Rejects a registration. The user sees the reason, and the extension receives it if it announced the
+    /// capability.
+    fn reject_registration(&mut self, rejected: RegisterRejected, now: Instant) {
         self.out.report(FaultCode::RegisterRejected, rejected.reason.clone());
-        if self.offers.announced(capability::REGISTER_REJECTED) {
-            self.tell(HostFrame::RegisterRejected(rejected), now);
+        if self.offers.has_capability(capability::REGISTER_REJECTED) {
+            self.send_message(HostFrame::RegisterRejected(rejected), now);
         }
     }
 
-    fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
+    fn on_response(&mut self, response: QueryResponse, bytes: usize, now: Instant) {
         let Some(open) = self.pending.get(response.id()) else {
-            let kind = Kind::of(&response).response_type();
+            let kind = QuestionKind::from_response(&response).response_type();
             return self.on_stray(kind, response.id(), bytes, now);
         };
-        if open.kind != Kind::of(&response) && is_up(Defence::AnswerKinds) {
-            let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
+        if open.kind != QuestionKind::from_response(&response) && is_up(Defense::AnswerKinds) {
+            let (got, due) =
+                (QuestionKind::from_response(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
-            self.count(bytes, now);
+            self.count_unrequested(bytes, now);
             return self.out.report(FaultCode::FrameInvalid, text);
         }
-        if let Some(open) = self.pending.answered(response.id()) {
-            self.out.push(Output::Answer(open.ticket, Ok(Answer::Frame(response))));
+        if let Some(open) = self.pending.close_answered(response.id()) {
+            self.out.push(SessionOutput::Answer(open.ticket, Ok(QueryAnswer::Frame(response))));
         }
     }
 
-    /// A response to no open question. One that merely comes late was reported when its deadline passed.
+    /// Handles a response to no open query. A late response was reported when its deadline passed.
     fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
-        if !is_up(Defence::StrayAnswers) {
+        if !is_up(Defense::StrayAnswers) {
             return;
         }
-        let past = self.pending.look_back(id);
+        let past = self.pending.take_fate(id);
         let id = excerpt(id.as_str().as_bytes());
-        if !matches!(past, Some(Past::Dropped(_))) {
-            self.count(bytes, now);
+        if !matches!(past, Some(QuestionFate::Dropped(_))) {
+            self.count_unrequested(bytes, now);
         }
         match past {
-            Some(Past::Dropped(_)) => self.out.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
-            Some(Past::Answered) => {
+            Some(QuestionFate::Dropped(_)) => {
+                self.out.log(format!("{}: {kind} {id}", FaultCode::LateResponse))
+            }
+            Some(QuestionFate::Answered) => {
                 self.out
-                    .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
+                    .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one request"));
             }
-            None if matches!(self.phase, Phase::Draining { .. }) => self.out.log(format!("late {kind} {id}")),
-            None => {
-                self.out.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked"))
+            None if matches!(self.phase, ConnectionPhase::Draining { .. }) => {
+                self.out.log(format!("late {kind} {id}"))
             }
+            None => self.out.report(FaultCode::UnknownId, format!("sent a {kind} with the unknown id {id}")),
         }
     }
 
     fn on_unknown(&mut self, kind: &str, now: Instant) {
-        if matches!(self.phase, Phase::AwaitHello { .. }) {
+        if matches!(self.phase, ConnectionPhase::AwaitHello { .. }) {
             let text = format!("sent {:?} first; hello must be the first frame", excerpt(kind.as_bytes()));
             return self.fail(FaultCode::HelloInvalid, text);
         }
         let kind = excerpt(kind.as_bytes());
-        let text = format!("sent a frame of unknown type {kind:?}, which is ignored");
-        if !is_up(Defence::UnknownTypes) {
+        let text = format!("sent a frame of unknown type {kind:?}; the frame is ignored");
+        if !is_up(Defense::UnknownTypes) {
             return self.fail(FaultCode::FrameUnknownType, text);
         }
         let pause = self.facts.timeouts.unknown_type_pause;
         if self.phase.is_in_use() && self.out.reports.admit_unknown_type(&kind, pause, now) {
-            self.out.fault(FaultCode::FrameUnknownType, text);
+            self.out.push_fault(FaultCode::FrameUnknownType, text);
         } else {
             self.out.log(text);
         }
     }
 
-    fn on_unreadable(&mut self, unreadable: Unreadable, bytes: usize, now: Instant) {
+    fn on_unreadable(&mut self, unreadable: MalformedLine, bytes: usize, now: Instant) {
         let error = &unreadable.error;
         let code = FaultCode::from(error);
-        if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.answered(id)) {
-            // A gate whose answer cannot be read is a failed gate, and the message should say so.
-            let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
-            self.out.fault(code, format!("{}: {error}", open.what));
+        if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.close_answered(id)) {
+            // An unreadable answer of a gate is a failure of the gate, and the message must be clear about
+            // that.
+            let code = if open.kind == QuestionKind::Intercept { FaultCode::HookError } else { code };
+            self.out.push_fault(code, format!("{}: {error}", open.what));
             let answer = CallError::BadResponse { detail: error.to_string() };
-            return self.out.push(Output::Answer(open.ticket, Err(answer)));
+            return self.out.push(SessionOutput::Answer(open.ticket, Err(answer)));
         }
-        self.count(bytes, now);
+        self.count_unrequested(bytes, now);
         if matches!(error, DecodeError::Malformed { .. }) {
-            if matches!(self.phase, Phase::AwaitHello { .. }) {
+            if matches!(self.phase, ConnectionPhase::AwaitHello { .. }) {
                 return self
-                    .fail(FaultCode::HelloInvalid, format!("its first frame is not a hello: {error}"));
+                    .fail(FaultCode::HelloInvalid, format!("the first frame is not a hello: {error}"));
             }
             return self.out.report(code, error.to_string());
         }
         self.on_junk(code, &unreadable, now);
     }
 
-    /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
-    /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
-    fn on_junk(&mut self, code: FaultCode, unreadable: &Unreadable, now: Instant) {
-        let Unreadable { error, garbled, excerpt, .. } = unreadable;
-        if *garbled && self.unasked.count_garbled(now) && is_up(Defence::GarbledLines) {
-            let text = format!("sent line after line that is no text: {error} in {excerpt:?}");
+    /// Handles a line that is not a frame. Text that an author prints by mistake is harmless. Binary data
+    /// comes from a program without this protocol, so waiting for its hello is pointless.
+    fn on_junk(&mut self, code: FaultCode, unreadable: &MalformedLine, now: Instant) {
+        let MalformedLine { error, garbled, excerpt, .. } = unreadable;
+        if *garbled && self.unasked.count_garbled(now) && is_up(Defense::GarbledLines) {
+            let text = format!("sent several lines that are not text: {error} in {excerpt:?}");
             return self.fail(code, text);
         }
         let hint = if code == FaultCode::FrameNotJson {
@@ -334,40 +346,42 @@ impl<T> Session<T> {
             ""
         };
         self.out.report(code, format!("{error} in {excerpt:?}{hint}"));
-        let junk = self.out.reports.junk();
-        if matches!(self.phase, Phase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
+        let junk = self.out.reports.junk_count();
+        if matches!(self.phase, ConnectionPhase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
             self.fail(
                 FaultCode::HelloInvalid,
-                format!("sent {junk} lines that are no frames instead of hello"),
+                format!("sent {junk} lines that are not frames instead of hello"),
             );
         }
     }
 
     fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
-        if self.calls.has(&call.id) {
-            // An answer could be taken for that of the other.
-            self.count(bytes, now);
+        if self.calls.contains(&call.id) {
+            // An answer could be mistaken for the answer to the other call.
+            self.count_unrequested(bytes, now);
             let id = excerpt(call.id.as_str().as_bytes());
-            let text = format!("made a host_call {id} while another of that id is under way; it is not done");
+            let text = format!(
+                "sent host_call {id} while another call with that id runs; the second call is ignored"
+            );
             return self.out.report(FaultCode::FrameInvalid, text);
         }
-        match self.calls.begin(call, &self.facts, self.phase == Phase::Ready, self.out.lines) {
-            Ok(wanted) => {
+        match self.calls.begin(call, &self.facts, self.phase == ConnectionPhase::Ready, self.out.lines) {
+            Ok(request) => {
                 self.unasked.count_call(bytes, now, &mut self.out);
-                self.out.push(Output::Call(wanted));
+                self.out.push(SessionOutput::Call(request));
             }
             Err(refused) => {
-                self.count(bytes, now);
+                self.count_unrequested(bytes, now);
                 self.write_result(&refused, now);
             }
         }
     }
 
     fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
-        // A call that is over was answered, and the two have crossed.
-        self.count(bytes, now);
-        if self.calls.has(&id) {
-            self.out.push(Output::CancelCall(id));
+        // The call was answered, and the two messages crossed.
+        self.count_unrequested(bytes, now);
+        if self.calls.contains(&id) {
+            self.out.push(SessionOutput::CancelCall(id));
         }
     }
 
@@ -378,16 +392,16 @@ impl<T> Session<T> {
     }
 
     fn write_result(&mut self, result: &HostResult, now: Instant) {
-        if let Some(text) = self.calls.denial(result) {
+        if let Some(text) = self.calls.denial_report(result) {
             self.out.report(FaultCode::PermissionDenied, text);
         }
-        if self.absence().is_some() {
+        if self.absence_reason().is_some() {
             return;
         }
         match self.out.encode(HostFrame::HostResult(result.clone())) {
             Ok(line) => {
                 self.out.write(line, false);
-                self.watch.wrote(now);
+                self.watch.note_written(now);
             }
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
@@ -400,10 +414,10 @@ impl<T> Session<T> {
     }
 
     fn on_pong(&mut self, pong: &Pong, now: Instant) {
-        if !self.watch.answers(&pong.id) {
-            self.count(0, now);
+        if !self.watch.take_ping(&pong.id) {
+            self.count_unrequested(0, now);
             let id = excerpt(pong.id.as_str().as_bytes());
-            self.out.report(FaultCode::UnknownId, format!("sent a pong for {id}, which nobody asked"));
+            self.out.report(FaultCode::UnknownId, format!("sent a pong with the unknown id {id}"));
         }
     }
 
@@ -414,54 +428,55 @@ impl<T> Session<T> {
         }
     }
 
-    fn count(&mut self, bytes: usize, now: Instant) {
+    fn count_unrequested(&mut self, bytes: usize, now: Instant) {
         let counted = self.unasked.count(bytes, now, &mut self.out);
         self.keep_to_rate(counted);
     }
 
-    fn keep_to_rate(&mut self, counted: Result<(), Overrun>) {
-        if let Err(Overrun(text)) = counted {
+    fn keep_to_rate(&mut self, counted: Result<(), RateOverrun>) {
+        if let Err(RateOverrun(text)) = counted {
             self.fail(FaultCode::RateLimited, text);
         }
     }
 
-    /// Reports once how many registrations were too many: at `ready`, or when the first one comes after it.
+    /// Reports the number of surplus registrations once: at `ready`, or at the first surplus one after it.
     pub(super) fn report_surplus(&mut self) {
-        if matches!(self.phase, Phase::Registering { .. }) {
+        if matches!(self.phase, ConnectionPhase::Registering { .. }) {
             return;
         }
         let Some(surplus) = self.out.reports.take_surplus() else { return };
         let (tools, commands) = (self.facts.limits.max_tools, self.facts.limits.max_commands);
         let text = format!(
-            "registered {surplus} more than it may: the first {tools} tools and {commands} commands are kept"
+            "registered {surplus} tools or commands beyond the limit; the first {tools} tools and {commands} commands are kept"
         );
         self.out.report(FaultCode::RegisterRejected, text);
     }
 
-    fn on_reply(&mut self, reply: Result<Reply, Noise>, bytes: usize, now: Instant) {
+    fn on_reply(&mut self, reply: Result<HookReply, NonReplyLine>, bytes: usize, now: Instant) {
         match reply {
-            Ok(Reply { id, outcome, mended }) => {
-                if mended {
-                    self.out.log(format!("half of a surrogate pair in reply {id} became U+FFFD"));
+            Ok(HookReply { id, outcome, repaired: is_repaired }) => {
+                if is_repaired {
+                    self.out.log(format!("replaced an unpaired surrogate in reply {id} with U+FFFD"));
                 }
-                let outcome = outcome.map_err(|error| format!("it failed: {error}"));
+                let outcome = outcome.map_err(|error| format!("the hook reported an error: {error}"));
                 self.on_outcome(id, outcome, bytes, now);
             }
-            Err(Noise { unread: Unread { id: Some(id), detail, .. }, .. }) => {
-                self.on_outcome(id, Err(format!("its reply cannot be read: {detail}; {SHAPE}")), bytes, now);
+            Err(NonReplyLine { unread: UnreadableLine { id: Some(id), detail, .. }, .. }) => {
+                self.on_outcome(id, Err(format!("the reply cannot be read: {detail}; {SHAPE}")), bytes, now);
             }
-            Err(Noise { unread, excerpt }) => {
-                self.count(bytes, now);
+            Err(NonReplyLine { unread, excerpt }) => {
+                self.count_unrequested(bytes, now);
                 self.on_noise(&unread, &excerpt);
             }
         }
     }
 
-    /// Reports a line that is nearly a reply once, and logs all others.
-    fn on_noise(&mut self, Unread { code, detail, .. }: &Unread, excerpt: &str) {
+    /// Reports the first line that resembles a reply, and logs all others.
+    fn on_noise(&mut self, UnreadableLine { code, detail, .. }: &UnreadableLine, excerpt: &str) {
         if *code == FaultCode::FrameInvalid.as_str() {
-            let text =
-                format!("said what answers nothing, which is skipped: {detail} in {excerpt:?}; {SHAPE}");
+            let text = format!(
+                "sent a line that answers no request and is skipped: {detail} in {excerpt:?}; {SHAPE}"
+            );
             return self.out.report(FaultCode::UnknownId, text);
         }
         self.out.log(format!("skipped: {detail} in {excerpt:?}"));
@@ -470,47 +485,50 @@ impl<T> Session<T> {
     fn on_outcome(&mut self, number: u64, outcome: Result<RawJson, String>, bytes: usize, now: Instant) {
         let id = RequestId::new(number.to_string());
         match self.phase {
-            Phase::AwaitHello { .. } if number == HELLO => return self.on_hello_reply(outcome),
-            Phase::Closed(_) => return,
-            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready | Phase::Draining { .. } => {}
+            ConnectionPhase::AwaitHello { .. } if number == HELLO => return self.on_hello_reply(outcome),
+            ConnectionPhase::Closed(_) => return,
+            ConnectionPhase::AwaitHello { .. }
+            | ConnectionPhase::Registering { .. }
+            | ConnectionPhase::Ready
+            | ConnectionPhase::Draining { .. } => {}
         }
-        let Some(open) = self.pending.answered(&id) else {
+        let Some(open) = self.pending.close_answered(&id) else {
             return self.on_stray("reply", &id, bytes, now);
         };
-        let answer = outcome.map(Answer::Result).map_err(|detail| {
-            self.out.fault(FaultCode::HookError, format!("{}: {detail}", open.what));
+        let answer = outcome.map(QueryAnswer::Result).map_err(|detail| {
+            self.out.push_fault(FaultCode::HookError, format!("{}: {detail}", open.what));
             CallError::BadResponse { detail }
         });
-        self.out.push(Output::Answer(open.ticket, answer));
+        self.out.push(SessionOutput::Answer(open.ticket, answer));
     }
 
-    /// Handles the reply to the hello; its description of itself does not matter.
+    /// Handles the reply to the hello; the content of the reply is ignored.
     fn on_hello_reply(&mut self, outcome: Result<RawJson, String>) {
         let refused = match outcome {
             Ok(result) if result.is_object() => None,
-            Ok(_) => Some(r#"its result is no object; expected {"ok":true}"#.to_owned()),
+            Ok(_) => Some(r#"the result is not an object; expected {"ok":true}"#.to_owned()),
             Err(detail) => Some(detail),
         };
         match refused {
             None => {
-                self.phase = Phase::Ready;
+                self.phase = ConnectionPhase::Ready;
                 self.was_ready = true;
-                self.out.changed();
+                self.out.announce_change();
             }
-            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("hook.hello: {detail}")),
+            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("failed hook.hello: {detail}")),
         }
     }
 }
 
-fn registers(frame: &ExtensionFrame) -> bool {
+fn is_registration(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
 }
 
-/// True if the line is counted as one that nobody asked for. Calls to the host are counted when they are admitted or
-/// refused. Answers cost nothing if they answer something, which is checked later. Registrations before `ready` are not
-/// counted either: the time for them is limited, and a generated extension may have many.
-fn is_unasked(frame: &ExtensionFrame, phase: &Phase) -> bool {
+/// True if the line counts as unrequested. Calls to the host are counted when they are admitted or refused.
+/// Answers to open queries are free, which is checked later. Registrations before `ready` are free too: their
+/// time is limited, and a generated extension may have many.
+fn is_unrequested(frame: &ExtensionFrame, phase: &ConnectionPhase) -> bool {
     match frame {
         ExtensionFrame::ToolResult(_)
         | ExtensionFrame::EventInterceptResponse(_)
@@ -519,11 +537,11 @@ fn is_unasked(frame: &ExtensionFrame, phase: &Phase) -> bool {
         | ExtensionFrame::HostCall(_)
         | ExtensionFrame::HostCallCancel(_)
         | ExtensionFrame::Pong(_) => false,
-        ExtensionFrame::Hello(_) => !matches!(phase, Phase::AwaitHello { .. }),
+        ExtensionFrame::Hello(_) => !matches!(phase, ConnectionPhase::AwaitHello { .. }),
         ExtensionFrame::RegisterCommand(_)
         | ExtensionFrame::RegisterTool(_)
         | ExtensionFrame::Subscribe(_)
-        | ExtensionFrame::Ready(_) => !matches!(phase, Phase::Registering { .. }),
+        | ExtensionFrame::Ready(_) => !matches!(phase, ConnectionPhase::Registering { .. }),
         ExtensionFrame::PanelRender(_)
         | ExtensionFrame::PanelClose(_)
         | ExtensionFrame::Notify(_)

@@ -1,90 +1,100 @@
-//! Registrations of an extension, compared with its grants. What goes beyond is left out and said; the rest counts.
+//! Compares the registrations of an extension with its grants. Registrations without a grant are rejected
+//! with a reason; the others count.
 
 use std::collections::BTreeSet;
 
-use haft_packages::{InterceptAs, Permissions};
-use haft_protocol::defence::{Defence, is_up};
+use haft_packages::{InterceptPermissionRole, Permissions};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
 
 use super::offers::excerpt;
 
-/// Returns the reason why an extension with these permissions cannot have a tool of this name, if there is one.
-pub(super) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
-    if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
+/// Returns the reason to reject a tool of this name under these permissions, if any.
+pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
+    if permissions.tools.register.contains(name) || !is_up(Defense::Permissions) {
         return None;
     }
     let name = excerpt(name);
     let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
-    Some(rejected("tool", name, "tools.register", reason))
+    Some(register_rejection("tool", name, "tools.register", reason))
 }
 
-/// Splits a subscription into the part that is granted and the entries that are not.
-pub(super) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+/// Splits a subscription into the granted part and the rejected entries.
+pub(super) fn split_granted(
+    permissions: &Permissions,
+    asked: Subscribe,
+) -> (Subscribe, Vec<RegisterRejected>) {
     let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
-    if !is_up(Defence::Permissions) {
+    if !is_up(Defense::Permissions) {
         return (asked, rest);
     }
     for entry in asked.events {
-        match rejected_event(permissions, &entry) {
+        match reject_event(permissions, &entry) {
             None => granted.events.push(entry),
             Some(rejected) => rest.push(rejected),
         }
     }
     for entry in asked.intercept {
-        intercept(permissions, entry, &mut granted.intercept, &mut rest);
+        split_intercept(permissions, entry, &mut granted.intercept, &mut rest);
     }
     (granted, rest)
 }
 
-fn rejected_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
+fn reject_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
     if permissions.events.contains(&entry.event) {
         return None;
     }
     let name = excerpt(&entry.event);
     let reason = format!("event {name:?} is not granted: its permissions do not name it");
-    Some(rejected("event", name, "events", reason))
+    Some(register_rejection("event", name, "events", reason))
 }
 
-fn intercept(
+fn split_intercept(
     permissions: &Permissions,
     entry: Subscription,
     granted: &mut Vec<Subscription>,
     rest: &mut Vec<RegisterRejected>,
 ) {
-    // One that this version does not know is told as such.
+    // An unknown hook is reported as unknown later.
     let Some(hook) = InterceptKind::from_name(&entry.event) else { return granted.push(entry) };
     let role = entry.role.as_deref().and_then(InterceptRole::from_name);
-    // Without a role it is what it was granted to be; what it answers beyond that is refused.
+    // Without a role, the granted role applies; other kinds of answers are refused later.
     let as_any: &[_] = match role {
         Some(InterceptRole::Observe) => {
-            return match rejected_event(permissions, &entry) {
+            return match reject_event(permissions, &entry) {
                 None => granted.push(entry),
                 Some(rejected) => rest.push(rejected),
             };
         }
-        Some(InterceptRole::Gate) => &[InterceptAs::Gate],
-        Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
-        None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
+        Some(InterceptRole::Gate) => &[InterceptPermissionRole::Gate],
+        Some(InterceptRole::Rewrite) => {
+            &[InterceptPermissionRole::Rewrite, InterceptPermissionRole::Redactor]
+        }
+        None => &[
+            InterceptPermissionRole::Rewrite,
+            InterceptPermissionRole::Redactor,
+            InterceptPermissionRole::Gate,
+        ],
     };
-    let mut left = Filter::asked(hook, &entry);
-    // A plain name, as in zot, cannot say which tools it means: those that were granted.
-    let is_plain = entry.role.is_none() && left == Filter::All;
+    let mut left = RemainingTools::from_subscription(hook, &entry);
+    // A plain name, as in zot, cannot list its tools: it means the granted tools.
+    let is_plain = entry.role.is_none() && left == RemainingTools::All;
     let mut parts = Vec::new();
     for role in as_any {
         let Some(grant) = permissions.intercept_as(hook, *role) else { continue };
         if let Some(tools) = left.take(&grant.tools) {
-            // What only calls have is told where it is no call's.
+            // The tools of other hooks are ignored later with a message.
             let tools = if hook == InterceptKind::ToolCall { tools } else { entry.tools.clone() };
             parts.push(Subscription { tools, ..entry.clone() });
         }
     }
-    if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
-        rest.push(rejected_intercept(hook, role, &parts));
+    if left != RemainingTools::Nothing && (parts.is_empty() || !is_plain) {
+        rest.push(reject_intercept(hook, role, &parts));
     }
     granted.extend(parts);
 }
 
-fn rejected_intercept(
+fn reject_intercept(
     hook: InterceptKind,
     role: Option<InterceptRole>,
     parts: &[Subscription],
@@ -99,27 +109,27 @@ fn rejected_intercept(
             format!("intercept {name}{role} is granted for these tools only: {tools}")
         }
     };
-    rejected("intercept", name.to_owned(), "intercept", reason)
+    register_rejection("intercept", name.to_owned(), "intercept", reason)
 }
 
-/// Of which tools an intercept is still to be granted, in lower case.
+/// The tools of an intercept that have yet to be granted, in lower case.
 #[derive(Debug, PartialEq, Eq)]
-enum Filter {
+enum RemainingTools {
     All,
     Only(BTreeSet<String>),
     Nothing,
 }
 
-impl Filter {
-    fn asked(hook: InterceptKind, entry: &Subscription) -> Self {
-        // Only tool calls have tools; of anything else they leave nothing out.
+impl RemainingTools {
+    fn from_subscription(hook: InterceptKind, entry: &Subscription) -> Self {
+        // Only tool calls have tools; for other hooks they restrict nothing.
         match hook == InterceptKind::ToolCall && !entry.tools.is_empty() {
             true => Self::Only(entry.tools.iter().map(|name| name.to_ascii_lowercase()).collect()),
             false => Self::All,
         }
     }
 
-    /// Takes the tools of a grant, all if there are none; what is taken, as a subscription names it.
+    /// Takes the tools of a grant, or all if the grant names none. Returns them as a subscription lists them.
     fn take(&mut self, grant: &BTreeSet<String>) -> Option<Vec<String>> {
         let of_all = grant.is_empty();
         let (taken, left) = match std::mem::replace(self, Self::Nothing) {
@@ -139,7 +149,7 @@ impl Filter {
     }
 }
 
-fn rejected(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
+fn register_rejection(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
     RegisterRejected { what: what.to_owned(), name, permission: permission.to_owned(), reason }
 }
 
@@ -151,12 +161,12 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    /// What is granted of a subscription to intercepts, and why not more.
+    /// Checks the granted part of a subscription to intercepts, and the reasons of the rejections.
     #[track_caller]
     fn check(grants: &str, asked: &str, expect: &str, reasons: &[&str]) {
         let permissions = permissions(&format!(r#"{{"events":["turn_end"],"intercept":[{grants}]}}"#));
         let asked = serde_json::from_str(&format!(r#"{{"intercept":[{asked}]}}"#)).unwrap();
-        let (granted, rest) = granted_of(&permissions, asked);
+        let (granted, rest) = split_granted(&permissions, asked);
         assert_eq!(serde_json::to_string(&granted.intercept).unwrap(), format!("[{expect}]"));
         assert_eq!(rest.iter().map(|rejected| rejected.reason.as_str()).collect::<Vec<_>>(), reasons);
     }
@@ -166,7 +176,7 @@ mod tests {
     const REWRITE_EDIT: &str = r#"{"event":"tool_call","role":"rewrite","tools":["edit"]}"#;
 
     #[test]
-    fn a_grant_of_all_is_one_of_each() {
+    fn grant_of_all_covers_each_tool() {
         check(GATE, GATE, GATE, &[]);
         let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
         check(GATE, bash, bash, &[]);
@@ -174,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_beyond_is_left_out_and_the_rest_counts() {
+    fn rejects_only_ungranted_part() {
         let both = r#"{"event":"tool_call","tools":["Bash","edit"],"role":"gate"}"#;
         let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
         let only = ["intercept tool_call as gate is granted for these tools only: bash"];
@@ -190,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn another_role_is_another_grant() {
+    fn grant_applies_only_to_its_role() {
         let rewrite = r#"{"event":"tool_call","tools":["bash"],"role":"rewrite"}"#;
         check(
             GATE_BASH,
@@ -214,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_role_it_is_what_it_was_granted_to_be() {
+    fn missing_role_uses_granted_role() {
         check(GATE, r#""tool_call""#, r#""tool_call""#, &[]);
         let (bash, edit) =
             (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
@@ -231,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_watches_needs_the_event() {
+    fn observer_needs_event_grant() {
         check(
             "",
             r#"{"event":"turn_end","role":"observe"}"#,
@@ -244,13 +254,13 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_events_are_granted_by_name() {
+    fn grants_tools_and_events_by_name() {
         let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
-        assert_eq!(rejected_tool(&granted, "weather"), None);
-        let bash = rejected_tool(&granted, "bash").unwrap();
+        assert_eq!(reject_tool(&granted, "weather"), None);
+        let bash = reject_tool(&granted, "bash").unwrap();
         assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
         let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };
-        let (kept, rest) = granted_of(&granted, asked);
+        let (kept, rest) = split_granted(&granted, asked);
         assert_eq!(kept.events, ["turn_end".into()]);
         let named = rest.iter().map(|one| (one.what.as_str(), one.name.as_str(), one.permission.as_str()));
         assert_eq!(named.collect::<Vec<_>>(), [("event", "tool_call", "events")]);

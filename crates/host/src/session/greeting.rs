@@ -1,4 +1,4 @@
-//! The answer to an extension's hello. What is the same for all of them is put into words once.
+//! The answer to an extension's hello. The common part is encoded once.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
 
-/// The part of a hello that is the same for every extension: a `hello_ack` without the places of one, or why it has no
-/// form.
-pub(crate) type Common = Arc<Result<String, String>>;
+/// The encoded common part of a `hello_ack`, without the fields of one extension, or the reason why it cannot
+/// be encoded.
+pub(crate) type CommonHelloAck = Arc<Result<String, String>>;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Greeting {
-    common: Common,
-    places: Places,
+pub(crate) struct PreparedHelloAck {
+    common: CommonHelloAck,
+    places: HelloAckFields,
 }
 
-/// The fields of a `hello_ack` that differ between extensions. What the user set may hold a key.
+/// The fields of a `hello_ack` that differ between extensions. The user's settings may contain a key.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Places {
+pub(crate) struct HelloAckFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extension_dir: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,22 +32,22 @@ pub(crate) struct Places {
     pub(crate) granted: Option<Permissions>,
 }
 
-impl Greeting {
-    pub(crate) fn new(common: Common, places: Places) -> Self {
+impl PreparedHelloAck {
+    pub(crate) fn new(common: CommonHelloAck, places: HelloAckFields) -> Self {
         Self { common, places }
     }
 
-    /// Returns the part of a hello that is the same for every extension. `ack` must have no places.
-    pub(crate) fn common(ack: HelloAck) -> Common {
+    /// Encodes the common part of a hello. `ack` must not have fields of one extension.
+    pub(crate) fn encode_common(ack: HelloAck) -> CommonHelloAck {
         let line = codec::encode(&HostFrame::HelloAck(ack));
-        Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
+        Arc::new(line.map_err(|error| format!("the message cannot be encoded as JSON: {error}")))
     }
 
     pub(crate) fn line(&self) -> Result<String, String> {
         let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
         let places = RawJson::from_value(&self.places)
-            .map_err(|error| format!("its places have no JSON form: {error}"))?;
-        // Both are objects, and the first one is not empty: it has a type.
+            .map_err(|error| format!("the directories cannot be encoded as JSON: {error}"))?;
+        // Both are objects, and the first is not empty: it has a type.
         match (common.strip_suffix("}\n"), places.as_str().strip_prefix('{')) {
             (Some(begin), Some(rest)) if rest != "}" => Ok(format!("{begin},{rest}\n")),
             _ => Ok(common.clone()),
@@ -86,14 +86,15 @@ mod tests {
         let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
         let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
         let sandbox = sandbox.map(str::to_owned);
-        let places = Places {
+        let places = HelloAckFields {
             extension_dir: extension_dir.clone(),
             data_dir: data_dir.clone(),
             config: config.clone(),
             sandbox: sandbox.clone(),
             granted: granted.map(|granted| serde_json::from_str(granted).unwrap()),
         };
-        let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
+        let line =
+            PreparedHelloAck::new(PreparedHelloAck::encode_common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
         let granted = granted.map(|granted| RawJson::parse(granted).unwrap());
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_make_the_frame_that_the_whole_would_have_made() {
+    fn joined_parts_equal_whole_frame() {
         check(None, None, None, None, None);
         check(None, None, None, None, Some(r#"{"net":"none","exec":"own"}"#));
         check(Some("/ext"), None, None, None, None);

@@ -1,4 +1,4 @@
-//! Request ids that one extension cannot guess for another's connection.
+//! Request ids that an extension cannot guess for another connection.
 
 use std::collections::hash_map::RandomState;
 use std::fmt::Write as _;
@@ -6,21 +6,21 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::RequestId;
 
-/// The digits of the largest number.
+/// The number of digits of the largest number.
 const DIGITS: usize = 20;
 
-/// Counts the requests of one connection behind a prefix that only its two ends know.
+/// Numbers the requests of one connection, with a prefix that only its two ends know.
 #[derive(Debug)]
-pub(crate) struct Ids {
+pub(crate) struct RequestIdGenerator {
     prefix: String,
     next: AtomicU64,
 }
 
-impl Ids {
-    /// Ids with this prefix, counted from 1.
+impl RequestIdGenerator {
+    /// Returns a generator with this prefix that counts from 1.
     pub(crate) fn new(prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), next: AtomicU64::new(1) }
     }
@@ -29,28 +29,28 @@ impl Ids {
         Self { prefix: String::new(), next: AtomicU64::new(first) }
     }
 
-    /// Ids with a prefix of 128 bits that nobody can guess.
-    pub(crate) fn random() -> Self {
-        Self::new(format!("{:016x}{:016x}-", random(), random()))
+    /// Returns a generator with an unpredictable prefix of 128 bits.
+    pub(crate) fn with_random_prefix() -> Self {
+        Self::new(format!("{:016x}{:016x}-", random_number(), random_number()))
     }
 
-    pub(crate) fn next(&self) -> u64 {
-        self.next.fetch_add(u64::from(is_up(Defence::UniqueIds)), Ordering::Relaxed)
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next.fetch_add(u64::from(is_up(Defense::UniqueIds)), Ordering::Relaxed)
     }
 
-    pub(crate) fn of(&self, number: u64) -> RequestId {
+    pub(crate) fn request_id(&self, number: u64) -> RequestId {
         let mut text = String::with_capacity(self.prefix.len() + DIGITS);
         text.push_str(&self.prefix);
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         _ = write!(text, "{number}");
         RequestId::new(text)
     }
 }
 
-/// A number that nobody can guess.
-pub(crate) fn random() -> u64 {
-    // The standard library seeds this keyed hash from the operating system, once a process; hashing a counter with it
-    // gives numbers that tell nothing about each other.
+/// Returns an unpredictable number.
+pub(crate) fn random_number() -> u64 {
+    // The standard library seeds this keyed hash from the operating system once for each process. Hashes of a
+    // counter give unrelated numbers.
     static KEY: OnceLock<RandomState> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
     KEY.get_or_init(RandomState::new).hash_one(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -62,10 +62,11 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn ids_never_collide_and_share_no_prefix_between_connections() {
-        let (one, two) = (Ids::random(), Ids::random());
-        let ids: HashSet<RequestId> =
-            (0..50_000).flat_map(|_| [one.of(one.next()), two.of(two.next())]).collect();
+    fn ids_are_unique_and_prefixes_differ() {
+        let (one, two) = (RequestIdGenerator::with_random_prefix(), RequestIdGenerator::with_random_prefix());
+        let ids: HashSet<RequestId> = (0..50_000)
+            .flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())])
+            .collect();
         assert_eq!(ids.len(), 100_000);
         assert_ne!(one.prefix, two.prefix);
         assert_eq!(one.prefix.len(), 33);

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use haft_core::sanitize::for_model;
-use haft_core::schema::{Validator, is_plain_object};
+use haft_core::sanitize::strip_hidden_chars;
+use haft_core::schema::{SchemaValidator, is_plain_object};
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
@@ -16,19 +16,19 @@ use serde_json::Value;
 
 use super::filter::{ToolCallRoles, ToolFilter};
 
-/// Events of names unknown to this host that are kept.
+/// The maximum number of stored events with names that this host does not know.
 const MAX_EVENTS: usize = 64;
 
-/// Commands, tools and subscriptions of one extension, in the order they came.
+/// The commands, tools and subscriptions of one extension, in registration order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Offers {
+pub(crate) struct ExtensionOffers {
     pub(crate) commands: Vec<RegisterCommand>,
     pub(crate) tools: Vec<Arc<OfferedTool>>,
     pub(crate) events: BTreeSet<String>,
-    /// Of the event `tool_call`: for which tools.
+    /// The tools of the event `tool_call`.
     pub(crate) watched_tools: ToolFilter,
     pub(crate) intercepts: BTreeSet<InterceptKind>,
-    /// Of the intercept `tool_call`: for which tools, and in which role.
+    /// The tools and roles of the intercept `tool_call`.
     pub(crate) tool_calls: ToolCallRoles,
     pub(crate) gates: BTreeSet<InterceptKind>,
     /// The capabilities of its `hello`.
@@ -37,7 +37,7 @@ pub(crate) struct Offers {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Topic<'a> {
+pub(crate) struct EventTopic<'a> {
     pub(crate) name: &'a str,
     pub(crate) tool: Option<&'a str>,
 }
@@ -52,15 +52,16 @@ pub(crate) struct OfferedTool {
 }
 
 impl OfferedTool {
-    /// True if the model is told the same of both.
+    /// True if the model receives the same texts for both.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let is_same = self.name == other.name && self.description == other.description;
         is_same && self.guidelines == other.guidelines && self.schema.same_value(&other.schema)
     }
 }
 
-impl Offers {
-    /// True if there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
+impl ExtensionOffers {
+    /// True if there is room for a tool of this name. Check this first: the other checks of a tool are
+    /// expensive.
     pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
         self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
     }
@@ -70,9 +71,10 @@ impl Offers {
             || self.commands.iter().any(|command| command.name == name)
     }
 
-    /// Adds a tool, or replaces this extension's own of the same name. The error says which rule it breaks.
+    /// Adds a tool, or replaces this extension's own tool of the same name. The error names the violated
+    /// rule.
     pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
-        let tool = Arc::new(checked(tool, &self.limits)?);
+        let tool = Arc::new(check_tool(tool, &self.limits)?);
         if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
             *old = tool;
         } else {
@@ -81,7 +83,8 @@ impl Offers {
         Ok(())
     }
 
-    /// Adds a command, or replaces this extension's own of the same name. The error says which rule it breaks.
+    /// Adds a command, or replaces this extension's own command of the same name. The error names the
+    /// violated rule.
     pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
         let longest = self.limits.max_name;
         if !names::is_command(&command.name, longest) {
@@ -98,23 +101,26 @@ impl Offers {
         Ok(())
     }
 
-    /// Adds subscriptions. Returns what is wrong with them; whatever is doubtful counts in its strictest reading.
+    /// Adds subscriptions. Returns messages about invalid entries, which count in their strictest
+    /// interpretation.
     pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
         let mut wrong = Vec::new();
         for entry in subscribe.events {
             if entry.role.as_deref().is_some_and(|role| role != InterceptRole::Observe.name()) {
                 let event = excerpt(&entry.event);
-                wrong.push(format!("event {event:?}: who watches has no role; name it under `intercept`"));
+                wrong.push(format!(
+                    "event {event:?}: an observer has no role; list the event under `intercept`"
+                ));
             }
-            self.watch(entry, &mut wrong);
+            self.add_watched_event(entry, &mut wrong);
         }
         for entry in subscribe.intercept {
-            self.intercept(entry, &mut wrong);
+            self.add_intercept(entry, &mut wrong);
         }
         wrong
     }
 
-    fn watch(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+    fn add_watched_event(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let tools = tools_of(&entry, wrong);
         if self.events.len() < MAX_EVENTS && entry.event.len() <= MAX_NAME {
             if entry.event == InterceptKind::ToolCall.name() {
@@ -124,19 +130,20 @@ impl Offers {
         }
     }
 
-    fn intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+    fn add_intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let Some(kind) = InterceptKind::from_name(&entry.event) else {
             let name = excerpt(&entry.event);
-            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, so it guards nothing there; there are {}", hooks()));
+            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, and the subscription has no effect; the hooks are {}", hook_names()));
         };
         let role = entry.role.as_deref().and_then(InterceptRole::from_name);
         if let (None, Some(unknown)) = (role, &entry.role) {
             let (hook, unknown) = (kind.name(), excerpt(unknown));
-            wrong
-                .push(format!("intercept {hook}: no role is called {unknown:?}; it is asked as without one"));
+            wrong.push(format!(
+                "intercept {hook}: unknown role {unknown:?}; the subscription counts as one without a role"
+            ));
         }
         if role == Some(InterceptRole::Observe) {
-            return self.watch(entry, wrong);
+            return self.add_watched_event(entry, wrong);
         }
         let tools = tools_of(&entry, wrong);
         self.intercepts.insert(kind);
@@ -152,12 +159,12 @@ impl Offers {
         !self.events.is_empty() && !asked
     }
 
-    pub(crate) fn announced(&self, capability: &str) -> bool {
+    pub(crate) fn has_capability(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)
     }
 }
 
-/// The tools that an entry names. Only tool calls have some; for anything else they leave nothing out.
+/// Returns the tools of an entry. Only tool calls have tools; for other hooks they restrict nothing.
 fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String] {
     if entry.event == InterceptKind::ToolCall.name() || entry.tools.is_empty() {
         return &entry.tools;
@@ -166,7 +173,7 @@ fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String
     &[]
 }
 
-fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
+fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     let name = tool.name;
     let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
     if !names::is_tool(&name, limits.max_name) {
@@ -182,16 +189,16 @@ fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
         return wrong(format!("its guidelines are longer than {} bytes", limits.max_tool_description));
     }
     let texts = tool.guidelines.iter().chain([&tool.description]);
-    let hidden: usize = texts.map(|text| for_model(text).hidden).sum();
+    let hidden: usize = texts.map(|text| strip_hidden_chars(text).hidden).sum();
     if hidden > 0 {
-        return wrong(format!("its description has {hidden} characters in it that nobody can see"));
+        return wrong(format!("its description has {hidden} invisible characters"));
     }
     let schema = tool.schema.unwrap_or_else(no_arguments);
     if schema.as_str().len() > limits.max_tool_schema {
         return wrong(format!("its schema is longer than {} bytes", limits.max_tool_schema));
     }
-    if for_model(&unescaped(&schema)).hidden > 0 {
-        return wrong("its schema has characters in it that nobody can see".to_owned());
+    if strip_hidden_chars(&unescape_schema(&schema)).hidden > 0 {
+        return wrong("its schema has invisible characters".to_owned());
     }
     if let Err(detail) = object_schema(&schema) {
         return wrong(detail);
@@ -199,8 +206,8 @@ fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     Ok(OfferedTool { name, description: tool.description, schema, guidelines: tool.guidelines })
 }
 
-/// The text of a schema in which a character stands for itself, however it was written.
-fn unescaped(schema: &RawJson) -> Cow<'_, str> {
+/// Returns the text of a schema with all escape sequences decoded.
+fn unescape_schema(schema: &RawJson) -> Cow<'_, str> {
     match schema.as_str().contains('\\') {
         true => schema.read::<Value>().map(|schema| schema.to_string()).unwrap_or_default().into(),
         false => schema.as_str().into(),
@@ -211,41 +218,43 @@ fn no_arguments() -> RawJson {
     RawJson::parse(r#"{"type":"object","properties":{}}"#).unwrap_or_else(|_| RawJson::empty_object())
 }
 
-/// Arguments are always an object, so a schema that wants anything else can never be fulfilled.
+/// Checks that a schema accepts objects, because arguments are always objects.
 fn object_schema(schema: &RawJson) -> Result<(), String> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct SchemaHead {
         #[serde(rename = "type", default)]
         kind: Option<Value>,
     }
-    // Compiling takes longer than all other rules together, and most schemas show without it that they can be used.
+    // Compiling is the most expensive check, and most schemas are simple enough to need none.
     if is_plain_object(schema) {
         return Ok(());
     }
     if !schema.is_object() {
         return Err("its schema is not a JSON object".to_owned());
     }
-    let head: Head = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
+    let head: SchemaHead = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
     match head.kind {
         None => {}
         Some(Value::String(kind)) if kind == "object" => {}
-        Some(other) => return Err(format!("its schema is for {other}, and arguments are an \"object\"")),
+        Some(other) => {
+            return Err(format!("its schema describes {other}, but tool arguments are an \"object\""));
+        }
     }
-    Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
+    SchemaValidator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
-fn hooks() -> String {
+fn hook_names() -> String {
     InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// The beginning of a name that may be anything, for messages.
+/// Returns the beginning of a name with unknown content, for messages.
 pub(super) fn excerpt(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::filter::Role;
+    use super::super::filter::InterceptorRole;
     use super::*;
 
     fn tool(name: &str, schema: &str) -> RegisterTool {
@@ -259,12 +268,12 @@ mod tests {
 
     #[track_caller]
     fn check(tool: RegisterTool, expect: &str) {
-        let outcome = Offers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
+        let outcome = ExtensionOffers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
         assert!(outcome.contains(expect), "{outcome}");
     }
 
     #[test]
-    fn tools_keep_to_the_rules() {
+    fn checks_rules_for_tools() {
         check(tool("weather", r#"{"type":"object"}"#), "ok");
         check(tool("weather", ""), "ok");
         check(tool("weather", "{}"), "ok");
@@ -279,19 +288,13 @@ mod tests {
         check(tool("../../x", ""), "a name is");
         check(tool("\x1b[31mred", ""), r#"tool "\u{1b}[31mred": a name is"#);
         let hidden = "fog\u{e0041}\u{e0042}".to_owned();
-        check(
-            RegisterTool { description: hidden.clone(), ..tool("weather", "") },
-            "2 characters in it that nobody",
-        );
-        check(
-            RegisterTool { guidelines: vec![hidden], ..tool("weather", "") },
-            "2 characters in it that nobody",
-        );
-        check(tool("weather", r#"{"title":"\udb40\udc41"}"#), "its schema has characters in it that nobody");
+        check(RegisterTool { description: hidden.clone(), ..tool("weather", "") }, "2 invisible characters");
+        check(RegisterTool { guidelines: vec![hidden], ..tool("weather", "") }, "2 invisible characters");
+        check(tool("weather", r#"{"title":"\udb40\udc41"}"#), "its schema has invisible characters");
         check(tool("weather", r##"{"$ref":"#"}"##), "steps");
         check(tool("weather", r#"{"pattern":"(a{1,1000}){1,1000}"}"#), "cannot be used");
         check(tool("weather", r#""string""#), "not a JSON object");
-        check(tool("weather", r#"{"type":"array"}"#), "arguments are an");
+        check(tool("weather", r#"{"type":"array"}"#), "tool arguments are an");
         check(tool("weather", r#"{"properties":{"city":{"type":7}}}"#), "cannot be used");
         check(tool("weather", r#"{"$ref":"file:///etc/passwd"}"#), "cannot be used");
         check(RegisterTool { description: "x".repeat(4096), ..tool("weather", "") }, "ok");
@@ -302,9 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
+    fn limits_registrations_and_replaces_own_name() {
         let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
-        let mut offers = Offers { limits: Arc::new(limits), ..Offers::default() };
+        let mut offers = ExtensionOffers { limits: Arc::new(limits), ..ExtensionOffers::default() };
         offers.add_tool(tool("t0", "")).unwrap();
         assert!(offers.has_room_for_tool("t1"));
         offers.add_tool(tool("t1", "")).unwrap();
@@ -318,8 +321,8 @@ mod tests {
         assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));
     }
 
-    fn subscribe(events: &[&str], intercept: &str) -> (Offers, Vec<String>) {
-        let mut offers = Offers::default();
+    fn subscribe(events: &[&str], intercept: &str) -> (ExtensionOffers, Vec<String>) {
+        let mut offers = ExtensionOffers::default();
         let events = events.iter().map(|&name| name.into()).collect();
         let intercept = serde_json::from_str(intercept).unwrap();
         let wrong = offers.subscribe(Subscribe { events, intercept });
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn subscriptions_add_up_and_unknown_intercepts_are_named() {
+    fn combines_subscriptions_and_reports_unknown_intercepts() {
         let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
         assert_eq!(wrong, Vec::<String>::new());
         let more = Subscribe {
@@ -337,15 +340,15 @@ mod tests {
         assert_eq!(
             offers.subscribe(more),
             [
-                r#"cannot intercept "warp": this version has no such hook, so it guards nothing there; there are tool_call, turn_start, assistant_message, before_agent_start, before_compact"#
+                r#"cannot intercept "warp": this version has no such hook, and the subscription has no effect; the hooks are tool_call, turn_start, assistant_message, before_agent_start, before_compact"#
             ]
         );
         assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));
-        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
     }
 
     #[test]
-    fn a_role_and_tools_narrow_a_subscription() {
+    fn role_and_tools_narrow_subscription() {
         let (offers, wrong) = subscribe(
             &[],
             r#"[{"event":"tool_call","tools":["bash"],"role":"gate"},
@@ -354,18 +357,21 @@ mod tests {
                 {"event":"turn_start","role":"gate"}]"#,
         );
         assert_eq!(wrong, Vec::<String>::new());
-        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.of(tool));
-        assert_eq!(roles, [Some(Role::Gate), Some(Role::Rewrite), None]);
+        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.role_for(tool));
+        assert_eq!(roles, [Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite), None]);
         assert!(offers.events.contains("tool_call"));
-        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.has(tool)), [false, true]);
+        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.contains(tool)), [false, true]);
         assert_eq!(offers.gates, BTreeSet::from([InterceptKind::TurnStart]));
     }
 
     #[test]
-    fn what_is_doubtful_counts_in_its_strictest_reading() {
+    fn invalid_entries_count_in_strictest_interpretation() {
         let (offers, wrong) = subscribe(&[], r#"[{"event":"tool_call","tools":["bash"],"role":"oracle"}]"#);
-        assert_eq!(wrong, [r#"intercept tool_call: no role is called "oracle"; it is asked as without one"#]);
-        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        assert_eq!(
+            wrong,
+            [r#"intercept tool_call: unknown role "oracle"; the subscription counts as one without a role"#]
+        );
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
         let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
         assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
         assert!(offers.intercepts.contains(&InterceptKind::TurnStart));

@@ -1,4 +1,4 @@
-//! The work that a session wants done, in order: lines to write, answers, reports.
+//! The outputs of a session, in order: lines to write, answers, reports.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,35 +7,35 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
 use haft_protocol::ids::RequestId;
 
-use super::dialect::{Answer, Words};
-use super::reports::Reports;
+use super::dialect::{OutboundMessage, QueryAnswer};
+use super::reports::ReportLimiter;
 use crate::wire::fault::{CallError, FaultCode};
 
 #[derive(Debug)]
-pub(crate) enum Output<T> {
-    /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
+pub(crate) enum SessionOutput<T> {
+    /// Write this line. Numbers increase; a droppable line may be omitted when the queue is full.
     Write {
         number: u64,
         line: String,
         droppable: bool,
     },
-    /// Nothing more will be written: the extension's input ends here.
+    /// No more lines follow: close the extension's input.
     CloseInput,
     Terminate,
-    Answer(T, Result<Answer, CallError>),
+    Answer(T, Result<QueryAnswer, CallError>),
     Fault(FaultCode, String),
     Log(String),
-    Ui(Ui),
-    Call(Wanted),
-    /// The extension no longer wants this.
+    Ui(UiUpdate),
+    Call(HostCallRequest),
+    /// The extension cancelled this call.
     CancelCall(RequestId),
-    /// The extension no longer wants anything.
+    /// The extension needs none of its calls any more.
     DropCalls,
     Changed,
 }
 
 #[derive(Debug)]
-pub(crate) enum Ui {
+pub(crate) enum UiUpdate {
     Notify(Notify),
     ClearNotes(ClearNotes),
     PanelRender(PanelRender),
@@ -44,88 +44,94 @@ pub(crate) enum Ui {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct HostCallRequest {
     pub(crate) id: RequestId,
     pub(crate) kind: HostCallKind,
     pub(crate) args: RawJson,
 }
 
-/// The outputs that nobody has taken yet. Counts the lines, and decides which mistakes are reported.
+/// The pending outputs. Numbers the lines, and decides which faults are reported.
 #[derive(Debug)]
 pub(super) struct OutputQueue<T> {
     pub(super) lines: u64,
-    pub(super) reports: Reports,
-    /// Mistakes are only logged: the extension is being stopped, or gone.
+    pub(super) reports: ReportLimiter,
+    /// True if faults are only logged, because the extension is being stopped or has ended.
     is_quiet: bool,
     limits: Arc<Limits>,
-    waiting: VecDeque<Output<T>>,
+    waiting: VecDeque<SessionOutput<T>>,
 }
 
 impl<T> OutputQueue<T> {
     pub(super) fn new(limits: Arc<Limits>) -> Self {
-        Self { lines: 0, reports: Reports::default(), is_quiet: false, limits, waiting: VecDeque::new() }
+        Self {
+            lines: 0,
+            reports: ReportLimiter::default(),
+            is_quiet: false,
+            limits,
+            waiting: VecDeque::new(),
+        }
     }
 
-    pub(super) fn pop(&mut self) -> Option<Output<T>> {
+    pub(super) fn pop(&mut self) -> Option<SessionOutput<T>> {
         self.waiting.pop_front()
     }
 
-    pub(super) fn push(&mut self, output: Output<T>) {
+    pub(super) fn push(&mut self, output: SessionOutput<T>) {
         self.waiting.push_back(output);
     }
 
-    pub(super) fn show(&mut self, ui: Ui) {
-        self.push(Output::Ui(ui));
+    pub(super) fn show(&mut self, ui: UiUpdate) {
+        self.push(SessionOutput::Ui(ui));
     }
 
-    /// Encodes one message, or says why it has no line.
-    pub(super) fn encode(&self, words: impl Into<Words>) -> Result<String, String> {
-        self.bounded(words.into().line()?)
+    /// Encodes one message, or returns the reason why it cannot be sent.
+    pub(super) fn encode(&self, words: impl Into<OutboundMessage>) -> Result<String, String> {
+        self.check_line_length(words.into().into_line()?)
     }
 
-    pub(super) fn bounded(&self, line: String) -> Result<String, String> {
-        let most = self.limits.max_result_line;
-        if line.len() > most {
-            return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));
+    pub(super) fn check_line_length(&self, line: String) -> Result<String, String> {
+        let max_bytes = self.limits.max_result_line;
+        if line.len() > max_bytes {
+            return Err(format!("a frame of {} bytes exceeds the limit of {max_bytes}", line.len()));
         }
         Ok(line)
     }
 
     pub(super) fn write(&mut self, line: String, droppable: bool) {
         self.lines += 1;
-        self.push(Output::Write { number: self.lines, line, droppable });
+        self.push(SessionOutput::Write { number: self.lines, line, droppable });
     }
 
-    /// Announces that state or offers have changed. Announced once for any number of changes in a row.
-    pub(super) fn changed(&mut self) {
-        if !matches!(self.waiting.back(), Some(Output::Changed)) {
-            self.push(Output::Changed);
+    /// Announces a change of state or offers: once for any number of consecutive changes.
+    pub(super) fn announce_change(&mut self) {
+        if !matches!(self.waiting.back(), Some(SessionOutput::Changed)) {
+            self.push(SessionOutput::Changed);
         }
     }
 
-    pub(super) fn fault(&mut self, code: FaultCode, message: String) {
-        self.push(Output::Fault(code, message));
+    pub(super) fn push_fault(&mut self, code: FaultCode, message: String) {
+        self.push(SessionOutput::Fault(code, message));
     }
 
     pub(super) fn log(&mut self, text: String) {
-        self.push(Output::Log(text));
+        self.push(SessionOutput::Log(text));
     }
 
-    /// Reports a mistake that an author should see, as often as is useful; the log has the rest.
+    /// Reports a fault for the author within the report limits; further faults are only logged.
     pub(super) fn report(&mut self, code: FaultCode, text: String) {
         if self.reports.admit(code) && !self.is_quiet {
-            self.fault(code, text);
+            self.push_fault(code, text);
         } else {
             self.log(format!("{code}: {text}"));
         }
     }
 
-    /// Reports no more mistakes from here on.
-    pub(super) fn silence(&mut self) {
+    /// Stops reporting faults.
+    pub(super) fn stop_reporting(&mut self) {
         self.is_quiet = true;
     }
 
-    /// True if mistakes are not reported any more.
+    /// True if faults are no longer reported.
     pub(super) fn is_quiet(&self) -> bool {
         self.is_quiet
     }

@@ -1,39 +1,40 @@
-//! The open questions of one connection, and the recent ones, so that a late answer is told from an invented one.
+//! The open and recent queries of one connection. The recent ones distinguish a late answer from an invented
+//! one.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{HostFrame, Response};
+use haft_protocol::ext::{HostFrame, QueryResponse};
 use haft_protocol::ids::RequestId;
 
-const REMEMBERED: usize = 512;
+const MAX_REMEMBERED: usize = 512;
 
-/// One question that waits for its answer. `T` is whom the answer goes to.
+/// One query that waits for its answer. `T` is the receiver of the answer.
 #[derive(Debug)]
-pub(crate) struct Open<T> {
+pub(crate) struct OpenQuestion<T> {
     pub(crate) ticket: T,
-    pub(crate) kind: Kind,
-    /// The subject of the question, for people: `tool_call intercept`, `tool weather`.
+    pub(crate) kind: QuestionKind,
+    /// The subject of the query, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     pub(crate) until: Instant,
     pub(crate) after: Duration,
-    /// The number of the line that asks, to see whether it ever left.
+    /// The number of the query's line, which shows whether it was written.
     pub(crate) line: u64,
 }
 
-/// Which frame answers a question.
+/// The kind of frame that answers a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum QuestionKind {
     Command,
     Completions,
     Tool,
     Intercept,
 }
 
-impl Kind {
-    /// Returns the kind of answer to this frame, if it is a question at all.
-    pub(crate) fn asked_by(frame: &HostFrame) -> Option<Self> {
+impl QuestionKind {
+    /// Returns the kind of answer to this frame if it is a query.
+    pub(crate) fn from_question(frame: &HostFrame) -> Option<Self> {
         match frame {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
             HostFrame::CommandCompletions(_) => Some(Self::Completions),
@@ -52,17 +53,17 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of question that this frame answers.
-    pub(crate) fn of(response: &Response) -> Self {
+    /// Returns the kind of query that this frame answers.
+    pub(crate) fn from_response(response: &QueryResponse) -> Self {
         match response {
-            Response::Command(_) => Self::Command,
-            Response::Completions(_) => Self::Completions,
-            Response::Tool(_) => Self::Tool,
-            Response::Intercept(_) => Self::Intercept,
+            QueryResponse::Command(_) => Self::Command,
+            QueryResponse::Completions(_) => Self::Completions,
+            QueryResponse::Tool(_) => Self::Tool,
+            QueryResponse::Intercept(_) => Self::Intercept,
         }
     }
 
-    /// The `type` of the answer.
+    /// Returns the `type` of the answer.
     pub(crate) fn response_type(self) -> &'static str {
         match self {
             Self::Command => "command_response",
@@ -73,63 +74,63 @@ impl Kind {
     }
 }
 
-/// The fate of a question that is not open.
+/// The fate of a query that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Past {
+pub(crate) enum QuestionFate {
     Answered,
-    /// Its time was up, or whoever asked went away.
-    Dropped(Kind),
+    /// The query timed out, or its caller went away.
+    Dropped(QuestionKind),
 }
 
 #[derive(Debug)]
-pub(crate) struct Pending<T> {
-    /// In the order they were asked: there are few at a time, and looking through few is quicker than a hash.
-    open: VecDeque<(RequestId, Open<T>)>,
-    past: VecDeque<(RequestId, Past)>,
-    /// The number of them that are tool calls that were dropped. Counted, because every line that comes asks for it.
+pub(crate) struct PendingQuestions<T> {
+    /// The open queries in order. There are few at a time, and a linear search is faster than a hash.
+    open: VecDeque<(RequestId, OpenQuestion<T>)>,
+    past: VecDeque<(RequestId, QuestionFate)>,
+    /// The number of dropped tool calls among the recent queries, because every line needs it.
     dropped_tools: usize,
 }
 
-impl<T> Default for Pending<T> {
+impl<T> Default for PendingQuestions<T> {
     fn default() -> Self {
         Self { open: VecDeque::new(), past: VecDeque::new(), dropped_tools: 0 }
     }
 }
 
-impl<T> Pending<T> {
-    /// Opens a question. Lines are asked in the order of their numbers.
-    pub(crate) fn insert(&mut self, id: RequestId, open: Open<T>) {
+impl<T> PendingQuestions<T> {
+    /// Opens a query. Line numbers increase.
+    pub(crate) fn insert(&mut self, id: RequestId, open: OpenQuestion<T>) {
         self.open.push_back((id, open));
     }
 
-    pub(crate) fn get(&self, id: &RequestId) -> Option<&Open<T>> {
+    pub(crate) fn get(&self, id: &RequestId) -> Option<&OpenQuestion<T>> {
         self.open.iter().find(|(known, _)| known == id).map(|(_, open)| open)
     }
 
-    pub(crate) fn answered(&mut self, id: &RequestId) -> Option<Open<T>> {
-        self.close(|known, _| known == id, |_| Past::Answered)
+    pub(crate) fn close_answered(&mut self, id: &RequestId) -> Option<OpenQuestion<T>> {
+        self.close(|known, _| known == id, |_| QuestionFate::Answered)
     }
 
-    /// Closes a question that nobody waits for any more.
-    pub(crate) fn dropped(&mut self, id: &RequestId) -> Option<Open<T>> {
-        self.close(|known, _| known == id, |open| Past::Dropped(open.kind))
+    /// Closes a query whose caller went away.
+    pub(crate) fn close_dropped(&mut self, id: &RequestId) -> Option<OpenQuestion<T>> {
+        self.close(|known, _| known == id, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Closes a question whose time is up, the first one that was asked first.
-    pub(crate) fn overdue(&mut self, now: Instant) -> Option<Open<T>> {
-        self.close(|_, open| open.until <= now, |open| Past::Dropped(open.kind))
+    /// Closes an overdue query, the oldest first.
+    pub(crate) fn close_overdue(&mut self, now: Instant) -> Option<OpenQuestion<T>> {
+        self.close(|_, open| open.until <= now, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Closes the question that was asked in this line: it could not be.
-    pub(crate) fn refused(&mut self, line: u64) -> Option<Open<T>> {
-        self.close(|_, open| open.line == line, |open| Past::Dropped(open.kind))
+    /// Closes the query of this line, which could not be sent.
+    pub(crate) fn close_refused(&mut self, line: u64) -> Option<OpenQuestion<T>> {
+        self.close(|_, open| open.line == line, |open| QuestionFate::Dropped(open.kind))
     }
 
-    /// Returns the fate of a question that is not open. A dropped one counts as answered from here on.
-    pub(crate) fn look_back(&mut self, id: &RequestId) -> Option<Past> {
+    /// Returns the fate of a query that is not open. A dropped query counts as answered from now on.
+    pub(crate) fn take_fate(&mut self, id: &RequestId) -> Option<QuestionFate> {
         let (_, past) = self.past.iter_mut().find(|(known, _)| known == id)?;
-        let was = std::mem::replace(past, Past::Answered);
-        self.dropped_tools -= usize::from(was == Past::Dropped(Kind::Tool));
+        let was = std::mem::replace(past, QuestionFate::Answered);
+        self.dropped_tools -= usize::from(was == QuestionFate::Dropped(QuestionKind::Tool));
         Some(was)
     }
 
@@ -137,12 +138,12 @@ impl<T> Pending<T> {
         self.open.iter().map(|(_, open)| open.until).min()
     }
 
-    /// True if a question is open whose line has not left: only the first `flushed` lines have.
+    /// True if an open query was not written yet: only the first `flushed` lines were.
     pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line > flushed)
     }
 
-    /// True if a question is open that was asked in one of the first `lines` lines.
+    /// True if one of the first `lines` lines has an open query.
     pub(crate) fn has_within(&self, lines: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line <= lines)
     }
@@ -151,12 +152,12 @@ impl<T> Pending<T> {
         self.open.is_empty()
     }
 
-    /// True if a tool's result may still come, and with it a long line.
+    /// True if a tool's result may still arrive, which may be a long line.
     pub(crate) fn expects_result(&self) -> bool {
-        self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == Kind::Tool)
+        self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == QuestionKind::Tool)
     }
 
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Open<T>> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = OpenQuestion<T>> {
         std::mem::take(&mut self.open).into_iter().map(|(_, open)| open)
     }
 
@@ -167,22 +168,22 @@ impl<T> Pending<T> {
 
     fn close(
         &mut self,
-        which: impl Fn(&RequestId, &Open<T>) -> bool,
-        past: impl FnOnce(&Open<T>) -> Past,
-    ) -> Option<Open<T>> {
+        which: impl Fn(&RequestId, &OpenQuestion<T>) -> bool,
+        past: impl FnOnce(&OpenQuestion<T>) -> QuestionFate,
+    ) -> Option<OpenQuestion<T>> {
         let place = self.open.iter().position(|(id, open)| which(id, open))?;
         let (id, open) = self.open.remove(place)?;
         self.remember(id, past(&open));
         Some(open)
     }
 
-    fn remember(&mut self, id: RequestId, past: Past) {
-        if self.past.len() == REMEMBERED
+    fn remember(&mut self, id: RequestId, past: QuestionFate) {
+        if self.past.len() == MAX_REMEMBERED
             && let Some((_, forgotten)) = self.past.pop_front()
         {
-            self.dropped_tools -= usize::from(forgotten == Past::Dropped(Kind::Tool));
+            self.dropped_tools -= usize::from(forgotten == QuestionFate::Dropped(QuestionKind::Tool));
         }
-        self.dropped_tools += usize::from(past == Past::Dropped(Kind::Tool));
+        self.dropped_tools += usize::from(past == QuestionFate::Dropped(QuestionKind::Tool));
         self.past.push_back((id, past));
     }
 }

@@ -1,51 +1,54 @@
-//! The phases of a connection, from its start to its end, and where an extension stands.
+//! The phases of a connection, from its start to its end, and the state of an extension.
 
 use std::time::Instant;
 
-use crate::wire::fault::{Failure, FaultCode};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
-/// Where an extension stands, for listings and for whoever waits for it.
+/// The state of an extension, for listings and for callers that wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtensionState {
-    /// Started, not ready yet.
+    /// The process was started and is not ready yet.
     Starting,
-    /// At work.
+    /// The extension is ready.
     Ready,
-    /// It failed, which was reported, and is started again by itself. Its gates stay shut; what it is asked waits.
+    /// The extension failed, which was reported, and restarts automatically. Its gates block, and queries
+    /// wait.
     Restarting {
-        /// The failure.
+        /// The code of the failure.
         code: FaultCode,
-        /// The failure.
+        /// The text of the failure.
         message: String,
     },
-    /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
+    /// The extension left by itself, which it may (`"lifecycle": "on_demand"`); the next query starts it
+    /// again.
     Idle,
-    /// Asked to leave.
+    /// The extension was asked to leave.
     Stopping,
-    /// Left when it was asked to.
+    /// The extension left when it was asked to.
     Stopped,
-    /// Ended by a failure, which was reported, and not started again by itself.
+    /// The extension failed, which was reported, and does not restart automatically.
     Failed {
-        /// The failure.
+        /// The code of the failure.
         code: FaultCode,
-        /// The failure.
+        /// The text of the failure.
         message: String,
     },
 }
 
-impl From<Failure> for ExtensionState {
-    fn from(Failure { code, message }: Failure) -> Self {
+impl From<ExtensionFailure> for ExtensionState {
+    fn from(ExtensionFailure { code, message }: ExtensionFailure) -> Self {
         Self::Failed { code, message }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     AwaitHello {
         until: Instant,
     },
-    /// The extension counts as silent once it has registered something: before, it may be getting ready to guard.
+    /// Silence counts as ready once the extension has registered something; before, it may be about to
+    /// register a gate.
     Registering {
         until: Instant,
         idle_at: Option<Instant>,
@@ -58,12 +61,12 @@ pub(super) enum Phase {
     Closed(ExtensionState),
 }
 
-impl Phase {
-    /// The time of the next step, if the phase has one.
+impl ConnectionPhase {
+    /// Returns the time of the next step, if the phase has one.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match *self {
             Self::AwaitHello { until } => Some(until),
-            Self::Registering { until, idle_at } => Some(sooner(until, idle_at)),
+            Self::Registering { until, idle_at } => Some(earlier_deadline(until, idle_at)),
             Self::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
             Self::Ready | Self::Closed(_) => None,
         }
@@ -78,13 +81,13 @@ impl Phase {
         }
     }
 
-    /// True if the mistakes of the extension still matter: it is neither gone nor being stopped.
+    /// True if faults of the extension still matter: it has not ended and is not being stopped.
     pub(super) fn is_in_use(&self) -> bool {
         !matches!(self, Self::Draining { .. } | Self::Closed(_))
     }
 
-    /// The reason why nothing can be sent in this phase, if so.
-    pub(super) fn absence(&self) -> Option<&str> {
+    /// Returns the reason why nothing can be sent in this phase, if so.
+    pub(super) fn absence_reason(&self) -> Option<&str> {
         match self {
             Self::Registering { .. } | Self::Ready => None,
             Self::AwaitHello { .. } => Some("has not said hello yet"),
@@ -95,6 +98,6 @@ impl Phase {
     }
 }
 
-pub(super) fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
+pub(super) fn earlier_deadline(until: Instant, idle_at: Option<Instant>) -> Instant {
     idle_at.map_or(until, |at| at.min(until))
 }

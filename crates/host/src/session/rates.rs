@@ -1,4 +1,4 @@
-//! Rates of unrequested lines of an extension. Pure: it takes `now`.
+//! Rates of unrequested lines of an extension. Pure: `now` is a parameter.
 
 use std::time::{Duration, Instant};
 
@@ -6,62 +6,62 @@ use haft_protocol::ext::Limits;
 
 use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
-/// A line counts once for each of these that it begins: one that is long costs more than one that is short.
-const PORTION: usize = 64 * 1024;
+/// The size that counts as one line: a long line counts once for each begun portion, because it costs more.
+const PORTION_BYTES: usize = 64 * 1024;
 
-/// So many blank lines count as one frame: somebody may end every frame with one, and nobody sends nothing else.
-const BLANKS: usize = 64;
+/// The number of blank lines that count as one frame, because a frame may end with a blank line.
+const BLANKS_PER_FRAME: usize = 64;
 
-/// The number of lines without any text that are tolerated.
-const GARBLED: usize = 4;
+/// The tolerated number of lines that are not text.
+const MAX_GARBLED: usize = 4;
 
-/// A token bucket, kept as the moment at which it is full again.
+/// A token bucket, stored as the time at which it is full again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bucket {
-    /// The time that one token takes to come back.
+pub(super) struct TokenBucket {
+    /// The time in which one token returns.
     interval: Duration,
-    /// The time that all tokens take to come back.
+    /// The time in which all tokens return.
     depth: Duration,
     full_at: Option<Instant>,
 }
 
-impl Bucket {
+impl TokenBucket {
     pub(super) fn new(per_second: u32, burst: u32) -> Self {
         let interval = SECOND / per_second.max(1);
         Self { interval, depth: interval * burst.max(1), full_at: None }
     }
 
-    /// Takes tokens, those that are not there, too. Returns when that debt is paid, if there is one.
+    /// Takes tokens, also if there are too few. Returns the time at which the debt is paid, if there is one.
     pub(super) fn spend(&mut self, tokens: u32, now: Instant) -> Option<Instant> {
-        let full_at = self.with(tokens, now);
+        let full_at = self.full_at_after(tokens, now);
         self.full_at = Some(full_at);
-        self.due(full_at, now)
+        self.debt_end(full_at, now)
     }
 
-    /// Takes one token, or says when the next one is there.
+    /// Takes one token, or returns the time of the next one.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
-        let full_at = self.with(1, now);
-        if let Some(at) = self.due(full_at, now) {
+        let full_at = self.full_at_after(1, now);
+        if let Some(at) = self.debt_end(full_at, now) {
             return Err(at);
         }
         self.full_at = Some(full_at);
         Ok(())
     }
 
-    fn with(&self, tokens: u32, now: Instant) -> Instant {
+    fn full_at_after(&self, tokens: u32, now: Instant) -> Instant {
         self.full_at.map_or(now, |at| at.max(now)) + self.interval * tokens
     }
 
-    fn due(&self, full_at: Instant, now: Instant) -> Option<Instant> {
+    fn debt_end(&self, full_at: Instant, now: Instant) -> Option<Instant> {
         (full_at > now + self.depth).then(|| full_at - self.depth)
     }
 }
 
 /// The treatment of one more unrequested line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unasked {
+pub(super) enum RateCheck {
     Within,
-    /// It is not: nothing more is read until this time. `since` is when it began.
+    /// The rate is exceeded: reading pauses until this time. `since` is the start of the excess.
     Over {
         until: Instant,
         since: Instant,
@@ -70,70 +70,70 @@ pub(super) enum Unasked {
 
 /// The unrequested lines of one connection.
 #[derive(Debug)]
-pub(super) struct Rates {
-    lines: Bucket,
-    calls: Bucket,
-    notes: Bucket,
+pub(super) struct RateLimiter {
+    lines: TokenBucket,
+    calls: TokenBucket,
+    notes: TokenBucket,
     blank: usize,
-    /// When the lines began to be too many, and when they last were.
-    over: Option<(Instant, Instant)>,
-    /// When anything last was too much.
-    excess: Option<Instant>,
+    /// The first and the last time at which the rate was exceeded.
+    excess_span: Option<(Instant, Instant)>,
+    /// The time of the last excess of any kind.
+    last_excess: Option<Instant>,
     notes_dropped: u64,
-    garbled: [Option<Instant>; GARBLED],
+    garbled: [Option<Instant>; MAX_GARBLED],
 }
 
-impl Rates {
+impl RateLimiter {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            lines: Bucket::new(limits.frames_per_second, limits.frame_burst),
-            calls: Bucket::new(limits.frames_per_second, limits.frame_burst),
-            notes: Bucket::new(limits.notes_per_second, limits.note_burst),
+            lines: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
+            calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
+            notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             blank: 0,
-            over: None,
-            excess: None,
+            excess_span: None,
+            last_excess: None,
             notes_dropped: 0,
-            garbled: [None; GARBLED],
+            garbled: [None; MAX_GARBLED],
         }
     }
 
-    pub(super) fn line(&mut self, bytes: usize, now: Instant) -> Unasked {
-        self.spend(tokens(bytes), now)
+    pub(super) fn count_line(&mut self, bytes: usize, now: Instant) -> RateCheck {
+        self.spend_lines(token_count(bytes), now)
     }
 
-    /// Counts a call of this many bytes that the host makes. Returns until when nothing more is read, if it is one too
-    /// many. Whoever has much to do is slowed down, and not ended for it: what it says beside is counted apart.
-    pub(super) fn call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
-        self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
+    /// Counts a host call of this size. Returns the end of the reading pause if the rate is exceeded. A busy extension is
+    /// slowed down and not ended for its calls; its unrequested lines are counted separately.
+    pub(super) fn count_call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
+        self.calls.spend(u32::try_from(token_count(bytes)).unwrap_or(u32::MAX), now)
     }
 
-    pub(super) fn blank(&mut self, lines: usize, now: Instant) -> Unasked {
+    pub(super) fn count_blank(&mut self, lines: usize, now: Instant) -> RateCheck {
         self.blank += lines;
-        let tokens = self.blank / BLANKS;
-        self.blank %= BLANKS;
-        if tokens == 0 { Unasked::Within } else { self.spend(tokens, now) }
+        let tokens = self.blank / BLANKS_PER_FRAME;
+        self.blank %= BLANKS_PER_FRAME;
+        if tokens == 0 { RateCheck::Within } else { self.spend_lines(tokens, now) }
     }
 
-    /// Counts one note and says whether it is shown.
-    pub(super) fn note(&mut self, now: Instant) -> bool {
+    /// Counts one note; returns true if it may be shown.
+    pub(super) fn count_note(&mut self, now: Instant) -> bool {
         let shown = self.notes.take(now).is_ok();
         self.notes_dropped += u64::from(!shown);
         shown
     }
 
-    /// The notes that were dropped since the last time this was asked.
+    /// Takes the number of dropped notes since the last call.
     pub(super) fn take_dropped_notes(&mut self) -> u64 {
         std::mem::take(&mut self.notes_dropped)
     }
 
-    /// Something was too much. Says whether it is the first after a time of calm.
-    pub(super) fn begins(&mut self, now: Instant) -> bool {
-        let last = self.excess.replace(now);
+    /// Records an excess; returns true if it is the first after a calm period.
+    pub(super) fn is_new_excess(&mut self, now: Instant) -> bool {
+        let last = self.last_excess.replace(now);
         last.is_none_or(|last| now > last + CALM)
     }
 
-    /// Counts a line that is no text at all. Says whether it is one too many.
-    pub(super) fn garbled(&mut self, now: Instant) -> bool {
+    /// Counts a line that is not text; returns true if the limit is exceeded.
+    pub(super) fn count_garbled(&mut self, now: Instant) -> bool {
         let [first, ..] = self.garbled;
         self.garbled.rotate_left(1);
         if let Some(last) = self.garbled.last_mut() {
@@ -142,18 +142,18 @@ impl Rates {
         first.is_some_and(|first| now <= first + GARBLED_WINDOW)
     }
 
-    fn spend(&mut self, tokens: usize, now: Instant) -> Unasked {
+    fn spend_lines(&mut self, tokens: usize, now: Instant) -> RateCheck {
         let Some(until) = self.lines.spend(u32::try_from(tokens).unwrap_or(u32::MAX), now) else {
-            return Unasked::Within;
+            return RateCheck::Within;
         };
-        let since = self.over.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
-        self.over = Some((since, now));
-        Unasked::Over { until, since }
+        let since = self.excess_span.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
+        self.excess_span = Some((since, now));
+        RateCheck::Over { until, since }
     }
 }
 
-fn tokens(bytes: usize) -> usize {
-    1 + bytes / PORTION
+fn token_count(bytes: usize) -> usize {
+    1 + bytes / PORTION_BYTES
 }
 
 #[cfg(test)]
@@ -165,10 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_gives_its_burst_at_once_and_then_its_rate() {
+    fn bucket_allows_burst_and_then_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(10, 50);
-        let taken = |bucket: &mut Bucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
+        let mut bucket = TokenBucket::new(10, 50);
+        let taken = |bucket: &mut TokenBucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
         assert_eq!(taken(&mut bucket, start), 50);
         assert_eq!(bucket.take(start), Err(start + Duration::from_millis(100)));
         assert_eq!(taken(&mut bucket, start + Duration::from_millis(99)), 0);
@@ -178,83 +178,83 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_is_paid_at_the_rate() {
+    fn debt_is_paid_at_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(10, 2);
+        let mut bucket = TokenBucket::new(10, 2);
         assert_eq!(bucket.spend(2, start), None);
         assert_eq!(bucket.spend(3, start), Some(start + Duration::from_millis(300)));
         assert_eq!(bucket.spend(1, start + seconds(1)), None);
     }
 
     #[test]
-    fn a_rate_of_nothing_is_one_a_second() {
+    fn zero_rate_means_one_per_second() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(0, 0);
+        let mut bucket = TokenBucket::new(0, 0);
         assert_eq!(bucket.take(start), Ok(()));
         assert_eq!(bucket.take(start), Err(start + seconds(1)));
     }
 
     #[test]
-    fn the_burst_passes_and_one_more_does_not() {
+    fn allows_burst_but_not_one_more() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits::default());
+        let mut rates = RateLimiter::new(&Limits::default());
         for _ in 0..2000 {
-            assert_eq!(rates.line(100, start), Unasked::Within);
+            assert_eq!(rates.count_line(100, start), RateCheck::Within);
         }
         let until = start + Duration::from_millis(5);
-        assert_eq!(rates.line(100, start), Unasked::Over { until, since: start });
+        assert_eq!(rates.count_line(100, start), RateCheck::Over { until, since: start });
     }
 
     #[test]
-    fn a_long_line_counts_for_each_portion() {
+    fn long_line_counts_for_each_portion() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
-        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
-        assert_ne!(rates.line(1, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
+        assert_ne!(rates.count_line(1, start), RateCheck::Within);
     }
 
     #[test]
-    fn calls_are_slowed_down_by_their_number_and_length_and_leave_the_lines_alone() {
+    fn slows_down_calls_separately_from_lines() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
-        assert_eq!(rates.call(1024 * 1024, start), None);
-        assert_eq!(rates.call(1, start), Some(start + Duration::from_millis(5)));
-        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.count_call(1024 * 1024, start), None);
+        assert_eq!(rates.count_call(1, start), Some(start + Duration::from_millis(5)));
+        assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
     }
 
     #[test]
-    fn blank_lines_count_by_the_dozen() {
+    fn counts_blank_lines_in_groups() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
-        assert_eq!(rates.blank(BLANKS, start), Unasked::Within);
-        assert_eq!(rates.blank(BLANKS - 1, start), Unasked::Within);
-        assert_ne!(rates.blank(1, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS_PER_FRAME - 1, start), RateCheck::Within);
+        assert_ne!(rates.count_blank(1, start), RateCheck::Within);
     }
 
     #[test]
-    fn an_excess_goes_on_until_there_is_calm() {
+    fn excess_lasts_until_calm() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
         let mut since = |ms: u64| {
             let at = start + Duration::from_millis(ms);
-            match rates.spend(300, at) {
-                Unasked::Over { since, .. } => since - start,
-                Unasked::Within => panic!("within"),
+            match rates.spend_lines(300, at) {
+                RateCheck::Over { since, .. } => since - start,
+                RateCheck::Within => panic!("within"),
             }
         };
         assert_eq!(since(0), Duration::ZERO);
         assert_eq!(since(1000), Duration::ZERO);
         assert_eq!(since(2001), Duration::from_millis(2001));
-        let mut rates = Rates::new(&Limits::default());
-        let mut begins = |ms: u64| rates.begins(start + Duration::from_millis(ms));
+        let mut rates = RateLimiter::new(&Limits::default());
+        let mut begins = |ms: u64| rates.is_new_excess(start + Duration::from_millis(ms));
         assert!(begins(0) && !begins(1000) && begins(2001));
     }
 
     #[test]
-    fn the_fifth_garbled_line_within_a_minute_is_too_many() {
+    fn rejects_fifth_garbled_line_within_a_minute() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits::default());
-        let mut garbled = |second| rates.garbled(start + seconds(second));
+        let mut rates = RateLimiter::new(&Limits::default());
+        let mut garbled = |second| rates.count_garbled(start + seconds(second));
         assert!(!(garbled(0) || garbled(1) || garbled(2) || garbled(3)));
         assert!(!garbled(61), "the first one is forgotten");
         assert!(garbled(61), "the second one is not");

@@ -1,4 +1,4 @@
-//! Items of an extension in the status line: of many changes, the last one of each item counts. Pure.
+//! Status-line items of an extension: the last change of each item counts. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -7,31 +7,33 @@ use haft_protocol::ext::{Limits, SetStatus};
 use haft_protocol::names;
 
 use super::offers::excerpt;
-use super::rates::Bucket;
+use super::rates::TokenBucket;
 
-/// See the module. What it remembers is bounded by the number of items, those that are there and those that go.
+/// The status items of one extension. Memory is bounded by the number of items that are shown or about to
+/// disappear.
 #[derive(Debug)]
-pub(super) struct Status {
-    bucket: Bucket,
-    said: BTreeMap<String, String>,
+pub(super) struct StatusItemQueue {
+    bucket: TokenBucket,
+    latest: BTreeMap<String, String>,
     shown: BTreeMap<String, String>,
-    /// The items whose last word waits, in the order in which it is shown.
+    /// The items with a waiting change, in the order in which they are shown.
     waiting: VecDeque<String>,
     at: Option<Instant>,
 }
 
-impl Status {
+impl StatusItemQueue {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            bucket: Bucket::new(limits.notes_per_second, limits.note_burst),
-            said: BTreeMap::new(),
+            bucket: TokenBucket::new(limits.notes_per_second, limits.note_burst),
+            latest: BTreeMap::new(),
             shown: BTreeMap::new(),
             waiting: VecDeque::new(),
             at: None,
         }
     }
 
-    /// Takes a change. Gives it back, fit to be shown, if it is shown at once. The error says which rule it breaks.
+    /// Accepts a change. Returns it, sanitized, if it must be shown immediately. The error names the violated
+    /// rule.
     pub(super) fn set(
         &mut self,
         status: SetStatus,
@@ -43,24 +45,24 @@ impl Status {
             let (key, longest) = (excerpt(&key), limits.max_name);
             return Err(format!("status item {key:?}: a key is 1 to {longest} letters, digits, '_' or '-'"));
         }
-        let text = line(&text, limits.max_status_text);
+        let text = single_line(&text, limits.max_status_text);
         if text.is_empty() {
-            self.said.remove(&key);
-        } else if self.said.contains_key(&key) || self.said.len() < limits.max_status_items {
-            self.said.insert(key.clone(), text);
+            self.latest.remove(&key);
+        } else if self.latest.contains_key(&key) || self.latest.len() < limits.max_status_items {
+            self.latest.insert(key.clone(), text);
         } else {
-            return Err(format!("status item {key}: it has {} already", limits.max_status_items));
+            return Err(format!("status item {key}: the limit is {} items", limits.max_status_items));
         }
-        Ok(self.changed(key, now))
+        Ok(self.queue_change(key, now))
     }
 
-    /// When [`due`](Self::due) has something.
+    /// Returns the time at which [`take_due`](Self::take_due) returns a change.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.at
     }
 
-    /// A change whose turn it is.
-    pub(super) fn due(&mut self, now: Instant) -> Option<SetStatus> {
+    /// Takes a change whose time has come.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<SetStatus> {
         self.at.filter(|at| *at <= now)?;
         match self.bucket.take(now) {
             Ok(()) => {
@@ -75,10 +77,10 @@ impl Status {
         }
     }
 
-    fn changed(&mut self, key: String, now: Instant) -> Option<SetStatus> {
+    fn queue_change(&mut self, key: String, now: Instant) -> Option<SetStatus> {
         let waits = self.waiting.contains(&key);
-        if self.said.get(&key) == self.shown.get(&key) {
-            // As it was before what waits.
+        if self.latest.get(&key) == self.shown.get(&key) {
+            // The shown text equals the new one, so the waiting change is obsolete.
             self.waiting.retain(|waiting| *waiting != key);
             self.at = self.at.filter(|_| !self.waiting.is_empty());
             return None;
@@ -97,7 +99,7 @@ impl Status {
     }
 
     fn show(&mut self, key: String) -> SetStatus {
-        let text = match self.said.get(&key) {
+        let text = match self.latest.get(&key) {
             Some(text) => {
                 self.shown.insert(key.clone(), text.clone());
                 text.clone()
@@ -111,8 +113,8 @@ impl Status {
     }
 }
 
-/// A text as a line of at most so many characters.
-fn line(text: &str, longest: usize) -> String {
+/// Returns a text as one line of at most this number of characters.
+fn single_line(text: &str, longest: usize) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
     for word in words {
@@ -148,10 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_text_of_each_item_is_shown_when_its_time_comes() {
+    fn shows_last_text_of_each_item_at_deadline() {
         let (start, limits) = (Instant::now(), limits());
-        let mut status = Status::new(&limits);
-        let set = |status: &mut Status, key: &str, text: &str| status.set(item(key, text), &limits, start);
+        let mut status = StatusItemQueue::new(&limits);
+        let set =
+            |status: &mut StatusItemQueue, key: &str, text: &str| status.set(item(key, text), &limits, start);
         assert_eq!(set(&mut status, "a", "one"), Ok(Some(item("a", "one"))));
         assert_eq!(set(&mut status, "a", "one"), Ok(None), "nothing has changed");
         assert_eq!(set(&mut status, "a", "two"), Ok(None));
@@ -159,30 +162,31 @@ mod tests {
         assert_eq!(set(&mut status, "a", "three"), Ok(None));
         let at = start + Duration::from_millis(100);
         assert_eq!(status.deadline(), Some(at));
-        assert_eq!(status.due(at - Duration::from_millis(1)), None);
-        assert_eq!(status.due(at), Some(item("a", "three")));
+        assert_eq!(status.take_due(at - Duration::from_millis(1)), None);
+        assert_eq!(status.take_due(at), Some(item("a", "three")));
         assert_eq!(set(&mut status, "b", ""), Ok(None), "it is gone before anybody has seen it");
-        assert_eq!((status.due(at), status.deadline()), (None, None));
+        assert_eq!((status.take_due(at), status.deadline()), (None, None));
         assert_eq!(status.set(item("a", ""), &limits, at + Duration::from_secs(1)), Ok(Some(item("a", ""))));
     }
 
     #[test]
-    fn an_item_has_a_name_and_there_are_not_too_many() {
+    fn checks_key_and_number_of_items() {
         let (start, limits) = (Instant::now(), limits());
-        let mut status = Status::new(&limits);
+        let mut status = StatusItemQueue::new(&limits);
         let mut set = |key: &str, text: &str| status.set(item(key, text), &limits, start).map(drop);
         assert_eq!(
             set("a b", "x").unwrap_err(),
             "status item \"a b\": a key is 1 to 64 letters, digits, '_' or '-'"
         );
         assert_eq!((set("a", "x"), set("b", "x")), (Ok(()), Ok(())));
-        assert_eq!(set("c", "x").unwrap_err(), "status item c: it has 2 already");
+        assert_eq!(set("c", "x").unwrap_err(), "status item c: the limit is 2 items");
         assert_eq!((set("c", ""), set("a", ""), set("c", "x")), (Ok(()), Ok(()), Ok(())));
     }
 
     #[test]
-    fn a_text_is_a_short_line() {
-        let lines = ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| line(text, 8));
+    fn text_becomes_short_line() {
+        let lines =
+            ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| single_line(text, 8));
         assert_eq!(lines, ["a b", "12345678", "1234567…", "x x x x…", ""]);
     }
 }

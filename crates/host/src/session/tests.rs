@@ -1,5 +1,5 @@
-//! Whole conversations in virtual time, without a process. `→` is what the host writes, `←` what the extension
-//! wrote, `=` an answer, `*` something done for it, `!` a fault, `·` anything else.
+//! Whole conversations in virtual time, without a process. `→` is output of the host, `←` output of the
+//! extension, `=` an answer, `*` a call served for the extension, `!` a fault, `·` anything else.
 
 mod bench;
 mod calls;
@@ -33,7 +33,9 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.tell(HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
+    bench
+        .session
+        .send_message(HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);
@@ -54,7 +56,7 @@ fn a_whole_life() {
     +1.000 ← {"type":"event_intercept_response","id":"r1","block":true,"reason":"no"}
     +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: Some(true), reason: "no", modified_args: None, tool_name: None, replace_text: "", append_system_prompt: "", system_prompt: None, summary: "", first_kept: None, error: "" })
     +1.000 ← {"type":"tool_result","id":"r2","content":[{"type":"text","text":"fog"}]}
-    +1.000 = tool: Tool(ToolResult { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
+    +1.000 = tool: Tool(ToolResultFrame { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
     +1.000 → {"type":"event","event":"turn_start","step":2}
     +1.000 → {"type":"shutdown"}
     +1.000 · close input
@@ -66,7 +68,7 @@ fn a_whole_life() {
 }
 
 #[test]
-fn silence_before_hello() {
+fn fails_without_hello() {
     let mut bench = Bench::new();
     bench.pass(Duration::from_secs(60));
     insta::assert_snapshot!(bench.transcript, @r##"
@@ -76,7 +78,7 @@ fn silence_before_hello() {
 }
 
 #[test]
-fn without_a_ready_frame_silence_counts() {
+fn silence_counts_as_ready() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     bench.pass(Duration::from_millis(200));
@@ -88,7 +90,7 @@ fn without_a_ready_frame_silence_counts() {
 }
 
 #[test]
-fn silence_before_the_first_registration_is_no_ready_frame() {
+fn silence_before_first_registration_is_not_ready() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     bench.pass(Duration::from_millis(600));
@@ -108,7 +110,7 @@ fn silence_before_the_first_registration_is_no_ready_frame() {
 }
 
 #[test]
-fn an_extension_that_never_falls_silent_is_ready_after_ten_seconds() {
+fn busy_extension_is_ready_after_ten_seconds() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     for _ in 0..100 {
@@ -121,7 +123,7 @@ fn an_extension_that_never_falls_silent_is_ready_after_ten_seconds() {
 }
 
 #[test]
-fn an_unanswered_question_and_its_late_answer_are_one_failure() {
+fn timeout_and_late_answer_are_one_failure() {
     let mut bench = Bench::ready();
     let id = bench.guard("guard");
     bench.pass(Duration::from_millis(4999));
@@ -138,7 +140,7 @@ fn an_unanswered_question_and_its_late_answer_are_one_failure() {
 }
 
 #[test]
-fn a_question_that_cannot_even_be_delivered_ends_the_extension() {
+fn undeliverable_query_ends_extension() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.guard("guard");
@@ -154,7 +156,7 @@ fn a_question_that_cannot_even_be_delivered_ends_the_extension() {
 }
 
 #[test]
-fn the_end_of_the_process_fails_everything_at_once() {
+fn exit_fails_all_queries_immediately() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.guard("guard");
@@ -174,7 +176,7 @@ fn the_end_of_the_process_fails_everything_at_once() {
 }
 
 #[test]
-fn a_cancelled_question_leaves_nothing_and_its_answer_is_no_fault() {
+fn answer_to_cancelled_query_is_not_a_fault() {
     let mut bench = Bench::ready();
     let id = bench.guard("guard");
     bench.session.cancel(&id);
@@ -183,7 +185,7 @@ fn a_cancelled_question_leaves_nothing_and_its_answer_is_no_fault() {
     assert_eq!(bench.faults(), Vec::<String>::new());
 }
 
-/// What comes of these lines after `ready` with one open `tool_call` intercept `r1`, by the codes of the faults.
+/// Checks the fault codes after these lines, which follow `ready` and one open `tool_call` intercept `r1`.
 #[track_caller]
 fn check(lines: &[&str], expect: &[&str]) {
     let mut bench = Bench::ready();
@@ -196,7 +198,7 @@ fn check(lines: &[&str], expect: &[&str]) {
 }
 
 #[test]
-fn bad_lines_are_named_and_survived() {
+fn reports_bad_lines_and_continues() {
     check(&["npm WARN", "more junk", "even more"], &["frame_not_json"]);
     check(&[r#"["hello","x"]"#, "7", "null"], &["frame_not_object"]);
     check(&[r#"{"type":"notify","message":"a","message":"b"}"#], &["frame_duplicate_key"]);
@@ -211,7 +213,7 @@ fn bad_lines_are_named_and_survived() {
 }
 
 #[test]
-fn a_wall_of_unknown_types_is_one_report() {
+fn reports_unknown_types_once() {
     let mut bench = Bench::ready();
     for index in 0..1000 {
         bench.line(&format!(r#"{{"type":"warp{index}"}}"#));
@@ -220,7 +222,7 @@ fn a_wall_of_unknown_types_is_one_report() {
 }
 
 #[test]
-fn answers_that_nobody_asked_for() {
+fn reports_unrequested_answers() {
     check(&[r#"{"type":"event_intercept_response","id":"guessed"}"#], &["unknown_id"]);
     check(&[r#"{"type":"tool_result","id":"r1"}"#], &["frame_invalid"]);
     let answer = r#"{"type":"event_intercept_response","id":"r1"}"#;
@@ -228,12 +230,12 @@ fn answers_that_nobody_asked_for() {
 }
 
 #[test]
-fn an_unreadable_answer_of_a_gate_fails_it_at_once() {
+fn unreadable_answer_fails_gate_immediately() {
     for block in [r#""false""#, "1", "null", r#""true""#, "[]"] {
         let mut bench = Bench::ready();
         bench.guard("guard");
         bench.line(&format!(r#"{{"type":"event_intercept_response","id":"r1","block":{block}}}"#));
-        assert!(bench.transcript.contains("= guard: sent an answer that makes no sense"), "{block}");
+        assert!(bench.transcript.contains("= guard: sent an invalid answer"), "{block}");
         assert_eq!(bench.faults(), ["hook_error"], "{block}");
     }
     let mut bench = Bench::ready();
@@ -244,7 +246,7 @@ fn an_unreadable_answer_of_a_gate_fails_it_at_once() {
 }
 
 #[test]
-fn an_answer_that_is_no_frame_ends_the_wait_too() {
+fn invalid_frame_with_id_fails_its_query() {
     for line in [
         b"{\"type\":\"tool_result\",\"id\":\"r1\",\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}"
             .to_vec(),
@@ -255,14 +257,14 @@ fn an_answer_that_is_no_frame_ends_the_wait_too() {
         let mut bench = Bench::ready();
         bench.tool("tool");
         bench.bytes(&line);
-        assert!(bench.transcript.contains("= tool: sent an answer"), "{}", bench.transcript);
+        assert!(bench.transcript.contains("= tool: sent an invalid answer"), "{}", bench.transcript);
         bench.pass(Duration::from_secs(61));
         assert_eq!(bench.faults().len(), 1, "{}", String::from_utf8_lossy(&line));
     }
 }
 
 #[test]
-fn what_one_that_is_leaving_says_is_no_fault() {
+fn ignores_faults_while_leaving() {
     let mut bench = Bench::ready();
     bench.session.shutdown(bench.now);
     bench.settle();
@@ -273,17 +275,17 @@ fn what_one_that_is_leaving_says_is_no_fault() {
 }
 
 #[test]
-fn one_that_is_leaving_has_its_time_after_it_closed_a_stream() {
+fn leaving_extension_keeps_grace_period_after_closing_stream() {
     let mut bench = Bench::ready();
     bench.session.shutdown(bench.now);
-    bench.session.half_closed(bench.now, "closed its output and kept running");
+    bench.session.on_half_closed(bench.now, "closed its output and kept running");
     bench.settle();
     bench.pass(Duration::from_millis(1999));
     assert_eq!(bench.session.state(), ExtensionState::Stopping);
 }
 
 #[test]
-fn first_lines_that_are_no_hello() {
+fn reports_first_line_that_is_not_hello() {
     let first = |lines: &[&str]| {
         let mut bench = Bench::new();
         lines.iter().for_each(|line| bench.line(line));
@@ -301,7 +303,7 @@ fn first_lines_that_are_no_hello() {
 }
 
 #[test]
-fn the_line_limit_is_wide_only_while_a_result_may_come() {
+fn line_limit_is_large_only_while_result_is_expected() {
     let mut bench = Bench::ready();
     assert_eq!(bench.session.line_limit(), MAX_LINE);
     bench.guard("guard");
@@ -309,13 +311,13 @@ fn the_line_limit_is_wide_only_while_a_result_may_come() {
     let id = bench.tool("tool");
     assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
     bench.pass(Duration::from_secs(61));
-    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late one is dropped, not punished");
+    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late result is dropped without a fault");
     bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
     assert_eq!(bench.session.line_limit(), MAX_LINE);
 }
 
 #[test]
-fn the_ladder_of_one_that_does_not_leave() {
+fn terminates_and_kills_extension_that_does_not_leave() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.session.shutdown(bench.now);
@@ -327,9 +329,9 @@ fn the_ladder_of_one_that_does_not_leave() {
     +0.000 · close input
     +0.000 = tool: is being stopped
     +0.000 · Stopping
-    +2.000 · log: still there: terminating
+    +2.000 · log: still running: sending a terminate signal
     +2.000 · terminate
-    +3.000 · log: still there: killing
+    +3.000 · log: still running: killing the process
     +3.000 · Stopped
     "##);
 }
@@ -345,17 +347,17 @@ fn shutdown_before_hello_sends_nothing() {
 }
 
 #[test]
-fn what_is_too_long_for_a_frame_is_not_sent() {
+fn does_not_send_overlong_frame() {
     let mut bench = Bench::ready();
     let args = RawJson::from_value(&serde_json::json!({ "text": "x".repeat(MAX_RESULT_LINE) })).unwrap();
     bench.ask("tool", CallTool { name: "weather".into(), args }, 60);
-    assert!(bench.transcript.contains("= tool: was not asked"), "{}", bench.transcript);
+    assert!(bench.transcript.contains("= tool: was not sent the request"), "{}", bench.transcript);
     assert_eq!(bench.faults(), ["frame_too_long"]);
     assert_eq!(bench.session.pending.len(), 0);
 }
 
 #[test]
-fn empty_arguments_of_a_command_are_left_out() {
+fn omits_empty_command_arguments() {
     let mut bench = Bench::ready();
     bench.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
     assert!(bench.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));

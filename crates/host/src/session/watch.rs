@@ -1,4 +1,4 @@
-//! Signs of life of an extension: it has something to do and is silent, or began a line and does not finish it.
+//! Liveness of an extension: detects silence despite open work, and unfinished lines.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -7,101 +7,102 @@ use haft_protocol::ids::RequestId;
 
 use crate::timeouts::Timeouts;
 
-/// Unanswered pings that are remembered, so that a late answer is told from an invented one.
-const REMEMBERED: usize = 8;
+/// The number of remembered unanswered pings, which distinguish a late answer from an invented one.
+const MAX_REMEMBERED: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Alert {
-    /// Send a ping with this id; it has the number of the line that is written next.
+pub(super) enum LivenessAlert {
+    /// Send a ping with this id, which contains the number of the next line.
     Ping(RequestId),
     Silent,
-    /// A line of so many bytes is not finished.
+    /// A line of this many bytes is not finished in time.
     Unfinished(usize),
 }
 
 /// A ping that waits for any sign of life.
 #[derive(Debug)]
-struct Asked {
+struct PendingPing {
     until: Instant,
     line: u64,
 }
 
-/// See the module.
+/// The liveness of one connection.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct LivenessMonitor {
     pub(super) pings: bool,
-    /// The silence began here: something was written, or is open, and nothing was heard since.
+    /// The start of the silence: something was written or is open, and nothing was received since.
     silent: Option<Instant>,
-    asked: Option<Asked>,
+    pending_ping: Option<PendingPing>,
     open: VecDeque<RequestId>,
     sent: u64,
-    /// The line that is being read began here and has so many bytes by now.
+    /// The start time and the current length of the unfinished line.
     unfinished: Option<(Instant, usize)>,
 }
 
-impl Watch {
-    pub(super) fn wrote(&mut self, at: Instant) {
+impl LivenessMonitor {
+    pub(super) fn note_written(&mut self, at: Instant) {
         if self.pings {
             self.silent.get_or_insert(at);
         }
     }
 
-    /// Something was heard. `busy`: it still has something to do.
-    pub(super) fn heard(&mut self, busy: bool, now: Instant) {
-        self.asked = None;
+    /// Records received input. `busy` is true if the extension still has work.
+    pub(super) fn note_heard(&mut self, busy: bool, now: Instant) {
+        self.pending_ping = None;
         self.silent = (self.pings && busy).then_some(now);
     }
 
-    /// A read ended so many bytes into a line; `fresh`: the line began in it.
-    pub(super) fn unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
+    /// Records that a read ended this many bytes into a line. `fresh` is true if the line began in this read.
+    pub(super) fn note_unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
         let since = self.unfinished.filter(|_| !fresh).map_or(now, |(since, _)| since);
         self.unfinished = (bytes > 0).then_some((since, bytes));
     }
 
-    /// True if a ping of this id is answered only now.
-    pub(super) fn answers(&mut self, id: &RequestId) -> bool {
+    /// True if this id belongs to a ping that was still unanswered.
+    pub(super) fn take_ping(&mut self, id: &RequestId) -> bool {
         let place = self.open.iter().position(|open| open == id);
         place.is_some_and(|place| self.open.remove(place).is_some())
     }
 
-    /// When [`due`](Self::due) wants to be asked.
+    /// Returns the time of the next check by [`take_alert`](Self::take_alert).
     pub(super) fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
         let ping = self.silent.map(|since| since + timeouts.ping);
-        let life = self.asked.as_ref().map_or(ping, |asked| Some(asked.until));
+        let life = self.pending_ping.as_ref().map_or(ping, |asked| Some(asked.until));
         let line = self.unfinished.map(|(since, _)| since + timeouts.partial_line);
         [life, line].into_iter().flatten().min()
     }
 
-    /// Returns the actions that are due. `lines` were written so far, the first `flushed` of them have left.
-    pub(super) fn due(
+    /// Returns the actions that are due. `lines` were written so far, and the first `flushed` of them have
+    /// left.
+    pub(super) fn take_alert(
         &mut self,
         timeouts: &Timeouts,
         lines: u64,
         flushed: u64,
         now: Instant,
-    ) -> Option<Alert> {
+    ) -> Option<LivenessAlert> {
         if let Some((_, bytes)) = self.unfinished.filter(|(since, _)| *since + timeouts.partial_line <= now) {
-            return Some(Alert::Unfinished(bytes));
+            return Some(LivenessAlert::Unfinished(bytes));
         }
-        if let Some(asked) = &mut self.asked {
+        if let Some(asked) = &mut self.pending_ping {
             if asked.until > now {
                 return None;
             }
             if asked.line > flushed {
-                // It cannot know of the ping yet. That it reads at all is the writer's to watch.
+                // The ping has not left yet. The writer detects an extension that does not read.
                 asked.until = now + timeouts.pong;
                 return None;
             }
-            return Some(Alert::Silent);
+            return Some(LivenessAlert::Silent);
         }
         self.silent.filter(|since| *since + timeouts.ping <= now)?;
         self.sent += 1;
         let id = RequestId::new(format!("ping-{}", self.sent));
-        if self.open.len() == REMEMBERED {
+        if self.open.len() == MAX_REMEMBERED {
             self.open.pop_front();
         }
         self.open.push_back(id.clone());
-        self.asked = Some(Asked { until: now + timeouts.pong, line: lines + 1 });
-        Some(Alert::Ping(id))
+        self.pending_ping = Some(PendingPing { until: now + timeouts.pong, line: lines + 1 });
+        Some(LivenessAlert::Ping(id))
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration of a host by the program around it.
+//! The configuration of a host by the embedding program.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,15 +8,17 @@ use std::sync::{Arc, OnceLock};
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::file_name::safe_file_name;
-use haft_packages::{ExtensionEnv, ExtensionSpec, Launch, PathError, ProjectCheck, SandboxGrant, ToolPins};
+use haft_packages::{
+    ExtensionEnv, ExtensionSpec, LaunchPlan, PathError, ProjectCheck, SandboxGrant, ToolPins,
+};
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::Timeouts;
 
-/// The configuration of a host by the program around it.
+/// The configuration of a host by the embedding program.
 ///
 /// ```no_run
 /// use std::io;
@@ -45,57 +47,59 @@ pub struct HostConfig {
     pub version: String,
     /// The active model, for `hello_ack`.
     pub model: ModelInfo,
-    /// The directory the agent works in. Made absolute if it is not.
+    /// The working directory of the agent. A relative path is made absolute.
     pub cwd: PathBuf,
-    /// Where the log files of extensions go; `None` writes none.
+    /// The directory of the extensions' log files; `None` writes none.
     pub logs: Option<PathBuf>,
-    /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
+    /// The parent of the extensions' data directories; `None` uses the directories of their code.
     pub data: Option<PathBuf>,
-    /// Where the program around keeps files of its own. No sandbox lets an extension change anything in it but its data.
+    /// The directory of the embedding program's own files. A sandbox lets an extension write only to its own
+    /// data in it.
     pub home: Option<PathBuf>,
-    /// Files that no sandbox lets an extension read: those with keys.
+    /// Files with keys, which no sandbox lets an extension read.
     pub secrets: Vec<PathBuf>,
-    /// Asked right before an extension of [`Origin::Project`](crate::Origin::Project) is started, also late in a run; none
-    /// where nobody knows what was looked at.
+    /// Called directly before an extension of [`ExtensionOrigin::Project`](crate::ExtensionOrigin::Project) is started, also
+    /// late in a run. `None` skips the check.
     pub project_check: Option<ProjectCheck>,
-    /// Where the host remembers which extensions failed, or were silent, when they were started; `None` remembers nothing.
+    /// The directory of records about extensions that failed or were slow to start; `None` keeps no records.
     pub state: Option<PathBuf>,
-    /// Where the whole of a result goes that is too long for a model, which may read it from there; the directory is made
-    /// with the first one. `None` takes a temporary one, which goes with the host.
+    /// The directory for the full text of long results, which the model can read; created with the first
+    /// file. `None` uses a temporary directory that is removed with the host.
     pub results: Option<PathBuf>,
-    /// The number of extensions that may be starting at once. As many as there are processors, unless set.
+    /// The maximum number of extensions that start at the same time. Default: the number of processors.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,
     /// Command names that extensions cannot have.
     pub reserved_commands: Vec<String>,
-    /// The variables of this program's environment for extensions.
+    /// The variables of this program's environment that extensions receive.
     pub env: ExtensionEnv,
-    /// The launcher, which starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without
-    /// one they are started directly, with all of this program's rights; what leaves its process group then outlives
-    /// its extension, and whatever ignores the end of its input outlives a host that is killed.
+    /// The launcher, which starts and guards extensions: a program that calls [`haft_launch::launcher_main`].
+    /// Without a launcher, extensions run directly, with all rights of this program. Processes that leave the
+    /// process group then outlive their extension. A process that ignores the end of its input outlives a
+    /// killed host.
     pub launcher: Option<Launcher>,
-    /// The settings of single extensions, as `hello_ack.config`.
+    /// The settings of single extensions, for `hello_ack.config`.
     pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// The settings of those of [`Origin::Project`](crate::Origin::Project) in its place, where there are some.
+    /// The settings that replace them for extensions of [`ExtensionOrigin::Project`](crate::ExtensionOrigin::Project).
     pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// The sandboxes of single extensions, whatever they were granted; none to run one with this program's rights. What is
-    /// not named here runs in that of [`ExtensionSpec::level`]. A sandbox needs `launcher` and `data`: without them, and
-    /// where the system does not have the level, the extension is not started.
+    /// The sandboxes of single extensions, which override grants; `None` as a value runs the extension with this program's
+    /// rights. Other extensions run in the sandbox of [`ExtensionSpec::level`]. A sandbox needs `launcher` and `data`.
+    /// Without them, or if the system does not support the level, the extension is not started.
     pub sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
-    /// Where the texts of tools are kept that extensions registered which the user approved; without it they may change.
+    /// The store of the pinned tool texts of approved extensions; without a store the texts may change.
     pub tool_pins: Option<Arc<dyn ToolPins>>,
-    /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
+    /// Extensions whose unanswered `tool_call` intercepts let the call pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// The deadlines of the host.
     pub timeouts: Timeouts,
-    /// The limits of what extensions may send, register and print. Its times are not looked at: those of `timeouts`
-    /// count.
+    /// The limits of what extensions may send, register and print. Its times are ignored in favor of
+    /// `timeouts`.
     pub limits: Limits,
 }
 
 impl HostConfig {
-    /// A config without logs, reserved names or an environment of its own.
+    /// Returns a configuration without logs, reserved names or environment.
     pub fn new(version: impl Into<String>, model: ModelInfo, cwd: impl Into<PathBuf>) -> Self {
         Self {
             version: version.into(),
@@ -108,7 +112,7 @@ impl HostConfig {
             project_check: None,
             state: None,
             results: None,
-            start_at_once: processors(),
+            start_at_once: processor_count(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -123,34 +127,37 @@ impl HostConfig {
         }
     }
 
-    /// Where an extension keeps its data, whether it is there or not; none when data has no place of its own.
+    /// Returns the data directory of an extension, which may not exist; `None` without a separate data
+    /// directory.
     pub(crate) fn data_dir(&self, name: &ExtensionName) -> Option<PathBuf> {
         Some(self.data.as_ref()?.join(safe_file_name(name.as_str())))
     }
 
-    /// The level of the sandbox that the process of an extension runs in, if any.
-    pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<Level> {
+    /// Returns the sandbox level of an extension's process, if it has a sandbox.
+    pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
         let level = match self.sandbox.get(&spec.name) {
-            Some(said) => said.as_ref().map(|grant| grant.level),
+            Some(setting) => setting.as_ref().map(|grant| grant.level),
             None => spec.level,
         };
-        level.filter(|_| matches!(spec.launch, Launch::Process { .. }))
+        level.filter(|_| matches!(spec.launch, LaunchPlan::Process { .. }))
     }
 
-    /// The sandbox of that level. What the user says of an extension with permissions never has it start more programs
-    /// than they name: the user has no word for that, so that whoever says something else has not agreed to more. Fails when
-    /// a path that was granted begins with `~` and there is no home.
+    /// Returns the sandbox of that level. The user's settings never let an extension with permissions start
+    /// more programs than the permissions name, because the settings have no key for that. Fails when a
+    /// granted path begins with `~` and there is no home.
     pub(crate) fn sandbox_of(
         &self,
         spec: &ExtensionSpec,
-        level: Level,
+        level: ConfinementLevel,
     ) -> Result<Cow<'_, SandboxGrant>, PathError> {
         match (self.sandbox.get(&spec.name), &spec.permissions) {
             (Some(Some(grant)), Some(granted)) if granted.exec < grant.programs => {
                 Ok(Cow::Owned(SandboxGrant { programs: granted.exec, ..grant.clone() }))
             }
             (Some(Some(grant)), _) => Ok(Cow::Borrowed(grant)),
-            (_, Some(granted)) => granted.sandbox(level, std::env::home_dir().as_deref()).map(Cow::Owned),
+            (_, Some(granted)) => {
+                granted.sandbox_grant(level, std::env::home_dir().as_deref()).map(Cow::Owned)
+            }
             (_, None) => Ok(Cow::Owned(SandboxGrant::new(level))),
         }
     }
@@ -163,13 +170,13 @@ impl HostConfig {
     /// Returns the settings of this extension for `hello_ack.config`.
     pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
         let projects = self.project_extension_config.get(&spec.name);
-        let projects = projects.filter(|_| spec.is_projects());
+        let projects = projects.filter(|_| spec.is_from_project());
         projects.or_else(|| self.extension_config.get(&spec.name))
     }
 }
 
-/// Returns the number of processors. Asked once: the answer takes the system as long as it takes to read five files.
-fn processors() -> NonZeroUsize {
+/// Returns the number of processors. Computed once, because the system call is slow.
+fn processor_count() -> NonZeroUsize {
     static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }

@@ -1,4 +1,4 @@
-//! The files that hooks run, as they were when a run first started them.
+//! Digests of the files that hooks run, taken when a run first starts them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,21 +8,21 @@ use std::sync::{Mutex, PoisonError};
 
 use haft_packages::install::{self, Digest};
 
-/// The digests of the files; none for one that was not there, or was not a file.
+/// The digests of the files; `None` for a path that did not exist or was not a file.
 #[derive(Debug, Default)]
-pub(crate) struct FirstCode(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
+pub(crate) struct CodeDigests(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
 
-impl FirstCode {
-    /// Makes sure that these files are what they were when they were first looked at, which may be now; the error names, for
-    /// people, one that is not. Reads all of them.
-    pub(crate) fn still_is(&self, files: &[PathBuf]) -> Result<(), String> {
+impl CodeDigests {
+    /// Checks that these files are unchanged since their first check, which may be now. The error names a
+    /// changed file, for people. Reads all files.
+    pub(crate) fn check_unchanged(&self, files: &[PathBuf]) -> Result<(), String> {
         for path in files {
-            // Two hooks that run one file at once look at the same one.
+            // Concurrent starts of hooks with the same file must see the same digest.
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let now = digest(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
             if *known.entry(path.clone()).or_insert(now) != now {
                 return Err(format!(
-                    "{}, which it runs, has changed since the run began; the next run starts it as it is then",
+                    "the hook's file {} changed since this run began; the next run uses the changed file",
                     path.display()
                 ));
             }
@@ -31,12 +31,12 @@ impl FirstCode {
     }
 }
 
-/// Of what is no file, pipes and devices among it, nothing is read.
+/// Reads only regular files, not pipes or devices.
 fn digest(path: &Path) -> io::Result<Option<Digest>> {
     if !path.is_file() {
         return Ok(None);
     }
-    install::copied(File::open(path)?, None).map(Some)
+    install::copy_and_digest(File::open(path)?, None).map(Some)
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that held the first text, if any, when it was first looked at, and the second one then.
+    /// Checks a file with the second text that had the first text, if any, at its first check.
     #[track_caller]
     fn check(first: Option<&str>, then: Option<&str>, is_same: bool) {
         let dir = tempfile::tempdir().unwrap();
@@ -54,19 +54,19 @@ mod tests {
             Some(text) => fs::write(&path, text).unwrap(),
             None => drop(fs::remove_file(&path)),
         };
-        let code = FirstCode::default();
+        let code = CodeDigests::default();
         write(first);
-        code.still_is(std::slice::from_ref(&path)).unwrap();
+        code.check_unchanged(std::slice::from_ref(&path)).unwrap();
         write(then);
-        let told = code.still_is(std::slice::from_ref(&path)).err().unwrap_or_default();
-        assert_eq!(told.is_empty(), is_same, "{told}");
-        assert_eq!(told.contains("gate.py, which it runs, has changed"), !is_same, "{told}");
+        let message = code.check_unchanged(std::slice::from_ref(&path)).err().unwrap_or_default();
+        assert_eq!(message.is_empty(), is_same, "{message}");
+        assert_eq!(message.contains("gate.py changed since"), !is_same, "{message}");
         write(first);
-        code.still_is(&[path]).unwrap();
+        code.check_unchanged(&[path]).unwrap();
     }
 
     #[test]
-    fn a_file_counts_as_it_was_first() {
+    fn detects_change_since_first_check() {
         check(Some("a"), Some("a"), true);
         check(Some("a"), Some("b"), false);
         check(Some("a"), None, false);

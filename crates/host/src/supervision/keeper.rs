@@ -1,97 +1,101 @@
-//! The task that keeps one extension running: it starts a process, waits for its end, and starts the next one if the
-//! supervisor says so. It ends when it is ordered to, and with it the extension.
+//! The supervisor task of one extension. It starts a process, waits for its end, and starts the next process
+//! if the restart policy allows it. Orders can end the task, and with it the extension.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::channel::mpsc;
 use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
-use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::defense::{Defense, is_up};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::extension::backlog::Backlog;
-use crate::extension::{self, EndHandler, Extension, PANICKED, Start};
+use crate::extension::backlog::EventBacklog;
+use crate::extension::{self, ActorConfig, EndHandler, ExtensionHandle, PANICKED};
 use crate::process::connection::Connection;
-use crate::process::log::Log;
+use crate::process::log::ExtensionLog;
 use crate::session::ExtensionState;
-use crate::session::declared::difference;
+use crate::session::declared::describe_difference;
 use crate::supervision::failures::FailureFile;
-use crate::supervision::shared::Shared;
-use crate::supervision::slot::{Slot, Stage};
-use crate::supervision::supervisor::{Supervisor, Verdict};
-use crate::wire::fault::{Failure, FaultCode};
+use crate::supervision::shared::HostContext;
+use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
+use crate::supervision::supervisor::{RestartDecision, RestartPolicy};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 #[derive(Debug)]
-pub(crate) enum Order {
-    /// Start an extension that left, or was not used yet, and say when that has begun. While it runs, nothing.
+pub(crate) enum LifecycleOrder {
+    /// Start an extension that left or waits for its first use, and report the begin. Has no effect while it
+    /// runs.
     Wake(Option<oneshot::Sender<()>>),
-    /// Start anew, whatever was before, and say when that has begun.
+    /// Restart in any state, and report the begin.
     Restart(oneshot::Sender<()>),
-    /// Leave for good; another one answers questions from now on, and open ones may still be answered.
+    /// Leave permanently; a replacement answers new queries, and open queries may still be answered.
     Retire,
     Leave,
 }
 
-/// See the module.
-pub(crate) struct Keeper {
-    pub(crate) shared: Arc<Shared>,
+/// The supervisor task of one extension.
+pub(crate) struct ProcessSupervisor {
+    pub(crate) shared: Arc<HostContext>,
     pub(crate) spec: Arc<ExtensionSpec>,
-    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
-    pub(crate) slot: watch::Sender<Slot>,
-    pub(crate) supervisor: Arc<Mutex<Supervisor>>,
-    /// Made when there is something to write: most extensions that wait for their first use never have.
-    pub(crate) log: OnceLock<Arc<Log>>,
-    pub(crate) backlog: Option<Arc<Backlog>>,
+    pub(crate) orders: mpsc::UnboundedReceiver<LifecycleOrder>,
+    pub(crate) slot: watch::Sender<ExtensionSlot>,
+    pub(crate) restart_policy: Arc<Mutex<RestartPolicy>>,
+    /// Created with the first line: most extensions that wait for their first use never need it.
+    pub(crate) log: OnceLock<Arc<ExtensionLog>>,
+    pub(crate) backlog: Option<Arc<EventBacklog>>,
 }
 
-impl Keeper {
-    /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
+impl ProcessSupervisor {
+    /// Runs the extension until an order to leave. An extension behind streams brings its connection.
     pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
-        let mut waits = self.slot.borrow().sleeps();
+        let mut waits = self.slot.borrow().awaits_first_use();
         loop {
             let pause = match std::mem::take(&mut waits) {
                 true => Ok(None),
-                false => self.live(connection.take()).await,
+                false => self.run_process(connection.take()).await,
             };
             let order = match pause {
                 Ok(Some(pause)) => match self.unless_ordered(sleep(pause)).await {
                     Ok(()) => continue,
                     Err(order) => order,
                 },
-                Ok(None) => self.order().await,
+                Ok(None) => self.next_order().await,
                 Err(order) => order,
             };
             match order {
-                Order::Wake(begun) => {
-                    // Until it has been ready, its manifest stands in for it also while it starts.
-                    if self.slot.borrow().sleeps() {
-                        self.set(Stage::NEW);
+                LifecycleOrder::Wake(begun) => {
+                    // Until the first ready, the manifest's offers also count during a start.
+                    if self.slot.borrow().awaits_first_use() {
+                        self.set_stage(LifecycleStage::NEW);
                     }
                     drop(begun);
                 }
-                Order::Restart(begun) => {
-                    self.supervisor().reset();
-                    self.set(Stage::NEW);
-                    // Whoever asked may have gone.
+                LifecycleOrder::Restart(begun) => {
+                    self.lock_restart_policy().reset();
+                    self.set_stage(LifecycleStage::NEW);
+                    // The caller may have gone.
                     _ = begun.send(());
                 }
-                Order::Retire | Order::Leave => break,
+                LifecycleOrder::Retire | LifecycleOrder::Leave => break,
             }
         }
         if let Some(backlog) = &self.backlog {
-            // What still waits for it is counted as lost.
-            backlog.give_up();
+            // Events that still wait count as lost.
+            backlog.discard();
         }
-        if !matches!(self.slot.borrow().stage, Stage::Failed(_)) {
-            self.set(Stage::Stopped);
+        if !matches!(self.slot.borrow().stage, LifecycleStage::Failed(_)) {
+            self.set_stage(LifecycleStage::Stopped);
         }
     }
 
-    /// One process, from its start to its end. Returns the pause before the next one; none when nothing
-    /// follows until somebody says so. An order ends it early; then the process is gone, too.
-    async fn live(&mut self, connection: Option<Connection>) -> Result<Option<Duration>, Order> {
+    /// Runs one process from start to end. Returns the pause before the next process; `None` if no automatic
+    /// restart follows. An order ends the wait early, and the process has then ended, too.
+    async fn run_process(
+        &mut self,
+        connection: Option<Connection>,
+    ) -> Result<Option<Duration>, LifecycleOrder> {
         let shared = Arc::clone(&self.shared);
         let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(None) };
         if connection.is_none() {
@@ -99,12 +103,12 @@ impl Keeper {
         }
         let spec = Arc::clone(&self.spec);
         let verified = self.unless_ordered(shared.verify(&spec)).await?;
-        let Some(instance) = self.start(connection, verified) else { return Ok(self.next()) };
-        match self.accompany(&instance, turn).await {
+        let Some(instance) = self.start(connection, verified) else { return Ok(self.decide_next()) };
+        match self.follow_process(&instance, turn).await {
             Ok(()) => {
-                let next = self.next();
-                let gone = self.unless_ordered(instance.gone()).await;
-                instance.gone().await;
+                let next = self.decide_next();
+                let gone = self.unless_ordered(instance.wait_until_gone()).await;
+                instance.wait_until_gone().await;
                 gone.map(|()| next)
             }
             Err(order) => {
@@ -114,30 +118,34 @@ impl Keeper {
         }
     }
 
-    /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
-    /// the start itself finds it.
+    /// Detects whether the machine supports a level that needs a test, on a blocking thread. The result is
+    /// cached, so the start finds it.
     async fn look_up_sandbox(&self) {
-        if self.shared.config.level_of(&self.spec) == Some(sandbox::Level::Strict) {
-            // Without an answer the start looks for itself.
-            let _ = tokio::task::spawn_blocking(sandbox::available).await;
+        if self.shared.config.level_of(&self.spec) == Some(sandbox::ConfinementLevel::Strict) {
+            // Without a result, the start detects it again.
+            let _ = tokio::task::spawn_blocking(sandbox::detect_support).await;
         }
     }
 
-    /// Starts the process; nothing when it cannot be started, which is reported.
-    fn start(&mut self, connection: Option<Connection>, verified: Result<(), Failure>) -> Option<Extension> {
-        self.supervisor().started(Instant::now().into_std());
-        self.log().forget();
+    /// Starts the process. Returns `None` if the start failed, which is reported.
+    fn start(
+        &mut self,
+        connection: Option<Connection>,
+        verified: Result<(), ExtensionFailure>,
+    ) -> Option<ExtensionHandle> {
+        self.lock_restart_policy().record_start(Instant::now().into_std());
+        self.log().clear_tail();
         let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
         let connection = match connection.map_or_else(connect, Ok) {
             Ok(connection) => connection,
             Err(failure) => {
-                let mut supervisor = self.supervisor();
-                // What is not what it was does not become so by another try.
+                let mut supervisor = self.lock_restart_policy();
+                // A pin mismatch is permanent, so a retry cannot help.
                 let report = if failure.code == FaultCode::PinMismatch {
-                    supervisor.broken(failure.clone());
+                    supervisor.mark_broken(failure.clone());
                     failure
                 } else {
-                    supervisor.failed(Instant::now().into_std(), false, failure)
+                    supervisor.record_failure(Instant::now().into_std(), false, failure)
                 };
                 drop(supervisor);
                 self.report(&report);
@@ -147,187 +155,197 @@ impl Keeper {
         let config = &self.shared.config;
         let sandbox = config.level_of(&self.spec).map(|level| config.sandbox_of(&self.spec, level));
         if let Some(Ok(sandbox)) = sandbox {
-            self.log().host(sandbox.as_ref());
+            self.log().log_host_line(sandbox.as_ref());
         }
-        let start = Start {
-            facts: self.shared.facts(&self.spec),
+        let start = ActorConfig {
+            facts: self.shared.session_config(&self.spec),
             reporter: self.shared.reporter(&self.spec.name),
             frontend: Arc::clone(&self.shared.frontend),
-            status: self.shared.status_line.place(&self.spec.name),
+            status: self.shared.status_line.register_process(&self.spec.name),
             log: Arc::clone(self.log()),
             changes: self.shared.changes.clone(),
             on_end: self.on_end(),
             on_demand: self.spec.lifecycle.on_demand,
             pump: Arc::clone(&self.shared.pump),
-            desk: self.shared.desk(&self.spec, self.log()),
+            desk: self.shared.host_call_server(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))
     }
 
-    /// Goes with a process until it is over. Its turn at the gate lasts until it says hello, but not for long.
-    async fn accompany(&mut self, instance: &Extension, turn: SemaphorePermit<'_>) -> Result<(), Order> {
-        self.show(instance, false);
+    /// Follows a process until its end. It occupies the start gate until hello, for a limited time.
+    async fn follow_process(
+        &mut self,
+        instance: &ExtensionHandle,
+        turn: SemaphorePermit<'_>,
+    ) -> Result<(), LifecycleOrder> {
+        self.show_progress(instance, false);
         let timeouts = &self.shared.config.timeouts;
-        let longest = match self.shared.silent.knows(&self.spec) {
+        let longest = match self.shared.silent.contains(&self.spec) {
             true => timeouts.start_margin,
             false => timeouts.start_turn,
         };
-        // Without hello its turn is over all the same.
-        _ = self.unless_ordered(timeout(longest, instance.greeted())).await?;
+        // Without hello, the turn at the gate ends after this time.
+        _ = self.unless_ordered(timeout(longest, instance.wait_until_greeted())).await?;
         drop(turn);
-        self.unless_ordered(instance.greeted()).await?;
+        self.unless_ordered(instance.wait_until_greeted()).await?;
         if instance.snapshot().greeted {
             self.shared.silent.forget(&self.spec);
-            self.show(instance, true);
+            self.show_progress(instance, true);
         }
-        self.unless_ordered(instance.settled()).await?;
+        self.unless_ordered(instance.wait_until_settled()).await?;
         if instance.snapshot().state == ExtensionState::Ready {
-            self.join(instance);
+            self.mark_ready(instance);
         }
-        self.unless_ordered(instance.ended()).await?;
-        self.check(instance);
+        self.unless_ordered(instance.wait_until_ended()).await?;
+        self.report_panic(instance);
         Ok(())
     }
 
-    fn join(&mut self, instance: &Extension) {
-        self.failures().forget();
+    fn mark_ready(&mut self, instance: &ExtensionHandle) {
+        self.failure_file().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
-        let slot = Slot { stage: Stage::Running, instance: Some(instance.clone()), stand_in: None };
+        let slot = ExtensionSlot {
+            stage: LifecycleStage::Running,
+            instance: Some(instance.clone()),
+            stand_in: None,
+        };
         let before = self.slot.send_replace(slot);
-        if let Some(different) = before.stand_in.and_then(|stood_in| difference(&stood_in, &offers)) {
-            let message = format!(
-                "registered other things than its manifest declares: {different}; the registration counts from now on"
-            );
-            self.log().host(&message);
+        if let Some(different) = before.stand_in.and_then(|stood_in| describe_difference(&stood_in, &offers))
+        {
+            let message =
+                format!("does not match its manifest: {different}; the registrations count from now on");
+            self.log().log_host_line(&message);
             let extension = self.spec.name.clone();
             self.shared.reporter(&extension).emit(AgentEvent::ExtNotify {
                 extension,
-                level: Level::Warn,
+                level: NoteLevel::Warn,
                 message,
             });
         }
         if let Some(backlog) = &self.backlog {
             backlog.hand_over(instance);
         }
-        self.shared.changed();
+        self.shared.notify_change();
     }
 
-    /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of one that
-    /// has been ready, or guards something, only when it is ready itself.
-    fn show(&self, instance: &Extension, has_greeted: bool) {
+    /// Publishes the progress of a start. The first process is visible immediately. A later process replaces
+    /// one that was ready or has a gate only when it is ready itself.
+    fn show_progress(&self, instance: &ExtensionHandle, has_greeted: bool) {
         self.slot.send_modify(|slot| {
-            if let Stage::Starting { since, greeted } = &mut slot.stage {
+            if let LifecycleStage::Starting { since, greeted } = &mut slot.stage {
                 *since = Some(Instant::now());
                 *greeted = has_greeted;
             }
-            if slot.has_nothing() {
+            if slot.is_replaceable() {
                 slot.instance = Some(instance.clone());
             }
         });
-        self.shared.changed();
+        self.shared.notify_change();
     }
 
-    /// A task that ended without a word is a failure that nobody has reported.
-    fn check(&self, instance: &Extension) {
+    /// Reports a panic of the instance's task, which could not report its own failure.
+    fn report_panic(&self, instance: &ExtensionHandle) {
         if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. })
-            || !is_up(Defence::PanicsCount)
+            || !is_up(Defense::PanicsCount)
         {
             return;
         }
-        let failure = Failure { code: FaultCode::Exited, message: PANICKED.to_owned() };
-        self.supervisor().broken(failure.clone());
+        let failure = ExtensionFailure { code: FaultCode::Exited, message: PANICKED.to_owned() };
+        self.lock_restart_policy().mark_broken(failure.clone());
         self.report(&failure);
         self.shared.frontend.extension_gone(&self.spec.name);
     }
 
-    /// Shows what follows, and returns the pause before the next process, if there is one by itself.
-    fn next(&self) -> Option<Duration> {
-        let verdict = self.supervisor().verdict();
+    /// Publishes the next stage, and returns the pause before an automatic restart, if any.
+    fn decide_next(&self) -> Option<Duration> {
+        let verdict = self.lock_restart_policy().take_decision();
         let (stage, pause) = match verdict {
-            Some((failure, Verdict::Restart { after })) => (Stage::Restarting(failure), Some(after)),
-            Some((failure, Verdict::Down)) => (Stage::Failed(failure), None),
-            None => (Stage::Idle, None),
+            Some((failure, RestartDecision::Restart { after })) => {
+                (LifecycleStage::Restarting(failure), Some(after))
+            }
+            Some((failure, RestartDecision::Down)) => (LifecycleStage::Failed(failure), None),
+            None => (LifecycleStage::Idle, None),
         };
-        if matches!(stage, Stage::Failed(_))
+        if matches!(stage, LifecycleStage::Failed(_))
             && let Some(backlog) = &self.backlog
         {
-            backlog.give_up();
+            backlog.discard();
         }
-        self.set(stage);
+        self.set_stage(stage);
         pause
     }
 
-    async fn stop(&mut self, instance: &Extension, order: &Order) {
+    async fn stop(&mut self, instance: &ExtensionHandle, order: &LifecycleOrder) {
         match order {
-            // What it is asked waits for the next one.
-            Order::Restart(_) | Order::Wake(_) => self.set(Stage::NEW),
-            Order::Leave => self.set(Stage::Stopping),
-            Order::Retire => {
-                self.set(Stage::Stopping);
+            // Queries wait for the next process.
+            LifecycleOrder::Restart(_) | LifecycleOrder::Wake(_) => self.set_stage(LifecycleStage::NEW),
+            LifecycleOrder::Leave => self.set_stage(LifecycleStage::Stopping),
+            LifecycleOrder::Retire => {
+                self.set_stage(LifecycleStage::Stopping);
                 let drained = instance.drain(self.shared.config.timeouts.drain);
                 self.shared.closing.run_until_cancelled(drained).await;
             }
         }
         instance.shutdown();
-        instance.gone().await;
+        instance.wait_until_gone().await;
         if instance.snapshot().greeted {
             self.shared.silent.forget(&self.spec);
         }
     }
 
-    fn report(&self, failure: &Failure) {
-        self.log().failure(failure);
-        self.failures().remember(failure);
-        self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
+    fn report(&self, failure: &ExtensionFailure) {
+        self.log().log_failure(failure);
+        self.failure_file().remember(failure);
+        self.shared.reporter(&self.spec.name).report_fault(failure.code, failure.message.as_str());
     }
 
-    pub(crate) fn set(&self, stage: Stage) {
+    pub(crate) fn set_stage(&self, stage: LifecycleStage) {
         self.slot.send_modify(|slot| slot.stage = stage);
-        self.shared.changed();
+        self.shared.notify_change();
     }
 
-    /// Returns the handler that asks the supervisor about the end of a process and writes its failure down.
+    /// Returns the handler that passes the end of a process to the restart policy and stores the failure.
     fn on_end(&self) -> EndHandler {
-        let (supervisor, failures) = (Arc::clone(&self.supervisor), self.failures());
+        let (supervisor, failures) = (Arc::clone(&self.restart_policy), self.failure_file());
         Box::new(move |now, greeted, failure| {
             let report = {
                 let mut supervisor = supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-                supervisor.failed(now, greeted, failure)
+                supervisor.record_failure(now, greeted, failure)
             };
             failures.remember(&report);
             report
         })
     }
 
-    fn failures(&self) -> FailureFile {
+    fn failure_file(&self) -> FailureFile {
         FailureFile::new(Arc::clone(&self.shared.state), Arc::clone(&self.spec))
     }
 
-    fn log(&self) -> &Arc<Log> {
+    fn log(&self) -> &Arc<ExtensionLog> {
         self.log.get_or_init(|| {
             let config = &self.shared.config;
-            Arc::new(Log::new(config.logs.as_deref(), &self.spec.name, &config.limits))
+            Arc::new(ExtensionLog::new(config.logs.as_deref(), &self.spec.name, &config.limits))
         })
     }
 
-    fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
-        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_restart_policy(&self) -> MutexGuard<'_, RestartPolicy> {
+        self.restart_policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something, unless an order comes first. That somebody asks is no order while it runs.
+    /// Runs a future until an order arrives. Wake orders are ignored while it runs.
     fn unless_ordered<'a, T>(
         &'a mut self,
         work: impl Future<Output = T> + Send + 'a,
-    ) -> impl Future<Output = Result<T, Order>> + Send + 'a {
-        // Boxed: the keeper would have room for the largest of these all the time.
+    ) -> impl Future<Output = Result<T, LifecycleOrder>> + Send + 'a {
+        // Boxed: otherwise the supervisor would always reserve memory for the largest future.
         let mut work = Box::pin(work);
         async move {
             loop {
                 tokio::select! {
                     biased;
-                    order = received(&mut self.orders, &self.shared) => match order {
-                        Order::Wake(_) => {}
-                        order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
+                    order = receive_order(&mut self.orders, &self.shared) => match order {
+                        LifecycleOrder::Wake(_) => {}
+                        order @ (LifecycleOrder::Restart(_) | LifecycleOrder::Retire | LifecycleOrder::Leave) => return Err(order),
                     },
                     done = &mut work => return Ok(done),
                 }
@@ -335,21 +353,24 @@ impl Keeper {
         }
     }
 
-    async fn order(&mut self) -> Order {
+    async fn next_order(&mut self) -> LifecycleOrder {
         loop {
-            let order = received(&mut self.orders, &self.shared).await;
-            let idle = self.slot.borrow().stage == Stage::Idle;
-            if idle || !matches!(order, Order::Wake(_)) {
+            let order = receive_order(&mut self.orders, &self.shared).await;
+            let idle = self.slot.borrow().stage == LifecycleStage::Idle;
+            if idle || !matches!(order, LifecycleOrder::Wake(_)) {
                 return order;
             }
         }
     }
 }
 
-/// The next order. That nobody can give any more, or that the host ends, is one, too.
-async fn received(orders: &mut mpsc::UnboundedReceiver<Order>, shared: &Shared) -> Order {
+/// Waits for the next order. A closed channel and the host's shutdown count as orders.
+async fn receive_order(
+    orders: &mut mpsc::UnboundedReceiver<LifecycleOrder>,
+    shared: &HostContext,
+) -> LifecycleOrder {
     match shared.closing.run_until_cancelled(orders.recv()).await {
         Some(Ok(order)) => order,
-        Some(Err(_)) | None => Order::Leave,
+        Some(Err(_)) | None => LifecycleOrder::Leave,
     }
 }

@@ -1,4 +1,4 @@
-//! State that all extensions of one host share: its configuration, its ears, and the gate that they start through.
+//! State that all extensions of one host share: configuration, event sinks, and the start gate.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,69 +7,69 @@ use std::sync::{Arc, OnceLock};
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
-use haft_packages::{ExtensionSpec, Launch};
-use haft_protocol::defence::{Defence, is_up};
+use haft_packages::{ExtensionSpec, LaunchPlan};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
-use haft_protocol::hook::Hello;
+use haft_protocol::hook::HookHello;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::extension::frontend::{EventSink, Frontend, Reporter};
+use crate::extension::frontend::{EventSink, FaultReporter, Frontend};
 use crate::extension::send_queue::pump::EventPump;
-use crate::extension::services::{self, Desk, Provided, ServiceReach};
+use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
 use crate::extension::status_line::StatusLine;
-use crate::process::Process;
+use crate::process::ExtensionProcess;
 use crate::process::connection::Connection;
-use crate::process::log::Log;
-use crate::session::Facts;
-use crate::session::dialect::Speech;
-use crate::session::greeting::{Common, Greeting, Places};
+use crate::process::log::ExtensionLog;
+use crate::session::SessionConfig;
+use crate::session::dialect::SessionDialect;
+use crate::session::greeting::{CommonHelloAck, HelloAckFields, PreparedHelloAck};
 use crate::supervision::config::HostConfig;
-use crate::supervision::confine::Confined;
-use crate::supervision::first_code::FirstCode;
+use crate::supervision::confine::SandboxedStart;
+use crate::supervision::first_code::CodeDigests;
 use crate::supervision::silent::SilentStarts;
-use crate::supervision::trusted_project::Looked;
+use crate::supervision::trusted_project::ProjectCheckCache;
 use crate::timeouts::Timeouts;
-use crate::wire::fault::{Failure, FaultCode};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
-/// The prefix of the names of files that record the looks of approved extensions when they were read.
+/// The prefix of file names that record approved extensions as they were at their verification.
 const PINNED: &str = "pinned-";
 
-/// See the module.
-pub(crate) struct Shared {
+/// The state that all extensions of one host share.
+pub(crate) struct HostContext {
     pub(crate) config: HostConfig,
-    /// Those of the configuration, for whoever keeps them.
+    /// The configuration's timeouts, shared.
     pub(crate) timeouts: Arc<Timeouts>,
-    /// Those of the configuration, for whoever keeps them.
+    /// The configuration's limits, shared.
     pub(crate) limits: Arc<Limits>,
     pub(crate) events: EventSink,
     pub(crate) frontend: Arc<dyn Frontend>,
     pub(crate) status_line: Arc<StatusLine>,
-    /// Counts changes of any extension's state or offers.
+    /// Counts changes of the state or offers of any extension.
     pub(crate) changes: watch::Sender<u64>,
-    /// As many may be starting at once as there are permits.
+    /// One permit for each extension that may start at the same time.
     pub(crate) gate: Semaphore,
-    /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
+    /// Cancelled when a shutdown begins: every extension leaves, and no start is waited for.
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
     pub(crate) state: Arc<StateFiles>,
-    looked: Looked,
-    first_code: Arc<FirstCode>,
-    /// The environment of those to whom nothing was granted: the same for all of them.
+    project_checks: ProjectCheckCache,
+    code_digests: Arc<CodeDigests>,
+    /// The common environment of extensions without a grant.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
-    /// The hello that those without deadlines of their own get.
-    common: OnceLock<Common>,
+    /// The common hello of extensions without their own deadlines.
+    common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
-    pub(crate) provided: Option<Arc<Provided>>,
+    pub(crate) provided: Option<Arc<ServiceProvider>>,
 }
 
-impl Shared {
+impl HostContext {
     pub(crate) fn new(
         config: HostConfig,
         events: EventSink,
         frontend: Arc<dyn Frontend>,
-        provided: Option<Arc<Provided>>,
+        provided: Option<Arc<ServiceProvider>>,
     ) -> Self {
         let state = Arc::new(StateFiles::new(config.state.clone()));
         Self {
@@ -80,10 +80,10 @@ impl Shared {
             changes: watch::Sender::new(0),
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
-            looked: Looked::default(),
-            first_code: Arc::default(),
+            project_checks: ProjectCheckCache::default(),
+            code_digests: Arc::default(),
             plain_env: OnceLock::new(),
-            common: OnceLock::new(),
+            common_hello_ack: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
             pump: Arc::new(EventPump::new(&config.limits)),
@@ -93,25 +93,25 @@ impl Shared {
         }
     }
 
-    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
-        Reporter { name: name.clone(), events: Arc::clone(&self.events) }
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> FaultReporter {
+        FaultReporter { name: name.clone(), events: Arc::clone(&self.events) }
     }
 
-    pub(crate) fn changed(&self) {
+    pub(crate) fn notify_change(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
-    /// thread where that may take long. One that is not must not be started.
-    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
-        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
-        if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
-            let looked = self.looked.hold_now(check).await;
-            looked.map_err(|why| failed(format!("was not started: {why}")))?;
+    /// Checks that an extension matches its approval or trust, and that a hook is unchanged since its first
+    /// start. Runs on a blocking thread. After an error, the extension must not be started.
+    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), ExtensionFailure> {
+        let failed = |message| ExtensionFailure { code: FaultCode::PinMismatch, message };
+        if let (true, Some(check)) = (spec.is_from_project(), &self.config.project_check) {
+            let checked = self.project_checks.check_now(check).await;
+            checked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
-            let (first, hook) = (Arc::clone(&self.first_code), Arc::clone(hook));
-            let same = tokio::task::spawn_blocking(move || first.still_is(&hook.code)).await;
+            let (first, hook) = (Arc::clone(&self.code_digests), Arc::clone(hook));
+            let same = tokio::task::spawn_blocking(move || first.check_unchanged(&hook.code)).await;
             let same = same.map_err(|error| error.to_string()).flatten();
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
@@ -121,32 +121,34 @@ impl Shared {
         let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
         let changed =
             verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)?;
-        if let Some(text) = put_back(&spec.name, &changed) {
-            self.reporter(&spec.name).fault(FaultCode::CodeRestored, text);
+        if let Some(text) = restored_copy_text(&spec.name, &changed) {
+            self.reporter(&spec.name).report_fault(FaultCode::CodeRestored, text);
         }
         Ok(())
     }
 
-    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
-        let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
+    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
+        let failed = |message| ExtensionFailure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
-            Launch::Process { program, args } => {
-                let confined = Confined::new(spec, program, &self.config)
-                    .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
+            LaunchPlan::Process { program, args } => {
+                let confined = SandboxedStart::new(spec, program, &self.config)
+                    .map_err(|message| ExtensionFailure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
                     None => (self.env(spec), None),
-                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
+                    Some(confined) => {
+                        (confined.adjust_env(self.own_env(spec)).into(), Some(confined.sandbox))
+                    }
                 };
-                Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
+                ExtensionProcess::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
                     .map_err(|error| failed(error.to_string()))
             }
-            Launch::Impossible { why } => Err(failed(why.clone())),
-            Launch::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+            LaunchPlan::Impossible { why } => Err(failed(why.clone())),
+            LaunchPlan::ThemeOnly => Err(failed("has no program to start".to_owned())),
         }
     }
 
-    /// The environment of an extension. This program's does not change while it runs.
+    /// Returns the environment of an extension. This program's environment does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
         let is_own =
@@ -160,11 +162,11 @@ impl Shared {
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
         let confined = self.config.level_of(spec).is_some();
         let mut env = match spec.as_hook() {
-            Some(_) if !confined => self.config.env.shared(std::env::vars_os()).collect(),
-            Some(_) | None => self.config.env.of(self.config.env_of(spec), std::env::vars_os()),
+            Some(_) if !confined => self.config.env.inheritable_variables(std::env::vars_os()).collect(),
+            Some(_) | None => self.config.env.variables_for(self.config.env_of(spec), std::env::vars_os()),
         };
         if let Some(hook) = spec.as_hook() {
-            env = environment::with(env.into_iter(), &hook.env);
+            env = environment::merge_variables(env.into_iter(), &hook.env);
         }
         if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
@@ -172,7 +174,7 @@ impl Shared {
         env
     }
 
-    pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
+    pub(crate) fn session_config(&self, spec: &ExtensionSpec) -> SessionConfig {
         let mut timeouts = Arc::clone(&self.timeouts);
         if let Some(hello) = spec.lifecycle.hello {
             Arc::make_mut(&mut timeouts).hello = hello;
@@ -181,20 +183,20 @@ impl Shared {
             Arc::make_mut(&mut timeouts).ready = ready;
         }
         if let Some(hook) = spec.as_hook() {
-            // One that thinks, or waits for a person, reads nothing meanwhile.
+            // An extension that computes, or waits for a person, reads nothing meanwhile.
             let times = Arc::make_mut(&mut timeouts);
-            times.write_stall = times.write_stall.max(hook.longest());
+            times.write_stall = times.write_stall.max(hook.longest_timeout());
         }
         let speech = match spec.as_hook() {
-            None => Speech::Native(Some(Box::new(self.greeting(spec, &timeouts)))),
-            Some(hook) => Speech::Hook(Hello {
+            None => SessionDialect::Native(Some(Box::new(self.prepared_hello_ack(spec, &timeouts)))),
+            Some(hook) => SessionDialect::Hook(HookHello {
                 config: self.config.config_of(spec).cloned(),
-                ..Hello::new(spec.name.as_str(), hook.watch.modes())
+                ..HookHello::new(spec.name.as_str(), hook.watch.modes())
             }),
         };
-        Facts {
+        SessionConfig {
             name: spec.name.clone(),
-            speech,
+            dialect: speech,
             timeouts,
             limits: Arc::clone(&self.limits),
             services: self.provided.is_some(),
@@ -202,23 +204,24 @@ impl Shared {
         }
     }
 
-    fn greeting(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> Greeting {
+    fn prepared_hello_ack(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> PreparedHelloAck {
         let common = match Arc::ptr_eq(timeouts, &self.timeouts) {
-            true => Arc::clone(self.common.get_or_init(|| self.common(timeouts))),
-            false => self.common(timeouts),
+            true => Arc::clone(self.common_hello_ack.get_or_init(|| self.encode_common_hello_ack(timeouts))),
+            false => self.encode_common_hello_ack(timeouts),
         };
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.level_of(spec).map(|level| level.to_string());
-        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
-        Greeting::new(common, places)
+        let places =
+            HelloAckFields { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
+        PreparedHelloAck::new(common, places)
     }
 
-    /// Returns the hello of every extension with these deadlines.
-    fn common(&self, timeouts: &Timeouts) -> Common {
+    /// Returns the common hello of extensions with these deadlines.
+    fn encode_common_hello_ack(&self, timeouts: &Timeouts) -> CommonHelloAck {
         let config = &self.config;
-        Greeting::common(HelloAck {
+        PreparedHelloAck::encode_common(HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: config.version.clone(),
             haft_version: Some(config.version.clone()),
@@ -227,15 +230,15 @@ impl Shared {
             cwd: config.cwd.display().to_string(),
             data_dir: None,
             extension_dir: None,
-            capabilities: self.capabilities(),
-            limits: Some(Box::new(timeouts.announced_in(config.limits))),
+            capabilities: self.host_capabilities(),
+            limits: Some(Box::new(timeouts.apply_to_limits(config.limits))),
             config: None,
             sandbox: None,
             granted: None,
         })
     }
 
-    fn capabilities(&self) -> Vec<String> {
+    fn host_capabilities(&self) -> Vec<String> {
         let always = [
             capability::BEFORE_AGENT_START,
             capability::BEFORE_COMPACT,
@@ -251,34 +254,39 @@ impl Shared {
         always.into_iter().chain(services).map(str::to_owned).collect()
     }
 
-    pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
+    pub(crate) fn host_call_server(
+        &self,
+        spec: &ExtensionSpec,
+        log: &Arc<ExtensionLog>,
+    ) -> Option<Arc<HostCallServer>> {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
-        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
+        let within = granted.filter(|_| is_up(Defense::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
-            services::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+            services::granted_paths(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
         let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
-        let desk = Desk::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
+        let desk = HostCallServer::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))
     }
 
-    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    /// Returns an extension's data directory, which is created first; `None` without a separate data
+    /// directory.
     fn data_dir(&self, name: &ExtensionName) -> Option<String> {
         let dir = self.config.data_dir(name)?;
         if let Err(error) = std::fs::create_dir_all(&dir) {
-            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot create the data directory");
         }
         Some(dir.display().to_string())
     }
 }
-/// The number of the restored files that are named.
+/// The maximum number of restored files that a message names.
 const NAMED: usize = 3;
 
 /// Returns the text about a changed copy that was restored.
-fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
+fn restored_copy_text(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
     let names: Vec<_> = changed.iter().take(NAMED).map(|name| name.display().to_string()).collect();
     let more = match changed.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -286,8 +294,8 @@ fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "its installed copy was changed; put back as it was approved: {}{more}. Change it where it was installed from: \
-             `haft ext update {extension}` takes that",
+            "the installed copy was changed and restored to the approved version: {}{more}; change the files in the install source \
+             and run `haft ext update {extension}`",
             names.join(", ")
         )
     })

@@ -1,19 +1,20 @@
-//! Remembers over runs which extensions did not say hello in time, so that the next start does not wait for them.
+//! Records across runs the extensions that sent no hello in time, so that the next start does not wait for
+//! them.
 //!
-//! One small file an extension, which holds what the extension looked like: a changed one gets a new chance.
+//! One small file for each extension, with a fingerprint of it: a changed extension gets a new chance.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use haft_packages::ExtensionSpec;
 use haft_packages::file_name::safe_file_name;
-use haft_packages::state_files::{StateFiles, looks};
+use haft_packages::state_files::{StateFiles, extension_stamp};
 use haft_protocol::ids::ExtensionName;
 
-/// The prefix of the names of the files.
+/// The prefix of the file names.
 const PREFIX: &str = "silent-";
 
-/// The extensions that a start need not wait for.
+/// The extensions for which a start does not wait.
 #[derive(Debug)]
 pub(crate) struct SilentStarts {
     files: Arc<StateFiles>,
@@ -24,40 +25,40 @@ impl SilentStarts {
         Self { files }
     }
 
-    /// True if this extension, as it is now, did not say hello in time when it was last started.
-    pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
-        self.files.read(&name(&spec.name)).is_some_and(|was| was == now(spec))
+    /// True if this extension, unchanged, sent no hello in time at its last start.
+    pub(crate) fn contains(&self, spec: &ExtensionSpec) -> bool {
+        self.files.read(&file_name(&spec.name)).is_some_and(|was| was == spec_fingerprint(spec))
     }
 
-    /// It did not say hello in time.
+    /// Records that the extension sent no hello in time.
     pub(crate) fn remember(&self, spec: &ExtensionSpec) {
-        self.files.write(&name(&spec.name), &now(spec));
+        self.files.write(&file_name(&spec.name), &spec_fingerprint(spec));
     }
 
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
-        self.files.remove(&name(&spec.name));
+        self.files.remove(&file_name(&spec.name));
     }
 }
 
-/// True if the extension of this name, in this directory, did not say hello in time when it was last started, so that a
+/// True if the extension with this name and directory sent no hello in time at its last start, so that a
 /// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
-    let was = std::fs::read_to_string(state.join(name(extension)));
-    was.is_ok_and(|was| was.starts_with(&looks(dir)))
+    let was = std::fs::read_to_string(state.join(file_name(extension)));
+    was.is_ok_and(|was| was.starts_with(&extension_stamp(dir)))
 }
 
-/// The next start waits for the extension of this name again.
-pub(crate) fn forgive(state: &Path, extension: &ExtensionName) {
-    // Mostly there is nothing to forgive.
-    _ = std::fs::remove_file(state.join(name(extension)));
+/// Lets the next start wait again for the extension of this name.
+pub(crate) fn forget_by_name(state: &Path, extension: &ExtensionName) {
+    // Usually there is no record.
+    _ = std::fs::remove_file(state.join(file_name(extension)));
 }
 
-fn now(spec: &ExtensionSpec) -> String {
+fn spec_fingerprint(spec: &ExtensionSpec) -> String {
     let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
-    format!("{}{tree}", looks(&spec.dir))
+    format!("{}{tree}", extension_stamp(&spec.dir))
 }
 
-fn name(extension: &ExtensionName) -> String {
+fn file_name(extension: &ExtensionName) -> String {
     format!("{PREFIX}{}", safe_file_name(extension.as_str()))
 }
 
@@ -75,28 +76,28 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_one_is_known_until_it_greets_or_changes() {
+    fn silent_record_lasts_until_hello_or_change() {
         let dir = tempfile::tempdir().unwrap();
         let spec = ExtensionSpec { dir: dir.path().to_owned(), ..stream_spec("../x") };
         let silent = SilentStarts::new(files(Some(dir.path().join("state"))));
         silent.forget(&spec);
-        assert!(!silent.knows(&spec));
+        assert!(!silent.contains(&spec));
         silent.remember(&spec);
-        assert!(silent.knows(&spec));
-        assert!(!silent.knows(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
+        assert!(silent.contains(&spec));
+        assert!(!silent.contains(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
         fs::write(dir.path().join(MANIFEST_FILE), "{}").unwrap();
-        assert!(!silent.knows(&spec), "it is another version");
+        assert!(!silent.contains(&spec), "it is another version");
         silent.remember(&spec);
         silent.forget(&spec);
-        assert!(!silent.knows(&spec));
+        assert!(!silent.contains(&spec));
         silent.remember(&spec);
         let state = dir.path().join("state");
         assert!(starts_slowly(&state, &spec.name, &spec.dir));
         assert!(!starts_slowly(&state, &spec.name, Path::new("/elsewhere")));
-        forgive(&state, &spec.name);
+        forget_by_name(&state, &spec.name);
         assert!(!starts_slowly(&state, &spec.name, &spec.dir));
         let nowhere = SilentStarts::new(files(None));
         nowhere.remember(&spec);
-        assert!(!nowhere.knows(&spec));
+        assert!(!nowhere.contains(&spec));
     }
 }

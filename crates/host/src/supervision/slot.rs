@@ -1,66 +1,68 @@
-//! Where an extension stands, over all its processes.
+//! The stage of an extension across all its processes.
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::extension::Extension;
-use crate::session::offers::Offers;
-use crate::wire::fault::{CallError, Failure};
+use crate::extension::ExtensionHandle;
+use crate::session::offers::ExtensionOffers;
+use crate::wire::fault::{CallError, ExtensionFailure};
 
-/// The process of the moment, or why there is none.
+/// The current process, or the reason why there is none.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) stage: Stage,
-    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
-    pub(crate) instance: Option<Extension>,
-    /// The offers that its manifest declares, until the extension has been ready.
-    pub(crate) stand_in: Option<Arc<Offers>>,
+pub(crate) struct ExtensionSlot {
+    pub(crate) stage: LifecycleStage,
+    /// The current or the last process: its offers stay listed until another process is ready.
+    pub(crate) instance: Option<ExtensionHandle>,
+    /// The offers of the manifest, until the extension has been ready.
+    pub(crate) stand_in: Option<Arc<ExtensionOffers>>,
 }
 
-/// Where an extension stands, over all its processes.
+/// The stage of an extension across all its processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Somebody wants it to run, and it is not ready yet.
+pub(crate) enum LifecycleStage {
+    /// The extension is starting and not ready yet.
     Starting {
-        /// When its process was started, or has greeted; none while it waits for its turn.
+        /// The time of the process start or the hello; `None` while it waits at the start gate.
         since: Option<Instant>,
         greeted: bool,
     },
     Running,
-    /// It crashed, and starts again by itself.
-    Restarting(Failure),
-    /// It left, as it may, or waits for its first use; the next question starts it.
+    /// The extension crashed and restarts automatically.
+    Restarting(ExtensionFailure),
+    /// The extension left by itself or waits for its first use; the next query starts it.
     Idle,
     Stopping,
-    /// It left when it was asked to.
+    /// The extension left when it was asked to.
     Stopped,
-    /// It failed and does not start again by itself.
-    Failed(Failure),
-    /// It only brings files.
+    /// The extension failed and does not restart automatically.
+    Failed(ExtensionFailure),
+    /// The extension only provides files.
     Files,
 }
 
-impl Stage {
+impl LifecycleStage {
     pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
 }
 
-impl Slot {
-    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
-    pub(crate) fn answer(&self) -> Option<Result<Extension, CallError>> {
+impl ExtensionSlot {
+    /// Returns the process to query, or the reason why there is none; `None` while that is not known yet.
+    pub(crate) fn query_target(&self) -> Option<Result<ExtensionHandle, CallError>> {
         let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
         match &self.stage {
-            // One that has ended is about to be dealt with.
-            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
-            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
-            Stage::Stopping => gone("is being stopped"),
-            Stage::Stopped => gone("was stopped"),
-            Stage::Failed(failure) => gone(&failure.message),
-            Stage::Files => gone("has no program that could be asked"),
+            // The end of the process is about to be handled.
+            LifecycleStage::Running => {
+                self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok)
+            }
+            LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_) | LifecycleStage::Idle => None,
+            LifecycleStage::Stopping => gone("is being stopped"),
+            LifecycleStage::Stopped => gone("was stopped"),
+            LifecycleStage::Failed(failure) => gone(&failure.message),
+            LifecycleStage::Files => gone("has no program"),
         }
     }
 
-    pub(crate) fn offers(&self) -> Arc<Offers> {
+    pub(crate) fn offers(&self) -> Arc<ExtensionOffers> {
         match (&self.stand_in, &self.instance) {
             (Some(stand_in), _) => Arc::clone(stand_in),
             (None, Some(instance)) => Arc::clone(&instance.snapshot().offers),
@@ -69,12 +71,12 @@ impl Slot {
     }
 
     /// True if the extension waits for its first use.
-    pub(crate) fn sleeps(&self) -> bool {
-        self.stage == Stage::Idle && self.stand_in.is_some()
+    pub(crate) fn awaits_first_use(&self) -> bool {
+        self.stage == LifecycleStage::Idle && self.stand_in.is_some()
     }
 
-    /// True if nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
-    pub(crate) fn has_nothing(&self) -> bool {
+    /// True if another process may replace this one without loss: it was never ready and has no gate.
+    pub(crate) fn is_replaceable(&self) -> bool {
         self.instance.as_ref().is_none_or(|instance| {
             let now = instance.snapshot();
             !now.was_ready && now.offers.intercepts.is_empty()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::ids::ExtensionName;
 
 /// Returns the description of an extension of this name that comes as a pair of streams.
@@ -11,10 +11,10 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
         dir: PathBuf::new(),
-        launch: Launch::ThemeOnly,
-        dialect: Dialect::Native,
-        origin: Origin::BuiltIn,
-        roles: Roles::default(),
+        launch: LaunchPlan::ThemeOnly,
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::BuiltIn,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,

@@ -1,43 +1,43 @@
-//! Decides if and when a failed extension is started again. Pure: it takes `now`, so its tests run in virtual time.
+//! The restart policy of a failed extension. Pure: `now` is a parameter, so its tests run in virtual time.
 //!
-//! One that has never said hello is not: it would fail the same way again. After that each failure is a crash, and
-//! the pause before the next start doubles; too many crashes in too short a time, and it stays down until somebody
-//! asks for it.
+//! An extension that never sent hello is not restarted, because it would fail again. Each later failure
+//! counts as a crash, and the pause before the next start doubles. After too many crashes in a short time,
+//! the extension stays down until a user restarts it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haft_protocol::ext::Limits;
 
-use crate::timeouts::{Restarts, Timeouts};
-use crate::wire::fault::{Failure, FaultCode};
+use crate::timeouts::{RestartTiming, Timeouts};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
-/// The verdict about an extension after a failure.
+/// The decision about an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RestartDecision {
     Restart { after: Duration },
     Down,
 }
 
-/// Remembers the crashes of one extension.
+/// Counts the crashes of one extension.
 #[derive(Debug)]
-pub(crate) struct Supervisor {
-    times: Restarts,
-    /// So many crashes within [`Restarts::window`] are a loop.
+pub(crate) struct RestartPolicy {
+    times: RestartTiming,
+    /// The number of crashes within [`RestartTiming::window`] that count as a loop.
     max_crashes: usize,
-    /// True if it can be started again at all: a pair of streams cannot.
+    /// True if the extension can be restarted: a pair of streams cannot.
     restartable: bool,
-    /// Decides how much longer than the others' each pause is.
+    /// The seed of the random extra time of each pause.
     seed: u64,
     started: Option<Instant>,
     greeted: bool,
     crashes: VecDeque<Instant>,
     pause: Duration,
-    last: Option<(Failure, Verdict)>,
+    last: Option<(ExtensionFailure, RestartDecision)>,
 }
 
-impl Supervisor {
-    /// A supervisor that has seen nothing. Different seeds keep many from starting in step.
+impl RestartPolicy {
+    /// Creates a policy without crashes. Different seeds prevent simultaneous restarts of many extensions.
     pub(crate) fn new(timeouts: &Timeouts, limits: &Limits, restartable: bool, seed: u64) -> Self {
         let times = timeouts.restarts;
         Self {
@@ -59,33 +59,43 @@ impl Supervisor {
         self.last = None;
     }
 
-    pub(crate) fn started(&mut self, now: Instant) {
+    pub(crate) fn record_start(&mut self, now: Instant) {
         self.started = Some(now);
         self.last = None;
     }
 
-    /// The process failed; `greeted` says whether it had said hello. Returns what to report: one failure, once.
-    pub(crate) fn failed(&mut self, now: Instant, greeted: bool, failure: Failure) -> Failure {
+    /// Records a failure; `greeted` is true if the process had sent hello. Returns the single failure to
+    /// report.
+    pub(crate) fn record_failure(
+        &mut self,
+        now: Instant,
+        greeted: bool,
+        failure: ExtensionFailure,
+    ) -> ExtensionFailure {
         self.greeted |= greeted;
         let (report, verdict) = match self.restartable && self.greeted {
-            true => self.crashed(now, failure),
-            false => (failure, Verdict::Down),
+            true => self.record_crash(now, failure),
+            false => (failure, RestartDecision::Down),
         };
         self.last = Some((report.clone(), verdict));
         report
     }
 
-    /// It must not be started again, whatever it was.
-    pub(crate) fn broken(&mut self, failure: Failure) {
-        self.last = Some((failure, Verdict::Down));
+    /// Excludes any restart from now on.
+    pub(crate) fn mark_broken(&mut self, failure: ExtensionFailure) {
+        self.last = Some((failure, RestartDecision::Down));
     }
 
-    /// Returns the verdict about the last failure of the present process; none when it did not fail.
-    pub(crate) fn verdict(&mut self) -> Option<(Failure, Verdict)> {
+    /// Takes the decision about the last failure of the current process; `None` if it did not fail.
+    pub(crate) fn take_decision(&mut self) -> Option<(ExtensionFailure, RestartDecision)> {
         self.last.take()
     }
 
-    fn crashed(&mut self, now: Instant, failure: Failure) -> (Failure, Verdict) {
+    fn record_crash(
+        &mut self,
+        now: Instant,
+        failure: ExtensionFailure,
+    ) -> (ExtensionFailure, RestartDecision) {
         let ran = self.started.map_or(Duration::ZERO, |started| now.saturating_duration_since(started));
         if ran >= self.times.stable {
             self.forget_crashes();
@@ -95,21 +105,21 @@ impl Supervisor {
         self.crashes.push_back(now);
         if self.crashes.len() >= self.max_crashes {
             let message = format!(
-                "failed {} times within {} s and is not started again by itself; the last time it {}",
+                "failed {} times within {} s and is no longer restarted automatically; last failure: {}",
                 self.crashes.len(),
                 window.as_secs_f64(),
                 failure.message
             );
-            return (Failure { code: FaultCode::CrashLoop, message }, Verdict::Down);
+            return (ExtensionFailure { code: FaultCode::CrashLoop, message }, RestartDecision::Down);
         }
-        let after = self.pause + self.spread();
+        let after = self.pause + self.next_jitter();
         self.pause = (self.pause * 2).min(self.times.longest_pause);
-        (failure, Verdict::Restart { after })
+        (failure, RestartDecision::Restart { after })
     }
 
-    /// Up to a quarter of the pause.
-    fn spread(&mut self) -> Duration {
-        // A step of a linear congruential generator; its upper bits are the good ones.
+    /// Returns up to a quarter of the pause.
+    fn next_jitter(&mut self) -> Duration {
+        // A step of a linear congruential generator; its upper bits have the best quality.
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = u32::try_from(self.seed >> 54).unwrap_or_default();
         self.pause * share / 4096
@@ -125,33 +135,35 @@ impl Supervisor {
 mod tests {
     use super::*;
 
-    /// A supervisor and a clock that a test moves.
+    /// A restart policy and a clock that a test moves.
     struct Bench {
-        supervisor: Supervisor,
+        supervisor: RestartPolicy,
         now: Instant,
     }
 
     impl Bench {
         fn new(restartable: bool) -> Self {
-            let supervisor = Supervisor::new(&Timeouts::default(), &Limits::default(), restartable, 7);
+            let supervisor = RestartPolicy::new(&Timeouts::default(), &Limits::default(), restartable, 7);
             Self { supervisor, now: Instant::now() }
         }
 
-        /// Starts it, lets it run for so long, and fails it.
-        fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, Verdict) {
-            self.supervisor.started(self.now);
+        /// Starts a process, lets it run for `ran` seconds, and fails it.
+        fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, RestartDecision) {
+            self.supervisor.record_start(self.now);
             self.now += Duration::from_secs(ran);
-            let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
-            let report = self.supervisor.failed(self.now, greeted, failure);
-            let (kept, verdict) = self.supervisor.verdict().expect("it failed");
+            let failure =
+                ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
+            let report = self.supervisor.record_failure(self.now, greeted, failure);
+            let (kept, verdict) = self.supervisor.take_decision().expect("it failed");
             assert_eq!(kept, report);
-            if let Verdict::Restart { after } = verdict {
+            if let RestartDecision::Restart { after } = verdict {
                 self.now += after;
             }
             (report.code, verdict)
         }
 
-        /// The pauses after lives of these lengths, in seconds, without their spread; zero for none.
+        /// Checks the pauses after lives of these lengths, in seconds, without the random extra time; zero
+        /// for no restart.
         #[track_caller]
         fn check(&mut self, lives: &[u64], expect: &[f64]) {
             let pauses: Vec<f64> = lives.iter().map(|&ran| base(&self.life(ran, true).1)).collect();
@@ -159,49 +171,49 @@ mod tests {
         }
     }
 
-    /// A pause without its spread, which is less than a quarter.
-    fn base(verdict: &Verdict) -> f64 {
-        let Verdict::Restart { after } = verdict else { return 0.0 };
+    /// Returns a pause without its random extra time, which is less than a quarter.
+    fn base(verdict: &RestartDecision) -> f64 {
+        let RestartDecision::Restart { after } = verdict else { return 0.0 };
         let known = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
         let fits = |base: &f64| (*base..base * 1.25).contains(&after.as_secs_f64());
         known.into_iter().find(fits).unwrap_or_else(|| panic!("{after:?}"))
     }
 
     #[test]
-    fn the_pause_doubles_and_the_fifth_crash_in_three_minutes_is_the_last() {
+    fn pause_doubles_until_crash_loop() {
         Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
         let mut bench = Bench::new(true);
         bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
-        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, Verdict::Down), "and stays so");
+        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, RestartDecision::Down), "and stays so");
         bench.supervisor.reset();
         bench.check(&[0], &[0.5]);
     }
 
     #[test]
-    fn crashes_that_are_far_apart_are_no_loop_and_the_pause_has_an_end() {
+    fn distant_crashes_are_not_a_loop_and_pause_is_bounded() {
         Bench::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
         Bench::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
     }
 
     #[test]
-    fn one_that_never_said_hello_and_a_pair_of_streams_stay_down() {
-        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, Verdict::Down));
-        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, Verdict::Down));
+    fn never_restarts_without_hello_or_for_streams() {
+        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
+        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
         let mut bench = Bench::new(true);
         bench.life(1, true);
         assert!(base(&bench.life(1, false).1) > 0.0, "it worked once");
         bench.supervisor.reset();
-        assert_eq!(bench.life(1, false).1, Verdict::Down);
+        assert_eq!(bench.life(1, false).1, RestartDecision::Down);
     }
 
     #[test]
-    fn the_message_of_a_loop_names_the_last_crash() {
+    fn crash_loop_message_names_last_crash() {
         let mut bench = Bench::new(true);
         (0..4).for_each(|_| _ = bench.life(0, true));
-        bench.supervisor.started(bench.now);
-        let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
-        let report = bench.supervisor.failed(bench.now, true, failure);
-        insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is not started again by itself; the last time it exited with status 3");
+        bench.supervisor.record_start(bench.now);
+        let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
+        let report = bench.supervisor.record_failure(bench.now, true, failure);
+        insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is no longer restarted automatically; last failure: exited with status 3");
     }
 }

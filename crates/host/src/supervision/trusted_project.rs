@@ -1,4 +1,4 @@
-//! The last look at the project, which extensions that start together share.
+//! The check of the project before a start, shared by extensions that start together.
 
 use haft_packages::ProjectCheck;
 use tokio::sync::Mutex;
@@ -6,11 +6,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 #[derive(Debug, Default)]
-pub(crate) struct Looked(Mutex<Option<(Instant, Result<(), String>)>>);
+pub(crate) struct ProjectCheckCache(Mutex<Option<(Instant, Result<(), String>)>>);
 
-impl Looked {
-    /// Returns the result of a look that begins now or later.
-    pub(crate) async fn hold_now(&self, check: &ProjectCheck) -> Result<(), String> {
+impl ProjectCheckCache {
+    /// Returns the result of a check that begins now or later.
+    pub(crate) async fn check_now(&self, check: &ProjectCheck) -> Result<(), String> {
         let asked = Instant::now();
         let mut last = self.0.lock().await;
         if let Some((began, found)) = &*last
@@ -19,7 +19,8 @@ impl Looked {
             return found.clone();
         }
         let (began, check) = (Instant::now(), check.clone());
-        let found = spawn_blocking(move || check.look()).await.unwrap_or_else(|error| Err(error.to_string()));
+        let found =
+            spawn_blocking(move || check.check()).await.unwrap_or_else(|error| Err(error.to_string()));
         *last = Some((began, found.clone()));
         found
     }

@@ -1,94 +1,96 @@
-//! Where a line is read, and what is said of one that makes no sense. What is long is read beside the thread that all
-//! extensions share, one line of an extension at a time: what follows it waits in its pipe. Where there is one processor
-//! only what is very long is: a change of threads would gain nothing there.
+//! Decodes lines and describes invalid ones. Long lines are decoded on another thread than the one that all
+//! extensions share, one line of an extension at a time: the bytes behind it wait in the pipe. With one
+//! processor, only very long lines are, because a change of threads costs more than it gains.
 
 use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, Bounds, Plain, Reading};
+use haft_protocol::codec::{self, DecodeOutcome, LineLimits, PlainSpan};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::ExtensionFrame;
-use haft_protocol::hook::{Reply, Unread, read_reply};
+use haft_protocol::hook::{HookReply, UnreadableLine, read_reply};
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// A line of so many bytes takes longer to read than another thread to wake.
+/// The length from which decoding a line takes longer than waking another thread.
 pub(crate) const LONG_FRAME: usize = 256 * 1024;
 
-/// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
-/// whoever asks another extension meanwhile need not wait for all of it.
+/// The length from which a line is decoded on another thread even with one processor, so that queries to
+/// other extensions need not wait for all of it.
 const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
-const QUOTED: usize = 80;
+const MAX_EXCERPT: usize = 80;
 
-/// The number of lines that are read beside at once, of all extensions: each takes memory, and more threads than processors gain
-/// nothing.
+/// The number of lines of all extensions that are decoded at the same time. Each takes memory, and more
+/// threads than processors gain nothing.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
-/// The decoder of a connection's lines, also where the connection is not at hand.
+/// The decoder of a connection's lines, usable without the connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ear {
-    Frames(Bounds),
-    Replies(Bounds),
+pub(crate) enum LineDecoder {
+    Frames(LineLimits),
+    Replies(LineLimits),
 }
 
 /// The content of a line.
 #[derive(Debug)]
-pub(crate) enum Said {
-    Frame(Result<Reading<ExtensionFrame>, Unreadable>),
-    Reply(Result<Reply, Noise>),
+pub(crate) enum LineContent {
+    Frame(Result<DecodeOutcome<ExtensionFrame>, MalformedLine>),
+    Reply(Result<HookReply, NonReplyLine>),
 }
 
-/// A line of a hook that is no reply.
+/// A line of a hook that is not a reply.
 #[derive(Debug)]
-pub(crate) struct Noise {
-    pub(crate) unread: Unread,
-    /// Its beginning, for messages.
+pub(crate) struct NonReplyLine {
+    pub(crate) unread: UnreadableLine,
+    /// The beginning of the line, for messages.
     pub(crate) excerpt: String,
 }
 
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct DecodedLine {
     pub(crate) bytes: usize,
-    pub(crate) said: Said,
+    pub(crate) content: LineContent,
 }
 
-/// A line that is no frame, and what is said of it.
+/// A line that is not a frame, with a description.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub(crate) struct MalformedLine {
     pub(crate) error: DecodeError,
-    /// The question that it answers, if it says so: whoever asked must not wait for a better answer until the deadline.
+    /// The query that the line answers, if it has an id: the query then fails immediately instead of at its
+    /// deadline.
     pub(crate) id: Option<RequestId>,
-    /// It is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.
+    /// True if the line is not text: invalid UTF-8, or accidental UTF-8 such as UTF-16, zeros, or text with a
+    /// byte order mark.
     pub(crate) garbled: bool,
-    /// Its beginning, for messages.
+    /// The beginning of the line, for messages.
     pub(crate) excerpt: String,
 }
 
-impl Ear {
-    pub(crate) fn hear(self, line: &Bytes, known: Plain) -> Heard {
+impl LineDecoder {
+    pub(crate) fn decode(self, line: &Bytes, known: PlainSpan) -> DecodedLine {
         let said = match self {
             Self::Frames(bounds) => {
-                let frame = codec::read_knowing(line, bounds, known);
-                Said::Frame(frame.map_err(|error| unreadable(error, line)))
+                let frame = codec::read_with_plain_span(line, bounds, known);
+                LineContent::Frame(frame.map_err(|error| malformed_line(error, line)))
             }
             Self::Replies(bounds) => {
                 let reply = read_reply(line, bounds, known);
-                Said::Reply(reply.map_err(|unread| Noise { unread, excerpt: excerpt(line) }))
+                LineContent::Reply(reply.map_err(|unread| NonReplyLine { unread, excerpt: excerpt(line) }))
             }
         };
-        Heard { bytes: line.len(), said }
+        DecodedLine { bytes: line.len(), content: said }
     }
 }
 
-pub(crate) fn takes_long(line: &[u8]) -> bool {
+pub(crate) fn is_slow_to_decode(line: &[u8]) -> bool {
     line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
 }
 
-/// True if there is a processor beside the one that this runs on, as far as this thread may use it.
+/// True if this thread may use more than one processor.
 #[cfg(target_os = "linux")]
 fn has_another_processor() -> bool {
     use rustix::thread::sched_getaffinity;
@@ -100,40 +102,40 @@ fn has_another_processor() -> bool {
     true
 }
 
-/// A long line that is being read.
-pub(crate) struct Decoding {
-    /// It ended with the stream and not with a newline.
+/// A long line that is being decoded.
+pub(crate) struct BackgroundDecode {
+    /// True if the line ended with the stream and not with a newline.
     pub(crate) is_tail: bool,
-    /// The decoded line. May be left and waited for again, until it is known.
-    pub(crate) heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
+    /// The decoded line. The future may be polled again after an interruption until it is ready.
+    pub(crate) decoded: Pin<Box<dyn Future<Output = Box<DecodedLine>> + Send>>,
 }
 
-impl Decoding {
-    /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(crate) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
-        Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
+impl BackgroundDecode {
+    /// Creates the work, which begins with the first poll. Once begun, dropped work still runs to its end.
+    pub(crate) fn new(line: Bytes, known: PlainSpan, ear: LineDecoder, is_tail: bool) -> Self {
+        Self { is_tail, decoded: Box::pin(decode_off_thread(line, known, ear)) }
     }
 }
 
-async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
-    let permit = AT_ONCE.acquire().await.expect("nobody closes it");
+async fn decode_off_thread(line: Bytes, known: PlainSpan, ear: LineDecoder) -> Box<DecodedLine> {
+    let permit = AT_ONCE.acquire().await.expect("the semaphore is never closed");
     let read = spawn_blocking(move || {
-        // Until the work is done, whoever waits for it.
+        // The permit is held until the work is done, also without a caller.
         let _permit = permit;
-        Box::new(ear.hear(&line, known))
+        Box::new(ear.decode(&line, known))
     });
     match read.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(heard) => heard,
         Err(Ok(panic)) => resume_unwind(panic),
-        // The runtime ends, and everybody with it.
+        // The runtime ends.
         Err(Err(_)) => pending().await,
     }
 }
 
 #[cold]
-pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+pub(crate) fn malformed_line(error: DecodeError, line: &[u8]) -> MalformedLine {
     let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
-    Unreadable {
+    MalformedLine {
         id: answered_id(&error, line),
         garbled: matches!(error, DecodeError::NotUtf8) || by_accident(),
         excerpt: excerpt(line),
@@ -141,20 +143,20 @@ pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
     }
 }
 
-/// Reads the `id` alone, so that no line costs more memory than it has bytes.
+/// Reads only the `id`, so that no line needs more memory than its own length.
 fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct FrameHead {
         id: RequestId,
     }
     if let DecodeError::Malformed { id, .. } = error {
         return id.clone();
     }
-    serde_json::from_slice(line).ok().map(|head: Head| head.id)
+    serde_json::from_slice(line).ok().map(|head: FrameHead| head.id)
 }
 
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
-    let start = bytes.get(..QUOTED).unwrap_or(bytes);
-    let more = if bytes.len() > QUOTED { "…" } else { "" };
+    let start = bytes.get(..MAX_EXCERPT).unwrap_or(bytes);
+    let more = if bytes.len() > MAX_EXCERPT { "…" } else { "" };
     format!("{}{more}", String::from_utf8_lossy(start))
 }

@@ -2,23 +2,23 @@
 
 use haft_packages::discovery::PIN_MISMATCH;
 
-/// The stable name of a failure: what `extension_error` events carry as `code`.
+/// The stable name of a failure, as in the `code` of `extension_error` events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FaultCode {
     /// The process could not be started.
     SpawnFailed,
-    /// The sandbox that the user confines it to cannot be had. It was not started.
+    /// The required sandbox is not available. The extension was not started.
     SandboxUnavailable,
-    /// It is not what the user approved. It was not started.
+    /// The extension differs from the approved version. It was not started.
     PinMismatch,
-    /// The copy that it runs in was changed, and is again what the user approved.
+    /// The extension's installed copy was changed, and was restored to the approved version.
     CodeRestored,
-    /// No `hello` in time.
+    /// The extension sent no `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
     HelloInvalid,
-    /// It speaks another version of the protocol.
+    /// The extension speaks another version of the protocol.
     VersionMismatch,
     /// A line was longer than the limit.
     FrameTooLong,
@@ -26,23 +26,23 @@ pub enum FaultCode {
     FrameNotUtf8,
     /// A line was not JSON.
     FrameNotJson,
-    /// A line was JSON but no object.
+    /// A line was JSON but not an object.
     FrameNotObject,
-    /// A frame was nested too deep or held too many values.
+    /// A frame was nested too deeply or had too many values.
     FrameTooDeep,
-    /// A frame named a key twice.
+    /// A frame had a duplicate key.
     FrameDuplicateKey,
     /// A frame had a type that this host does not know.
     FrameUnknownType,
-    /// A frame had wrong fields, or came where it has no place.
+    /// A frame had wrong fields or was not expected.
     FrameInvalid,
-    /// A response to a question that was never asked.
+    /// A response to an unknown query.
     UnknownId,
-    /// A second response to one question.
+    /// A second response to one query.
     DuplicateResponse,
-    /// A response after its deadline. Only in the log: the deadline was reported.
+    /// A response after its deadline. Only logged: the deadline was reported.
     LateResponse,
-    /// It says more, unasked, than the limits allow.
+    /// The extension sends more unrequested lines than the limits allow.
     RateLimited,
     /// The extension does not read what is written to it.
     WriteStalled,
@@ -50,28 +50,28 @@ pub enum FaultCode {
     CallTimeout,
     /// No answer to an intercept in time.
     HookTimeout,
-    /// The answer to an intercept makes no sense.
+    /// The answer to an intercept is invalid.
     HookError,
-    /// It is there and gives no sign of life.
+    /// The extension runs and gives no sign of life.
     Unresponsive,
     /// The process ended, or closed its output.
     Exited,
-    /// It crashed too often in too short a time, and is not started again by itself.
+    /// The extension crashed too often in a short time, and is no longer restarted automatically.
     CrashLoop,
-    /// It asked for more than it was granted.
+    /// The extension requested more than its grant.
     PermissionDenied,
-    /// A tool, command or name was not accepted.
+    /// A tool, command or name was rejected.
     RegisterRejected,
-    /// A tool has other texts than when it was approved. It is locked.
+    /// The texts of a tool differ from the approved ones. The tool is locked.
     ToolChanged,
-    /// A part of a tool's result was not accepted.
+    /// A part of a tool's result was rejected.
     ResultRejected,
-    /// A text for the model held characters that nobody can see. They were taken out.
+    /// A text for the model had invisible characters, which were removed.
     HiddenText,
 }
 
 impl FaultCode {
-    /// The name on the wire and in the log.
+    /// Returns the name on the wire and in the log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SpawnFailed => "spawn_failed",
@@ -130,32 +130,32 @@ impl From<&haft_protocol::error::DecodeError> for FaultCode {
     }
 }
 
-/// Why one question to an extension has no usable answer. Whoever sees one need not report it: that is done.
+/// The reason why a query has no usable answer. It was already reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
     /// No answer before the deadline.
     #[error("did not answer within {} s", after.as_secs_f64())]
     TimedOut { after: std::time::Duration },
-    #[error("sent an answer that makes no sense: {detail}")]
+    #[error("sent an invalid answer: {detail}")]
     BadResponse { detail: String },
-    #[error("was not waited for: the run was cancelled")]
+    #[error("was cancelled with the run")]
     Cancelled,
-    /// The extension is not running, or stopped running.
+    /// The extension is not running.
     #[error("{why}")]
     Gone { why: String },
-    /// The question did not fit into a frame, or into the queue.
-    #[error("was not asked: {detail}")]
+    /// The query did not fit into a frame or into the queue.
+    #[error("was not sent the request: {detail}")]
     NotSent { detail: String },
 }
 
-/// A failure that ended a process, or kept it from starting.
+/// A failure that ended a process or prevented its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct ExtensionFailure {
     pub(crate) code: FaultCode,
     pub(crate) message: String,
 }
 
-/// The text in the report of an end before the last output of the extension.
+/// The separator between the report of an end and the last output of the extension.
 pub(crate) const PRINTED: &str = "; it printed: ";
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
     use haft_protocol::error::DecodeError;
 
     #[test]
-    fn names_of_undecodable_lines_are_the_protocols() {
+    fn fault_names_of_undecodable_lines_match_protocol() {
         let errors = [
             DecodeError::TooLong { limit: 1 },
             DecodeError::NotUtf8,

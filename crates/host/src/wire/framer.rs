@@ -1,77 +1,77 @@
-//! Bytes to lines, with memory bounded by the longest line that is allowed.
+//! Splits bytes into lines, with memory bounded by the maximum line length.
 //!
-//! Lines end at `\n` alone: U+2028 and other separators are ordinary text. Blank lines and a trailing `\r` are
-//! dropped here, so nobody else has to think of them.
+//! Lines end only at `
+//! `: U+2028 and other separators are ordinary text. Blank lines and a trailing `\r` are removed here.
 //!
 //! ```
-//! use haft_host::{Framer, Item};
+//! use haft_host::{LineFramer, FramedLine};
 //!
-//! let mut framer = Framer::default();
+//! let mut framer = LineFramer::default();
 //! framer.space().extend_from_slice(b"{\"type\":\"ready\"}\r\n\n{\"type\":");
-//! assert_eq!(framer.next(1024), Some(Item::Line(r#"{"type":"ready"}"#.into())));
+//! assert_eq!(framer.next(1024), Some(FramedLine::Line(r#"{"type":"ready"}"#.into())));
 //! assert_eq!(framer.next(1024), None);
-//! assert_eq!(framer.unfinished(), 8);
-//! assert_eq!(framer.finish(1024), Some(Item::Line(r#"{"type":"#.into())));
+//! assert_eq!(framer.unfinished_len(), 8);
+//! assert_eq!(framer.finish(1024), Some(FramedLine::Line(r#"{"type":"#.into())));
 //! ```
 
 use std::cell::Cell;
 
 use bytes::{Bytes, BytesMut};
-use haft_protocol::codec::Plain;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::defense::{Defense, is_up};
 
-/// The room that a read is offered: little for short frames, what the largest pipe holds once a line is long.
+/// The room for a read: little for short frames, and the capacity of the largest pipe for a long line.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
 
-/// So much of a line is there without its end that more of it is looked at in such a way that it need not be looked at
-/// again when it is read.
+/// The length of an unfinished line from which its bytes are scanned only once, for its end and its form.
 const LONG: usize = 4 * 1024;
 
-/// A buffer that is larger than this is not kept by a stream whose long line is over.
-const KEPT: usize = 16 * 1024;
+/// The maximum size of a buffer that a stream keeps after a long line.
+const MAX_KEPT_BUFFER: usize = 16 * 1024;
 
-/// The largest buffer that waits for the next long line.
-const LARGEST_SPARE: usize = 4 * 1024 * 1024;
+/// The maximum size of the buffer that is kept for the next long line.
+const MAX_SPARE_BUFFER: usize = 4 * 1024 * 1024;
 
 thread_local! {
-    /// The buffer of the last long line, for the next one of any stream that is read on this thread; and how large it is.
-    /// Many streams have a long line now and then, and each would keep the room for it.
+    /// The buffer of the last long line and its size, for the next long line of any stream on this thread.
+    /// Many streams have an occasional long line, and separate buffers would need more memory.
     static SPARE: Cell<Option<(BytesMut, usize)>> = const { Cell::new(None) };
 }
 
-/// One thing found in a stream of bytes.
+/// A line of a byte stream, or a report about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum FramedLine {
     /// A line without its newline, never blank.
     Line(Bytes),
-    /// A line longer than the limit. Said once, as soon as it is known; the rest of the line is swallowed.
+    /// A line longer than the limit. Returned once, as soon as it is known; the rest of the line is
+    /// discarded.
     TooLong,
 }
 
-/// Cuts a stream of bytes into lines: put bytes into [`space`](Self::space), then take what is complete with
-/// [`next`](Self::next) until there is nothing more.
+/// Splits a stream of bytes into lines: add bytes to [`space`](Self::space), then take the complete lines
+/// with [`next`](Self::next) until there are no more.
 ///
-/// Holds no more than the longest line that is allowed, and what one read brought.
+/// Holds at most one line of the maximum length and the bytes of one read.
 #[derive(Debug, Default)]
-pub struct Framer {
+pub struct LineFramer {
     buffer: BytesMut,
-    /// The number of bytes of the buffer that hold no newline.
+    /// The number of bytes at the start of the buffer without a newline.
     scanned: usize,
-    /// The known form of the line that is not complete yet.
-    growing: Plain,
-    known: Plain,
-    /// True if the rest of an overlong line is still to come.
-    swallowing: bool,
-    /// Blank lines that were skipped and not asked about yet.
+    /// The known form of the unfinished line.
+    growing: PlainSpan,
+    known: PlainSpan,
+    /// True while the rest of an overlong line is discarded.
+    discarding: bool,
+    /// The number of skipped blank lines since the last query.
     blank: usize,
 }
 
-impl Framer {
-    /// Where the next bytes go.
+impl LineFramer {
+    /// Returns the buffer for the next bytes.
     pub fn space(&mut self) -> &mut BytesMut {
         let room = self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end());
         if self.buffer.capacity() - self.buffer.len() < room
-            && let Some(mut spare) = spare()
+            && let Some(mut spare) = take_spare()
         {
             spare.extend_from_slice(&self.buffer);
             self.buffer = spare;
@@ -80,28 +80,28 @@ impl Framer {
         &mut self.buffer
     }
 
-    /// Puts bytes in that were read elsewhere.
+    /// Adds bytes that were read elsewhere.
     pub fn add(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The bytes of the line that is not complete yet, once [`next`](Self::next) has nothing more.
-    pub fn unfinished(&self) -> usize {
+    /// Returns the number of bytes of the unfinished line, once [`next`](Self::next) returns no more lines.
+    pub fn unfinished_len(&self) -> usize {
         self.buffer.len()
     }
 
-    /// The number of blank lines that were skipped since the last time this was asked: they mean nothing, and still cost time.
+    /// Takes the number of skipped blank lines since the last call: they have no meaning but cost time.
     pub fn take_blank(&mut self) -> usize {
         std::mem::take(&mut self.blank)
     }
 
-    /// Returns the known form of the line that came last: a part that need not be searched for the end of a string.
-    pub fn known(&self) -> Plain {
+    /// Returns the known form of the last line: a part that needs no search for the end of a string.
+    pub fn known_form(&self) -> PlainSpan {
         self.known
     }
 
-    /// The next line of at most `limit` bytes, if one is complete.
-    pub fn next(&mut self, limit: usize) -> Option<Item> {
+    /// Returns the next line of at most `limit` bytes, if it is complete.
+    pub fn next(&mut self, limit: usize) -> Option<FramedLine> {
         loop {
             let from = match self.scanned {
                 ..LONG => self.scanned,
@@ -115,60 +115,60 @@ impl Framer {
             let capacity = self.buffer.capacity();
             let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
-            if self.buffer.is_empty() && capacity > KEPT {
+            if self.buffer.is_empty() && capacity > MAX_KEPT_BUFFER {
                 let buffer = std::mem::take(&mut self.buffer);
-                SPARE.set((capacity <= LARGEST_SPARE).then_some((buffer, capacity)));
+                SPARE.set((capacity <= MAX_SPARE_BUFFER).then_some((buffer, capacity)));
             }
-            if std::mem::take(&mut self.swallowing) {
+            if std::mem::take(&mut self.discarding) {
                 continue;
             }
-            match judged(line, limit) {
+            match classify_line(line, limit) {
                 None => self.blank += 1,
                 item => return item,
             }
         }
     }
 
-    /// Returns the rest when the stream ends: a last line without a newline is a line.
-    pub fn finish(&mut self, limit: usize) -> Option<Item> {
+    /// Returns the rest at the end of the stream: a last line without a newline counts as a line.
+    pub fn finish(&mut self, limit: usize) -> Option<FramedLine> {
         let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
         self.known = std::mem::take(&mut self.growing);
-        if std::mem::take(&mut self.swallowing) { None } else { judged(rest, limit) }
+        if std::mem::take(&mut self.discarding) { None } else { classify_line(rest, limit) }
     }
 
-    /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
-    /// a `\r` before the newline does not count.
-    fn wait(&mut self, limit: usize) -> Option<Item> {
-        if !is_up(Defence::Reassembly) {
+    /// Handles a missing newline: frees the memory when the line can only be too long. Allows one extra byte,
+    /// because a `\r` before the newline does not count.
+    fn wait(&mut self, limit: usize) -> Option<FramedLine> {
+        if !is_up(Defense::Reassembly) {
             return self.finish(limit);
         }
         self.scanned = self.buffer.len();
-        if !self.swallowing && self.scanned <= limit + 1 {
+        if !self.discarding && self.scanned <= limit + 1 {
             return None;
         }
         self.buffer = BytesMut::new();
         self.scanned = 0;
-        self.growing = Plain::default();
-        (!std::mem::replace(&mut self.swallowing, true)).then_some(Item::TooLong)
+        self.growing = PlainSpan::default();
+        (!std::mem::replace(&mut self.discarding, true)).then_some(FramedLine::TooLong)
     }
 }
 
-/// The spare buffer, empty, unless something that was read out of it is still needed.
-fn spare() -> Option<BytesMut> {
+/// Takes the spare buffer, empty, unless bytes of it are still in use.
+fn take_spare() -> Option<BytesMut> {
     let (mut buffer, capacity) = SPARE.take()?;
     buffer.try_reclaim(capacity).then_some(buffer)
 }
 
-/// The line without its newline and a `\r` before it; nothing if only white space is left. The length comes first: a
-/// line in pieces is too long before it is known to be blank.
-fn judged(line: Bytes, limit: usize) -> Option<Item> {
+/// Returns the line without its newline and a preceding `\r`; `None` if only white space is left. The length
+/// is checked first, because an incomplete line is known to be too long before it is known to be blank.
+fn classify_line(line: Bytes, limit: usize) -> Option<FramedLine> {
     let text = line.strip_suffix(b"\n").unwrap_or(&line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     match text.len() {
-        length if length > limit => Some(Item::TooLong),
-        _ if text.trim_ascii().is_empty() && is_up(Defence::BlankLines) => None,
-        length => Some(Item::Line(line.slice(..length))),
+        length if length > limit => Some(FramedLine::TooLong),
+        _ if text.trim_ascii().is_empty() && is_up(Defense::BlankLines) => None,
+        length => Some(FramedLine::Line(line.slice(..length))),
     }
 }
 
@@ -177,9 +177,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All items of a stream that comes in these pieces; lines as text, `!` for one that is too long.
+    /// Returns all items of a stream with these pieces; lines as text, `!` for an overlong one.
     fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<String> {
-        let mut framer = Framer::default();
+        let mut framer = LineFramer::default();
         let mut found = Vec::new();
         for piece in pieces {
             framer.space().extend_from_slice(piece);
@@ -187,8 +187,8 @@ mod tests {
         }
         found.extend(framer.finish(limit));
         let text = |item| match item {
-            Item::Line(line) => String::from_utf8_lossy(&line).into_owned(),
-            Item::TooLong => "!".to_owned(),
+            FramedLine::Line(line) => String::from_utf8_lossy(&line).into_owned(),
+            FramedLine::TooLong => "!".to_owned(),
         };
         found.into_iter().map(text).collect()
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_newlines_alone() {
+    fn lines_end_only_at_newlines() {
         check("one\ntwo\r\n\n  \r\nthree", &["one", "two", "three"]);
         check("a\u{2028}b\n", &["a\u{2028}b"]);
         check("", &[]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_longest_line_that_passes() {
+    fn accepts_line_of_exactly_the_limit() {
         check("12345678\n", &["12345678"]);
         check("12345678\r\n", &["12345678"]);
         check("123456789\nnext\n", &["!", "next"]);
@@ -221,28 +221,28 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_are_counted_and_an_unfinished_line_is_known() {
-        let mut framer = Framer::default();
+    fn counts_blank_lines_and_unfinished_bytes() {
+        let mut framer = LineFramer::default();
         framer.space().extend_from_slice(b"\n \r\n\none\n\ntw");
         assert!(framer.next(8).is_some());
         assert_eq!(framer.next(8), None);
-        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished()), (4, 0, 2));
+        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished_len()), (4, 0, 2));
     }
 
     #[test]
-    fn an_endless_line_is_reported_once_and_keeps_no_memory() {
-        let mut framer = Framer::default();
+    fn reports_endless_line_once_and_frees_memory() {
+        let mut framer = LineFramer::default();
         let mut found = Vec::new();
         for _ in 0..1000 {
             framer.space().extend_from_slice(&[b'x'; 1024]);
             found.extend(framer.next(4096));
             assert!(framer.buffer.len() <= 4096 + 1024 + 1);
         }
-        assert_eq!(found, [Item::TooLong]);
+        assert_eq!(found, [FramedLine::TooLong]);
     }
 
-    /// A long line that comes in pieces, as a stream brings it.
-    fn long_line(framer: &mut Framer, bytes: usize) -> Bytes {
+    /// Returns a long line that arrives in pieces, as from a stream.
+    fn long_line(framer: &mut LineFramer, bytes: usize) -> Bytes {
         let mut left = bytes;
         while left > 0 {
             let piece = left.min(64 * 1024);
@@ -251,13 +251,13 @@ mod tests {
             left -= piece;
         }
         framer.space().extend_from_slice(b"\n");
-        let Some(Item::Line(line)) = framer.next(bytes) else { panic!("a line") };
+        let Some(FramedLine::Line(line)) = framer.next(bytes) else { panic!("a line") };
         line
     }
 
     #[test]
-    fn the_buffer_of_a_long_line_goes_to_whoever_has_the_next_one() {
-        let (mut one, mut other) = (Framer::default(), Framer::default());
+    fn reuses_buffer_of_long_line() {
+        let (mut one, mut other) = (LineFramer::default(), LineFramer::default());
         let first = long_line(&mut one, 1 << 20);
         assert_eq!(one.buffer.capacity(), 0, "it keeps nothing");
         let place = first.as_ptr();
@@ -267,28 +267,28 @@ mod tests {
         drop(second);
         assert_eq!(long_line(&mut one, 1 << 20).as_ptr(), place);
         assert_eq!(long_line(&mut other, 100_000).as_ptr(), place);
-        drop(long_line(&mut one, 2 * LARGEST_SPARE));
-        assert!(SPARE.take().is_none(), "what is too large is nobody's");
+        drop(long_line(&mut one, 2 * MAX_SPARE_BUFFER));
+        assert!(SPARE.take().is_none(), "an oversized buffer is not kept");
     }
 
     #[test]
-    fn what_is_known_of_a_long_line_is_true_of_it_and_of_no_other() {
-        let mut framer = Framer::default();
+    fn known_form_belongs_to_its_line() {
+        let mut framer = LineFramer::default();
         let (plain, line) = ("x".repeat(3 * LONG), "x".repeat(LONG));
         for piece in
             [format!("{{\"{line}"), plain.clone(), format!("\\n{line}"), format!("{plain}\"}}\n{{}}\n")]
         {
             framer.space().extend_from_slice(piece.as_bytes());
-            while let Some(Item::Line(line)) = framer.next(1 << 20) {
-                let mut expect = Plain::default();
+            while let Some(FramedLine::Line(line)) = framer.next(1 << 20) {
+                let mut expect = PlainSpan::default();
                 if line.len() > LONG {
-                    // The first piece was looked at for its end alone.
+                    // The first piece was searched only for its end.
                     expect.grow(&line, LONG + 2);
                 }
-                assert_eq!(framer.known(), expect, "of {} bytes", line.len());
+                assert_eq!(framer.known_form(), expect, "of {} bytes", line.len());
             }
         }
-        assert_eq!(framer.unfinished(), 0);
+        assert_eq!(framer.unfinished_len(), 0);
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! The standard input of an extension: a pipe that nobody watches until it is full, as one that is read hardly ever is.
-//! Watching it would wake the host each time that the extension reads.
+//! The standard input of an extension. The pipe is watched only after it was full, which is rare. Watching it
+//! would wake the host each time the extension reads.
 
 use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,38 +10,39 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use tokio::io::AsyncWrite;
 use tokio::net::unix::pipe;
 
-/// See the module. Closed when it is dropped.
+/// The standard input of an extension. Closed on drop.
 #[derive(Debug)]
-pub(crate) struct Input(State);
+pub(crate) struct StdinPipe(StdinPipeState);
 
 #[derive(Debug)]
-enum State {
-    /// It has never been full.
+enum StdinPipeState {
+    /// The pipe has never been full.
     Unwatched(PipeWriter),
-    /// It was full once, and whoever writes is woken when there is room.
+    /// The pipe was full once, and the writer is woken when there is room.
     Watched(pipe::Sender),
-    /// It could not be watched.
+    /// The pipe could not be watched.
     Closed,
 }
 
-impl Input {
-    pub(crate) fn pipe() -> io::Result<(PipeReader, Self)> {
+impl StdinPipe {
+    pub(crate) fn create() -> io::Result<(PipeReader, Self)> {
         let (theirs, ours) = io::pipe()?;
-        // Only this end: the extension may read as it likes. It is new, so no other flag can be lost.
+        // Only this end is changed: the extension's end stays as it is. The pipe is new, so no other flag is
+        // lost.
         fcntl_setfl(&ours, OFlags::WRONLY | OFlags::NONBLOCK)?;
-        Ok((theirs, Self(State::Unwatched(ours))))
+        Ok((theirs, Self(StdinPipeState::Unwatched(ours))))
     }
 
-    /// The pipe, unless it is closed.
-    pub(crate) fn end(&self) -> Option<BorrowedFd<'_>> {
+    /// Returns the pipe, unless it is closed.
+    pub(crate) fn write_end(&self) -> Option<BorrowedFd<'_>> {
         match &self.0 {
-            State::Unwatched(pipe) => Some(pipe.as_fd()),
-            State::Watched(pipe) => Some(pipe.as_fd()),
-            State::Closed => None,
+            StdinPipeState::Unwatched(pipe) => Some(pipe.as_fd()),
+            StdinPipeState::Watched(pipe) => Some(pipe.as_fd()),
+            StdinPipeState::Closed => None,
         }
     }
 
-    /// Writes what there is room for, and has itself woken when there is none.
+    /// Writes as much as there is room for, and registers for a wake-up when there is none.
     fn write(
         &mut self,
         context: &mut Context<'_>,
@@ -50,26 +51,26 @@ impl Input {
     ) -> Poll<io::Result<usize>> {
         loop {
             match &mut self.0 {
-                State::Watched(pipe) => return later(Pin::new(pipe), context),
-                State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-                State::Unwatched(pipe) => match attempt(pipe) {
+                StdinPipeState::Watched(pipe) => return later(Pin::new(pipe), context),
+                StdinPipeState::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+                StdinPipeState::Unwatched(pipe) => match attempt(pipe) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.watch()?,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.start_watching()?,
                     written => return Poll::Ready(written),
                 },
             }
         }
     }
 
-    fn watch(&mut self) -> io::Result<()> {
-        if let State::Unwatched(pipe) = std::mem::replace(&mut self.0, State::Closed) {
-            self.0 = State::Watched(pipe::Sender::from_owned_fd_unchecked(pipe.into())?);
+    fn start_watching(&mut self) -> io::Result<()> {
+        if let StdinPipeState::Unwatched(pipe) = std::mem::replace(&mut self.0, StdinPipeState::Closed) {
+            self.0 = StdinPipeState::Watched(pipe::Sender::from_owned_fd_unchecked(pipe.into())?);
         }
         Ok(())
     }
 }
 
-impl AsyncWrite for Input {
+impl AsyncWrite for StdinPipe {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -93,12 +94,12 @@ impl AsyncWrite for Input {
         true
     }
 
-    /// What is written is in the pipe.
+    /// Written bytes are in the pipe, so there is nothing to flush.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// A pipe is closed by letting go of it.
+    /// Dropping a pipe closes it.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -114,8 +115,8 @@ mod tests {
     const MUCH: usize = 4 * 1024 * 1024;
 
     #[tokio::test]
-    async fn a_full_pipe_is_waited_for_and_nothing_is_lost() {
-        let (mut theirs, mut ours) = Input::pipe().unwrap();
+    async fn waits_for_full_pipe_and_loses_nothing() {
+        let (mut theirs, mut ours) = StdinPipe::create().unwrap();
         let reader = std::thread::spawn(move || {
             let mut read = Vec::new();
             theirs.read_to_end(&mut read).map(|_| read)
@@ -127,8 +128,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_that_nobody_reads_any_more_is_broken() {
-        let (theirs, mut ours) = Input::pipe().unwrap();
+    async fn write_fails_when_reader_is_gone() {
+        let (theirs, mut ours) = StdinPipe::create().unwrap();
         drop(theirs);
         assert_eq!(ours.write_all(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

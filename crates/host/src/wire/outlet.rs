@@ -1,4 +1,4 @@
-//! Where an extension is written to.
+//! The writer for the standard input of an extension.
 
 use std::io;
 use std::pin::Pin;
@@ -6,23 +6,23 @@ use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 
-use super::Input;
+use super::StdinPipe;
 #[cfg(unix)]
 use super::pipe::widen;
 
-/// See the module.
-pub(crate) enum Outlet {
-    Process(Input),
-    /// Anything else.
+/// The writer for the standard input of an extension.
+pub(crate) enum StdinWriter {
+    Process(StdinPipe),
+    /// Any other stream.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
 
-impl Outlet {
-    /// Makes room in the pipe for a long line, if the system grants it.
-    pub(crate) fn widen(&self) {
+impl StdinWriter {
+    /// Enlarges the pipe for a long line, if the system allows it.
+    pub(crate) fn enlarge_pipe(&self) {
         match self {
             #[cfg(unix)]
-            Self::Process(input) => input.end().iter().for_each(widen),
+            Self::Process(input) => input.write_end().iter().for_each(widen),
             #[cfg(not(unix))]
             Self::Process(_) => {}
             Self::Stream(_) => {}
@@ -37,7 +37,7 @@ impl Outlet {
     }
 }
 
-impl AsyncWrite for Outlet {
+impl AsyncWrite for StdinWriter {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -7,39 +7,39 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::ChildStdout;
 
-/// A line of so many bytes is long: a pipe that carries one is made larger.
+/// The length from which a line is long; its pipe is then enlarged.
 pub(crate) const LONG_LINE: usize = 64 * 1024;
 
-/// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
+/// The size of a pipe for long lines: the default maximum for a user.
 pub(crate) const WIDE: usize = 1024 * 1024;
 
-pub(crate) enum Output {
+pub(crate) enum StdoutReader {
     Pipe(ChildStdout),
     Stream(Box<dyn AsyncRead + Send + Unpin>),
 }
 
-impl Output {
-    /// Makes room in the pipe for a long line, if the system grants it.
-    pub(crate) fn widen(&self) {
+impl StdoutReader {
+    /// Enlarges the pipe for a long line, if the system allows it.
+    pub(crate) fn enlarge_pipe(&self) {
         if let Self::Pipe(pipe) = self {
             widen(pipe);
         }
     }
 }
 
-/// A user may have 64 pipes of this size, and past 1024 pipes even the usual size is not granted: only a pipe that
-/// carries long lines is made larger, and one that cannot be works all the same.
+/// Enlarges a pipe. A user can have 64 pipes of this size, and beyond 1024 pipes even the default size is
+/// refused. So only pipes with long lines are enlarged, and a pipe that cannot be enlarged still works.
 #[cfg(target_os = "linux")]
 pub(crate) fn widen(pipe: &impl std::os::fd::AsFd) {
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, WIDE) {
-        tracing::debug!(%error, "a pipe keeps its size");
+        tracing::debug!(%error, "cannot enlarge a pipe");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn widen<T>(_: &T) {}
 
-impl AsyncRead for Output {
+impl AsyncRead for StdoutReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Pipe(pipe) => Pin::new(pipe).poll_read(cx, into),

@@ -1,5 +1,5 @@
-//! Where what extensions send arrives: one place for all that a thread reads. One that waits for its extension holds no
-//! room of its own, and nearly all extensions wait nearly always.
+//! One shared read buffer for each thread. A reader that waits for its extension holds no buffer, and nearly
+//! all readers wait nearly always.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -14,14 +14,14 @@ thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Reads what is there, at most so many bytes, and hands it over; no bytes at the end. Safe to drop and to call again.
+/// Reads at most this number of bytes and passes them on; no bytes at the end. Cancel-safe.
 pub(crate) async fn read<T>(
     from: &mut (impl AsyncRead + Unpin),
     most: usize,
     mut to: impl FnMut(&[u8]) -> T,
 ) -> io::Result<T> {
     poll_fn(|context| {
-        // Taken out meanwhile: whoever is read from might read here, too.
+        // Taken out during the read: the source might also read here.
         let mut room = ROOM.take();
         room.resize(LARGEST, 0);
         let mut into = ReadBuf::new(room.get_mut(..most).unwrap_or_default());

@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 use haft_host::ExtensionState;
-use haft_packages::{ExtensionSpec, Permissions, Roles};
+use haft_packages::{ExtensionSpec, GuardRoles, Permissions};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::support::{eventually, execute, fault, state, text};
 use home::{Home, TOOL, USES};
 
 #[tokio::test]
-async fn nothing_is_started_until_a_tool_is_called() {
+async fn starts_only_when_tool_is_called() {
     let home = Home::with("shy", USES, TOOL);
     let (host, events) = home.host().await;
     assert_eq!(state(&host, "shy"), ExtensionState::Idle);
@@ -26,9 +26,9 @@ async fn nothing_is_started_until_a_tool_is_called() {
     assert_eq!((tools.len(), host.commands().len()), (1, 1));
     assert_eq!(tools[0].spec().description, "does it");
     assert_eq!(host.commands()[0].description, "goes");
-    host.settled().await;
+    host.wait_until_settled().await;
     host.ping().await;
-    assert_eq!(home.starts(), 0, "nobody needed it");
+    assert_eq!(home.starts(), 0, "no use has started it");
     assert!(!home.log("shy").exists());
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     assert_eq!(state(&host, "shy"), ExtensionState::Ready);
@@ -40,7 +40,7 @@ async fn nothing_is_started_until_a_tool_is_called() {
 }
 
 #[tokio::test]
-async fn each_run_starts_one_without_activation() {
+async fn starts_immediately_without_activation() {
     let home = Home::with("eager", "{}", TOOL);
     for run in 1..=3 {
         let (host, _) = home.host().await;
@@ -50,11 +50,11 @@ async fn each_run_starts_one_without_activation() {
 }
 
 #[tokio::test]
-async fn people_are_told_what_a_call_waits_for() {
+async fn notifies_user_about_slow_start() {
     // sleep: looks for the file again
     let waits = "until [ -e \"$STARTS.go\" ]; do sleep 0.01; done";
     let mut home = Home::with("shy", USES, &format!("{waits}{TOOL}"));
-    home.config.timeouts.told = Duration::from_millis(20);
+    home.config.timeouts.slow_start_notice = Duration::from_millis(20);
     let (host, events) = home.host().await;
     let (output, ()) = tokio::join!(execute(&host, "t", json!({})), async {
         eventually(|| !events.all().is_empty()).await;
@@ -63,12 +63,12 @@ async fn people_are_told_what_a_call_waits_for() {
     assert_eq!(text(&output), "ok");
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
-    assert_eq!(message, "is not ready yet; tool t waits for it");
+    assert_eq!(message, "is not ready yet; tool t is waiting for the extension");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_command_starts_it() {
+async fn command_starts_extension() {
     let home = Home::with("shy", USES, TOOL);
     let (host, _) = home.host().await;
     host.run_command(&CancellationToken::new(), "go", "").await.unwrap();
@@ -77,7 +77,7 @@ async fn a_command_starts_it() {
 }
 
 #[tokio::test]
-async fn calls_at_once_start_it_once() {
+async fn concurrent_calls_start_extension_once() {
     let home = Home::with("shy", USES, TOOL);
     let (host, _) = home.host().await;
     let cancel = CancellationToken::new();
@@ -87,7 +87,7 @@ async fn calls_at_once_start_it_once() {
 }
 
 #[tokio::test]
-async fn one_that_is_never_used_leaves_in_good_order() {
+async fn unused_extension_shuts_down_cleanly() {
     let home = Home::with("shy", USES, TOOL);
     let (host, events) = home.host().await;
     host.shutdown().await;
@@ -97,7 +97,7 @@ async fn one_that_is_never_used_leaves_in_good_order() {
 }
 
 #[tokio::test]
-async fn a_restart_and_a_reload_start_it() {
+async fn restart_and_reload_start_extension() {
     let home = Home::with("shy", USES, TOOL);
     let (host, _) = home.host().await;
     host.restart(&ExtensionName::new("shy")).await.unwrap();
@@ -112,9 +112,9 @@ async fn a_restart_and_a_reload_start_it() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_started_fails_its_first_use_and_says_why() {
+async fn failed_start_fails_first_use_with_reason() {
     let mut home = Home::with("shy", USES, "exit 3");
-    // It is not started again in this test, which a call would wait for.
+    // The extension does not restart in this test, which a call would wait for.
     home.config.timeouts.tool_call = Duration::from_millis(50);
     let (host, events) = home.host().await;
     for _ in 0..2 {
@@ -126,7 +126,7 @@ async fn one_that_cannot_be_started_fails_its_first_use_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_cancelled_caller_does_not_wait_for_the_start() {
+async fn cancelled_caller_does_not_wait_for_start() {
     let home = Home::with("shy", USES, "cat > /dev/null");
     let (host, _) = home.host().await;
     let cancel = CancellationToken::new();
@@ -151,28 +151,28 @@ async fn waits(change: impl Fn(&mut ExtensionSpec)) -> bool {
 }
 
 #[tokio::test]
-async fn extensions_that_must_be_known_to_work_start_at_once() {
+async fn required_and_explicit_extensions_start_immediately() {
     assert!(waits(|_| ()).await);
-    assert!(!waits(|spec| spec.origin = haft_host::Origin::Explicit).await);
-    assert!(!waits(|spec| spec.roles = Roles { required: true, ..Roles::default() }).await);
+    assert!(!waits(|spec| spec.origin = haft_host::ExtensionOrigin::Explicit).await);
+    assert!(!waits(|spec| spec.roles = GuardRoles { required: true, ..GuardRoles::default() }).await);
 }
 
 #[tokio::test]
-async fn a_declaration_that_breaks_a_rule_starts_it_at_once() {
+async fn invalid_declaration_starts_immediately() {
     let uses = r#"{"activation":["tool:t"],"tools":[{"name":"t","schema":{"type":"array"}}]}"#;
     let home = Home::with("x", uses, TOOL);
     let (host, events) = home.host().await;
     assert_eq!((state(&host, "x"), home.starts()), (ExtensionState::Ready, 1));
     assert_eq!(events.faults(), [fault("x", "register_rejected")]);
     let message = events.only_message();
-    let expect = "manifest: tool \"t\": its schema is for \"array\", and arguments are an \"object\"; the extension \
-                  starts at once";
+    let expect = "manifest: tool \"t\": its schema describes \"array\", but tool arguments are an \"object\"; the declaration is ignored, and the \
+                  extension starts immediately";
     assert_eq!(message, expect);
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_declaration_beyond_the_grant_starts_it_at_once() {
+async fn ungranted_declaration_starts_immediately() {
     let mut home = Home::with("x", USES, TOOL);
     home.change(|spec| spec.permissions = Some(Permissions::default()));
     let (host, events) = home.host().await;

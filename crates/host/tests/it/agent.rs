@@ -1,4 +1,4 @@
-//! An agent over a host: a model that calls tools as it is told, and a `bash` that counts.
+//! An agent with a host: a model that makes scripted calls, and a `bash` that counts its runs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +15,11 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// One call a step, then the end.
+/// Makes one call in each step and then ends.
 struct Caller(Mutex<VecDeque<ToolCall>>);
 
 #[async_trait]
@@ -30,14 +30,14 @@ impl Model for Caller {
 
     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
         let call = self.0.lock().unwrap().pop_front();
-        let stop = if call.is_some() { Stop::ToolUse } else { Stop::End };
+        let stop = if call.is_some() { StopCause::ToolUse } else { StopCause::End };
         let content = call.into_iter().map(AssistantBlock::ToolCall).collect();
-        let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
+        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }
 
-/// Counts how often it ran.
+/// Counts its runs.
 #[derive(Clone, Default)]
 pub(crate) struct Bash(Arc<AtomicUsize>);
 
@@ -54,22 +54,22 @@ impl Tool for Bash {
     }
 }
 
-/// An agent over the extensions of one host.
+/// An agent with the extensions of one host.
 pub(crate) struct Agency {
     agent: Agent,
     bash: Bash,
 }
 
-/// What became of a run.
+/// The outcome of a run.
 pub(crate) struct Ran {
     pub(crate) events: Vec<AgentEvent>,
     pub(crate) outcome: Result<(), TurnError>,
-    /// How often `bash` ran.
+    /// The number of runs of `bash`.
     pub(crate) executions: usize,
 }
 
 impl Agency {
-    /// One whose model makes these calls, one after the other.
+    /// Creates an agent whose model makes these calls, one after the other.
     pub(crate) fn new(host: &Host, calls: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         let calls = calls.into_iter().enumerate().map(|(index, (name, args))| ToolCall {
             id: ToolCallId::new(format!("t{}", index + 1)),
@@ -98,7 +98,7 @@ impl Agency {
         self.agent.prompt("go")
     }
 
-    /// Works to the end.
+    /// Runs the agent to its end.
     pub(crate) async fn run(&self) -> Ran {
         self.finish(self.start()).await
     }
@@ -113,7 +113,7 @@ impl Agency {
 }
 
 impl Ran {
-    /// Who blocked, and why, in order.
+    /// Returns the blocking extensions and their reasons, in order.
     pub(crate) fn blocks(&self) -> Vec<(String, String)> {
         let mut blocks = Vec::new();
         for event in &self.events {
@@ -124,7 +124,7 @@ impl Ran {
         blocks
     }
 
-    /// Who changed what, in order.
+    /// Returns the changing extensions and their changes, in order.
     pub(crate) fn rewrites(&self) -> Vec<(String, String)> {
         let mut rewrites = Vec::new();
         for event in &self.events {

@@ -1,4 +1,4 @@
-//! What was approved is found and runs; what was not, or is not any more what it was, does not.
+//! Approved extensions are found and run; unapproved or changed ones do not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,29 +6,31 @@ use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError};
-use haft_packages::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
-use haft_packages::install::lock::{Approved, Entry, How, LockFile};
-use haft_packages::install::{Accepted, Source, Store};
-use haft_packages::{Launch, Origin};
+use haft_packages::discovery::{
+    Discovery, DiscoveryOptions, ExtraLocation, Project, ProjectTrust, SkipReason,
+};
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore, LockEntry, LockFile};
+use haft_packages::install::{ApprovalOutcome, ExtensionStore, InstallSource};
+use haft_packages::{ExtensionOrigin, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::support::{Events, blocked, brisk, call, config, fault};
 
-/// Says hello, counts its starts beside its code, and stays.
+/// Sends hello, counts its starts next to its code, and stays.
 const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"name\":\"'$1'\"}'\n\
                    echo '{\"type\":\"ready\"}'\ncat > /dev/null\n";
 
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::of_home(&root.path().join("home"), std::env::var_os("PATH"));
+        let store = ExtensionStore::for_home(&root.path().join("home"), std::env::var_os("PATH"));
         Self { root, store }
     }
 
@@ -42,9 +44,13 @@ impl World {
         dir.to_owned()
     }
 
-    fn installed(&self, name: &str) -> Accepted {
+    fn installed(&self, name: &str) -> ApprovalOutcome {
         let source = self.write(&self.root.path().join("src").join(name), name, "");
-        self.store.propose(&Source::Directory(source)).unwrap().accept(How::Yes, "1").unwrap()
+        self.store
+            .propose(&InstallSource::Directory(source))
+            .unwrap()
+            .accept(ApprovalMethod::Yes, "1")
+            .unwrap()
     }
 
     fn placed(&self, name: &str, more: &str) -> PathBuf {
@@ -52,16 +58,16 @@ impl World {
     }
 
     fn trust(&self, dir: &Path) {
-        self.store.propose_placed(dir).unwrap().accept(How::Yes, "1").unwrap();
+        self.store.propose_in_place(dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     }
 
-    fn search(&self) -> Search {
-        let project = Project { dir: self.root.path().join("project"), trust: Trust::Trusted };
-        Search {
+    fn search(&self) -> DiscoveryOptions {
+        let project = Project { dir: self.root.path().join("project"), trust: ProjectTrust::Trusted };
+        DiscoveryOptions {
             global: Some(self.store.global.clone()),
-            approved: Some(Approved::at(self.root.path().join("home"))),
+            approved: Some(ApprovalStore::at(self.root.path().join("home"))),
             project: Some(project),
-            ..Search::default()
+            ..DiscoveryOptions::default()
         }
     }
 
@@ -75,12 +81,12 @@ impl World {
         let search = self.search();
         let source = move || Discovery::run(&search).into();
         let host = Host::builder(config).events(events.sink()).source(source).start().await;
-        host.settled().await;
+        host.wait_until_settled().await;
         host
     }
 }
 
-/// What runs, and what does not with the stable name of why.
+/// Returns the names that run, and the others with the stable name of the reason.
 fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
     let skipped = found.skipped.iter().map(|skipped| {
         let why = match &skipped.reason {
@@ -96,7 +102,7 @@ fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
 }
 
 #[test]
-fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
+fn finds_only_approved_extensions_and_reserves_other_names() {
     let world = World::new();
     world.placed("c", "");
     world.installed("b");
@@ -109,7 +115,7 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     let (runs, skipped) = names(&found);
     assert_eq!(runs, ["a", "b", "d"]);
     assert_eq!(skipped, [("c", "not_approved"), ("b", "name_taken"), ("c", "name_taken")]);
-    assert!(found.specs.iter().all(|spec| spec.pin.is_some() == (spec.origin == Origin::Global)));
+    assert!(found.specs.iter().all(|spec| spec.pin.is_some() == (spec.origin == ExtensionOrigin::Global)));
     let row = world.store.find("b", None).unwrap();
     world.store.set_enabled(&row, false).unwrap();
     fs::write(dir.join("more"), "").unwrap();
@@ -121,40 +127,44 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     );
     assert!(found.skipped[0].to_string().contains("more (added)"), "{}", found.skipped[0]);
     fs::remove_file(dir.join("more")).unwrap();
-    assert_eq!(names(&world.found()).0, ["a", "d"], "as it was is as it was approved");
+    assert_eq!(names(&world.found()).0, ["a", "d"], "the original files match the approval");
     fs::remove_dir_all(&dir).unwrap();
     assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
 }
 
-/// Another path to a directory of the user's leads to what was approved there, and to nothing else.
+/// Another path to the user's directory leads to its approved extension only.
 #[test]
-fn a_place_that_configuration_names_again_is_taken_once() {
+fn uses_directory_once_when_configured_twice() {
     let world = World::new();
     let dir = world.placed("a", "");
     world.trust(&dir);
     let link = world.root.path().join("link");
     std::os::unix::fs::symlink(&dir, &link).unwrap();
-    let further = vec![Further { dir: link, origin: Origin::Global }];
-    let found = || Discovery::run(&Search { further: further.clone(), ..world.search() });
+    let further = vec![ExtraLocation { dir: link, origin: ExtensionOrigin::Global }];
+    let found = || Discovery::run(&DiscoveryOptions { extra_locations: further.clone(), ..world.search() });
     assert_eq!(names(&found()), (vec!["a"], vec![]));
     world.write(&dir, "b", "");
-    assert_eq!(names(&found()), (vec![], vec![("a", "pin_mismatch")]), "what is there has another name now");
+    assert_eq!(
+        names(&found()),
+        (vec![], vec![("a", "pin_mismatch")]),
+        "the directory contains another name now"
+    );
 }
 
 #[tokio::test]
-async fn one_that_waits_is_started_as_it_was_approved() {
+async fn starts_waiting_extension_as_approved() {
     let world = World::new();
     let source = world.write(&world.root.path().join("src/x"), "x", r#","activation":["event:turn_end"]"#);
-    // It keeps nothing beside its code.
+    // This script stores nothing next to its code.
     let script = RUN.replace("echo start >> starts", "");
     fs::write(source.join("run"), &script).unwrap();
-    world.store.propose(&Source::Directory(source)).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose(&InstallSource::Directory(source)).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     let copy = world.root.path().join("home/copies/x");
     fs::remove_file(copy.join("run")).unwrap();
     fs::write(copy.join("run"), "#!/bin/sh\ntouch evil\n").unwrap();
     let events = Events::default();
     let host = world.host(&events).await;
-    assert_eq!(host.states()[0].state, ExtensionState::Idle);
+    assert_eq!(host.statuses()[0].state, ExtensionState::Idle);
     host.restart(&ExtensionName::new("x")).await.unwrap();
     host.shutdown().await;
     assert_eq!(fs::read_to_string(copy.join("run")).unwrap(), script);
@@ -162,7 +172,7 @@ async fn one_that_waits_is_started_as_it_was_approved() {
 }
 
 #[test]
-fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
+fn name_in_other_case_does_not_replace_approved_extension() {
     let world = World::new();
     world.installed("guard");
     world.placed("Guard", "");
@@ -173,53 +183,53 @@ fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
 }
 
 #[test]
-fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
+fn gate_with_unapproved_version_blocks() {
     let world = World::new();
     let source = world.root.path().join("src/guard");
     let propose = |more: &str| {
         world.write(&source, "guard", &format!(r#","required":true,"permissions":{{{more}}}"#));
-        world.store.propose(&Source::Directory(source.clone())).unwrap()
+        world.store.propose(&InstallSource::Directory(source.clone())).unwrap()
     };
-    propose("").accept(How::Yes, "1").unwrap();
+    propose("").accept(ApprovalMethod::Yes, "1").unwrap();
     assert!(propose(r#""net":"all""#).decline().unwrap());
     let missed = |found: &Discovery| match &found.specs[..] {
         [spec] if spec.roles.required => match &spec.launch {
-            Launch::Impossible { why } => Some(why.clone()),
-            Launch::Process { .. } | Launch::ThemeOnly => None,
+            LaunchPlan::Impossible { why } => Some(why.clone()),
+            LaunchPlan::Process { .. } | LaunchPlan::ThemeOnly => None,
         },
         _ => None,
     };
     let why = missed(&world.found()).unwrap();
-    assert!(why.contains("asks for more than was granted"), "{why}");
-    // Back at what was approved there is something to agree to, and then it runs.
+    assert!(why.contains("requests more permissions than were granted"), "{why}");
+    // The approved version can be accepted again, and then runs.
     let back = propose("");
     assert!(!back.is_approved());
-    back.accept(How::Yes, "1").unwrap();
+    back.accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(missed(&world.found()), None);
     assert_eq!(names(&world.found()).0, ["guard"]);
 }
 
-/// One failure, one event: no extension is invented that fails as well.
+/// One failure is one event: no placeholder extension fails as well.
 #[tokio::test]
-async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+async fn unusable_lock_file_blocks_all_tools() {
     let world = World::new();
     world.installed("x");
-    let file = world.store.approved.file();
+    let file = world.store.approved.lock_file_path();
     let good = fs::read(&file).unwrap();
     fs::write(&file, "{").unwrap();
     let (events, ls) = (Events::default(), call("bash", json!({"command": "ls"})));
     let host = world.host(&events).await;
     assert_eq!(events.faults(), [fault("extensions.lock.json", "lock_invalid")]);
-    assert!(host.states().is_empty());
+    assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
-    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
-    let why = host.blocked().unwrap();
+    insta::assert_snapshot!(reason, @"blocked: extensions.lock.json cannot be used, so the required extensions are unknown; the user was notified");
+    let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
-    // Whoever mends it reloads.
+    // A reload follows the repair.
     fs::write(&file, &good).unwrap();
     let stats = host.reload().await;
-    assert_eq!((stats.ready, stats.errors.len(), host.blocked()), (1, 0, None));
+    assert_eq!((stats.ready, stats.errors.len(), host.blocked_reason()), (1, 0, None));
     assert_eq!(blocked(&host, &ls).await, None);
     fs::write(&file, "{").unwrap();
     let stats = host.reload().await;
@@ -230,29 +240,29 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
 }
 
 #[test]
-fn a_manifest_counts_only_as_it_was_approved() {
+fn manifest_counts_only_as_approved() {
     let world = World::new();
     let accepted = world.installed("x");
-    let manifest = world.store.approved.trees().place(&accepted.entry.tree).join("extension.json");
+    let manifest = world.store.approved.tree_store().tree_path(&accepted.entry.tree).join("extension.json");
     fs::set_permissions(&manifest, fs::Permissions::from_mode(0o644)).unwrap();
     fs::write(&manifest, r#"{"name":"x","exec":"/bin/sh","args":["-c","true"]}"#).unwrap();
     assert_eq!(names(&world.found()), (vec![], vec![("x", "pin_mismatch")]));
 }
 
 #[tokio::test]
-async fn each_start_is_held_against_what_was_approved() {
+async fn each_start_verifies_approval() {
     let world = World::new();
     let accepted = world.installed("x");
     let (name, events) = (ExtensionName::new("x"), Events::default());
     let host = world.host(&events).await;
-    assert_eq!(host.states()[0].state, ExtensionState::Ready);
-    // Its own copy is put in order, and that is said.
+    assert_eq!(host.statuses()[0].state, ExtensionState::Ready);
+    // The extension's own copy is restored, which is reported.
     fs::write(accepted.dir.join("run"), "#!/bin/sh\nexit 1\n").unwrap();
     host.restart(&name).await.unwrap();
     assert_eq!(fs::read_to_string(accepted.dir.join("starts")).unwrap(), "start\nstart\n");
     assert_eq!(events.faults(), [fault("x", "code_restored")]);
-    // The store is not.
-    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    // The store is not restored.
+    let code = world.store.approved.tree_store().tree_path(&accepted.entry.tree);
     for path in [&code, &code.join("run")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -268,7 +278,7 @@ async fn each_start_is_held_against_what_was_approved() {
 }
 
 #[tokio::test]
-async fn what_is_not_run_is_told_and_a_required_one_blocks() {
+async fn reports_skipped_extension_and_blocks_if_required() {
     let world = World::new();
     world.placed("new", "");
     let guard = world.placed("guard", r#","required":true"#);
@@ -279,26 +289,26 @@ async fn what_is_not_run_is_told_and_a_required_one_blocks() {
     let mut faults = events.faults();
     faults.sort();
     assert_eq!(faults, [fault("guard", "pin_mismatch"), fault("new", "not_approved")]);
-    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "its tools are blocked");
     host.shutdown().await;
 }
 
-/// What lies in one directory is one extension: nobody gets rid of a guard by giving it another name.
+/// One directory is one extension: a gate cannot be removed by giving it another name.
 #[tokio::test]
-async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
+async fn renamed_gate_blocks_until_removed() {
     let world = World::new();
     let dir = world.write(&world.store.global.join("dir"), "guard", r#","required":true"#);
     world.trust(&dir);
     world.write(&dir, "other", "");
-    let error = world.store.propose_placed(&dir).unwrap_err().to_string();
-    assert!(error.contains("is approved as guard, and its manifest says other now"), "{error}");
+    let error = world.store.propose_in_place(&dir).unwrap_err().to_string();
+    assert!(error.contains("was approved as guard, but its manifest now has the name other"), "{error}");
     let (host, events) = (world.host(&Events::default()).await, Events::default());
-    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "its tools are blocked");
     host.shutdown().await;
-    // Also where the lock file has both.
+    // The same holds if the lock file has both names.
     let both = |file: &mut LockFile| {
         let entry = file.extensions[&ExtensionName::new("guard")].clone();
-        file.extensions.insert(ExtensionName::new("other"), Entry { required: false, ..entry });
+        file.extensions.insert(ExtensionName::new("other"), LockEntry { required: false, ..entry });
     };
     world.store.approved.edit(both).unwrap();
     let host = world.host(&events).await;
@@ -309,7 +319,11 @@ async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
     host.shutdown().await;
     let row = |name: &str| world.store.find(name, None);
     assert_eq!(row("other").unwrap().dir, dir);
-    assert_eq!(world.store.remove(&row("guard").unwrap()).unwrap().kept, None, "it is the other one's");
+    assert_eq!(
+        world.store.remove(&row("guard").unwrap()).unwrap().kept,
+        None,
+        "the directory belongs to the other extension"
+    );
     assert!(row("guard").is_err() && dir.exists());
     assert!(world.store.remove(&row("other").unwrap()).unwrap().kept.is_some());
     world.trust(&world.placed("guard", ""));

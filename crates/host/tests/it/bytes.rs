@@ -1,4 +1,4 @@
-//! One reading for everybody: a guard, a tool and what a guard rewrites are the same bytes on every way.
+//! A gate, a tool and a rewrite handle the same bytes on every path.
 
 use haft_core::hooks::ToolDecision;
 use haft_core::tool::ToolContext;
@@ -12,12 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Events, builder, tool};
 
-/// What a model may write, and what all see of it: only spaces between tokens go, and ends of lines are escaped.
+/// Arguments as a model may write them, and as all receivers see them: spaces between tokens and line ends
+/// are normalized.
 const WRITTEN: &str = "{ \"n\" : [9007199254740993, 123456789012345678901234567890, 1E2, -0, 0.10],\n \"z\": \"a\u{2028}\\u0062\", \"a\": null }";
 const SEEN: &str =
     r#"{"n":[9007199254740993,123456789012345678901234567890,1E2,-0,0.10],"z":"a\u2028\u0062","a":null}"#;
 
-/// An extension whose lines nobody parses on the way.
+/// An extension whose lines are not parsed by the test.
 struct Raw {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
@@ -41,7 +42,7 @@ impl Raw {
         self.writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    /// Answers the next question with these fields and returns its line.
+    /// Answers the next query with these fields and returns its line.
     async fn answer(&mut self, kind: &str, fields: &str) -> String {
         let line = self.lines.next_line().await.unwrap().unwrap();
         let id = serde_json::from_str::<Value>(&line).unwrap()["id"].take();
@@ -55,7 +56,7 @@ fn call(args: &str) -> ToolCall {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_and_a_tool_see_the_same_bytes() {
+async fn gate_and_tool_receive_same_bytes() {
     let (host, mut raw) = Raw::start(&Events::default()).await;
     let hooks = host.hook_source().hooks().before_tool_execute;
     let (cancel, call) = (CancellationToken::new(), call(WRITTEN));
@@ -72,7 +73,7 @@ async fn a_guard_and_a_tool_see_the_same_bytes() {
 }
 
 #[test]
-fn what_two_could_read_differently_is_no_arguments() {
+fn rejects_ambiguous_arguments() {
     for text in [
         r#"{"a":1,"a":2}"#,
         r#"{"a":1,"\u0061":2}"#,

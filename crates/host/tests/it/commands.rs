@@ -1,9 +1,9 @@
-//! Commands of extensions, and what they say for themselves.
+//! Commands of extensions and their outcomes.
 
 use std::sync::{Arc, Mutex};
 
 use haft_host::{CommandError, Frontend, Host};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ext::{CommandAction, Panel, PanelKey, PanelRender, PanelResize};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_test_support::FakePeer;
@@ -34,7 +34,7 @@ async fn run(
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_action_says_what_is_to_be_done() {
+async fn executes_every_command_action() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let prompt = |text: &str| CommandAction::Prompt(format!("[from extension hello, command hello]\n{text}"));
     let actions = [
@@ -56,33 +56,33 @@ async fn every_action_says_what_is_to_be_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_says_nothing_that_nobody_can_see() {
+async fn removes_invisible_characters_from_prompt() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let answer = json!({"action": "prompt", "prompt": "greet me\u{e0041}\u{e0042}"});
     let (action, _) = run(&host, &mut peer, "hello", "", answer).await;
     assert_eq!(action, Ok(CommandAction::Prompt("[from extension hello, command hello]\ngreet me".into())));
-    insta::assert_snapshot!(events.only_message(), @"the prompt of command hello had 2 characters in it that nobody can see; they were left out");
+    insta::assert_snapshot!(events.only_message(), @"removed 2 invisible characters from the prompt of command hello");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_action_and_an_unknown_command_are_errors() {
+async fn unknown_action_and_command_are_errors() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
     let (outcome, _) = run(&host, &mut peer, "hello", "", json!({"action": "explode"})).await;
-    insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: it sent an answer that makes no sense: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
+    insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: sent an invalid answer: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
     assert_eq!(events.faults(), [fault("hello", "frame_invalid")]);
     let unknown = host.run_command(&CancellationToken::new(), "nothing", "").await;
     assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_does_not_matter_and_the_registered_spelling_is_sent() {
+async fn ignores_case_and_sends_registered_name() {
     let (host, mut peer, _) = host_with("hello", [register("Hello")]).await;
     let (_, question) = run(&host, &mut peer, "hello", "", json!({})).await;
     assert_eq!(question["name"], "Hello");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_one_of_a_name_has_the_command() {
+async fn first_extension_owns_command_name() {
     let (host, [_first, _second], events) = host_with_two(
         ("first", [register("go"), register("help"), register("bad name")]),
         ("second", [register("go"), register("stop")]),
@@ -96,19 +96,19 @@ async fn the_first_one_of_a_name_has_the_command() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_extension_says_while_it_registers_is_not_lost() {
+async fn keeps_notes_sent_during_registration() {
     let note = json!({"type": "notify", "level": "warn", "message": "no cache"});
     let (_host, _peer, events) = host_with("early", [note, json!({"type": "clear_notes"})]).await;
     let extension = ExtensionName::new("early");
     let note = AgentEvent::ExtNotify {
         extension: extension.clone(),
-        level: Level::Warn,
+        level: NoteLevel::Warn,
         message: "no cache".into(),
     };
     assert_eq!(events.all(), [note, AgentEvent::ExtClearNotes { extension }]);
 }
 
-/// Writes down what a front end is asked for.
+/// Records the requests to a front end.
 #[derive(Default)]
 struct Screen(Mutex<Vec<String>>);
 
@@ -141,7 +141,7 @@ impl Frontend for Screen {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panels_open_draw_close_and_get_keys() {
+async fn panel_opens_draws_closes_and_receives_keys() {
     let (events, screen) = (Events::default(), Arc::new(Screen::default()));
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).frontend(Arc::clone(&screen) as _).streams("todo", reader, writer).start();
@@ -151,11 +151,7 @@ async fn panels_open_draw_close_and_get_keys() {
     let todo = ExtensionName::new("todo");
     host.panel_resized(&todo, PanelResize { panel_id: PanelId::new("main"), width: 80, height: 10 });
     host.panel_key(&todo, PanelKey { panel_id: PanelId::new("main"), key: "down".into(), text: None });
-    assert_eq!(
-        peer.expect("panel_key").await["key"],
-        "down",
-        "a resize is not for those who did not announce it"
-    );
+    assert_eq!(peer.expect("panel_key").await["key"], "down", "a resize requires the capability");
     host.panel_closed(&todo, PanelId::new("main"));
     assert_eq!(peer.expect("panel_close").await["panel_id"], "main");
     peer.send(json!({"type": "panel_render", "panel_id": "main", "lines": ["y"]})).await;
@@ -171,7 +167,7 @@ fn completing(name: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_is_completed_by_its_extension() {
+async fn extension_completes_its_command() {
     let (host, mut peer, events) = host_with("todo", [completing("todo"), register("plain")]).await;
     let completes: Vec<_> = host.commands().into_iter().map(|command| command.completes).collect();
     assert_eq!(completes, [true, false]);
@@ -185,14 +181,14 @@ async fn a_command_is_completed_by_its_extension() {
     let (items, question) = tokio::join!(host.complete_command(&cancel, "TODO", "d"), reply);
     assert_eq!(items.unwrap()[0].value, "done 1");
     assert_eq!((&question["name"], &question["prefix"]), (&json!("todo"), &json!("d")));
-    assert_eq!(host.complete_command(&cancel, "plain", "d").await, Ok(Vec::new()), "it is not asked");
+    assert_eq!(host.complete_command(&cancel, "plain", "d").await, Ok(Vec::new()), "no request is sent");
     let unknown = host.complete_command(&cancel, "nothing", "").await;
     assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));
     assert_eq!(events.faults(), []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newer_question_takes_the_place_of_an_older_one() {
+async fn newer_completion_request_replaces_older_one() {
     let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
     let cancel = CancellationToken::new();
     let newer = async {
@@ -212,7 +208,7 @@ async fn a_newer_question_takes_the_place_of_an_older_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_keeps_failing_is_not_asked_any_more() {
+async fn stops_completions_after_repeated_failures() {
     let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
     let cancel = CancellationToken::new();
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! Every way in which a gate can fail, with and without a person: the call does not run. And what follows when it keeps
-//! failing.
+//! Every kind of failure of a gate, with and without a person: the call does not run. Also tests gates that
+//! keep failing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::{TurnError, TurnErrorKind};
-use haft_host::{Frontend, GateChoice, GateFailing, Host};
-use haft_packages::{ExtensionSpec, Launch, Roles};
+use haft_host::{FailingGate, Frontend, GateChoice, Host};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
@@ -19,16 +19,16 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agency, Ran};
 use crate::support::{Events, builder, host_with, host_with_two, spec};
 
-/// A person who always gives the same answer, and what was asked.
+/// A person who always gives the same answer, with the received questions.
 #[derive(Debug)]
 struct Person {
     choice: GateChoice,
-    asked: Mutex<Vec<GateFailing>>,
+    asked: Mutex<Vec<FailingGate>>,
 }
 
 #[async_trait]
 impl Frontend for Person {
-    async fn gate_failing(&self, _: &CancellationToken, failing: &GateFailing) -> GateChoice {
+    async fn ask_about_failing_gate(&self, _: &CancellationToken, failing: &FailingGate) -> GateChoice {
         self.asked.lock().unwrap().push(failing.clone());
         self.choice
     }
@@ -39,12 +39,12 @@ impl Person {
         Arc::new(Self { choice, asked: Mutex::default() })
     }
 
-    fn asked(&self) -> Vec<GateFailing> {
+    fn asked(&self) -> Vec<FailingGate> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-/// A host with a gate in memory, and a person if there is one.
+/// Returns a host with a gate in memory, and a person if there is one.
 async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
     let events = Events::default();
     let (mut guard, reader, writer) = FakePeer::pair();
@@ -57,10 +57,10 @@ async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
     (host, guard, events)
 }
 
-/// A host whose required gate cannot be started.
+/// Returns a host whose required gate cannot be started.
 async fn never_started(person: Option<&Arc<Person>>) -> Host {
-    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let launch = Launch::Impossible { why: "cannot be started: no such file".into() };
+    let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
+    let launch = LaunchPlan::Impossible { why: "cannot be started: no such file".into() };
     let never = ExtensionSpec { roles, ..spec("guard", Path::new("/"), launch) };
     let mut builder = builder(&Events::default()).specs(vec![never]);
     if let Some(person) = person {
@@ -69,7 +69,7 @@ async fn never_started(person: Option<&Arc<Person>>) -> Host {
     builder.start().await
 }
 
-/// How a gate fails.
+/// A kind of failure of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
     Timeout,
@@ -102,10 +102,10 @@ impl Failure {
         Self::NeverStarted,
     ];
 
-    /// Plays the gate over one call; goes on for as long as it is still there.
+    /// Plays the gate for one call; continues while the gate exists.
     async fn play(self, mut guard: FakePeer, cancel: CancellationToken) {
         if matches!(self, Self::Disabled | Self::NeverStarted | Self::NotDelivered) {
-            // Nobody reads: the pipe is full before the question is through.
+            // The pipe is not read, so it is full before the query was written.
             return std::future::pending().await;
         }
         let question = guard.expect("event_intercept").await;
@@ -130,7 +130,7 @@ impl Failure {
     }
 }
 
-/// What one call under this failure comes to.
+/// Returns the outcome of one call under this failure.
 async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
     let (mut host, guard, _) = guarded(person).await;
     if failure == Failure::NeverStarted {
@@ -141,9 +141,9 @@ async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
     let command = if failure == Failure::NotDelivered { "x".repeat(200_000) } else { "ls".to_owned() };
     let agency = Agency::new(&host, [("bash", json!({"command": command}))]);
     let run = agency.start();
-    let playing = failure.play(guard, run.cancellation());
+    let playing = failure.play(guard, run.cancellation_token());
     let (ran, ()) = tokio::join!(agency.finish(run), async {
-        // Whatever the gate does, the run ends within its deadlines.
+        // The run ends within its deadlines for every behavior of the gate.
         tokio::time::timeout(Duration::from_secs(100), playing).await.ok();
     });
     ran
@@ -166,7 +166,7 @@ async fn every_failure_of_a_gate_blocks_with_and_without_a_person() {
     }
 }
 
-/// Many calls under a gate that is gone.
+/// Makes many calls under a gate that has ended.
 async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, Events) {
     let (host, guard, events) = guarded(person).await;
     drop(guard);
@@ -175,21 +175,21 @@ async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, E
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_third_failure_in_a_row_stops_everything_where_nobody_can_be_asked() {
+async fn third_failure_stops_run_without_person() {
     let (ran, host, _) = many_calls(5, None).await;
     assert_eq!((ran.executions, ran.blocks().len()), (0, 3));
     let Err(TurnError { kind: TurnErrorKind::Stopped { by, reason }, .. }) = ran.outcome else {
         panic!("{:?}", ran.outcome)
     };
     assert_eq!(by, "guard");
-    insta::assert_snapshot!(reason, @"it decides about tool calls and keeps failing; `haft ext logs guard` says more: it closed the connection");
-    // The same again, without a question, for as long as the gate does not work.
+    insta::assert_snapshot!(reason, @"the gate keeps failing: closed the connection; run `haft ext logs guard` for details");
+    // Later calls are blocked without a question while the gate does not work.
     let again = Agency::new(&host, [("bash", json!({"command": "ls"}))]).run().await;
     assert!(matches!(again.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
+async fn person_can_continue_without_gate() {
     let person = Person::new(GateChoice::ContinueWithout);
     let (ran, host, events) = many_calls(5, Some(&person)).await;
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 3, Ok(())));
@@ -198,26 +198,26 @@ async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
     assert_eq!(asked[0].extension, ExtensionName::new("guard"));
     let off = |event: &AgentEvent| matches!(event, AgentEvent::GateOff { extension, .. } if extension.as_str() == "guard");
     assert_eq!(events.all().iter().filter(|event| off(event)).count(), 1);
-    assert!(host.states().iter().all(|status| status.gates_off));
+    assert!(host.statuses().iter().all(|status| status.gates_off));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_may_stop_everything_or_have_it_started_again() {
+async fn person_can_stop_or_restart() {
     let person = Person::new(GateChoice::Stop);
     let (ran, _, _) = many_calls(5, Some(&person)).await;
     assert!(matches!(ran.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
     assert_eq!((ran.executions, person.asked().len()), (0, 1));
 
-    // A pair of streams cannot be started again: it stays as it is, and so do the blocks.
+    // A pair of streams cannot be restarted: it stays unchanged, and so do the blocks.
     let person = Person::new(GateChoice::Restart);
     let (ran, host, _) = many_calls(9, Some(&person)).await;
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (0, 9, Ok(())));
     assert_eq!(person.asked().len(), 1);
-    assert!(host.states().iter().all(|status| !status.gates_off));
+    assert!(host.statuses().iter().all(|status| !status.gates_off));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_between_starts_the_count_over() {
+async fn answer_resets_failure_count() {
     let (host, mut guard, _) = guarded(None).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
     let playing = async {
@@ -231,7 +231,8 @@ async fn an_answer_in_between_starts_the_count_over() {
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 4, Ok(())));
 }
 
-/// Answers every intercept with these fields, one after the other and then from the start, until the host is gone.
+/// Answers every intercept with these fields in turn, from the start again after the last, until the host has
+/// ended.
 async fn answer_in_turn(mut peer: FakePeer, fields: &[serde_json::Value]) {
     let mut fields = fields.iter().cycle();
     while let Some(frame) = peer.next().await {
@@ -250,7 +251,7 @@ fn check_stopped(ran: &Ran, by: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rewrites_that_never_fit_are_failures_in_a_row() {
+async fn invalid_rewrites_count_as_failures_in_a_row() {
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, peer, _) = host_with("rewriter", [plain]).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -267,7 +268,7 @@ async fn rewrites_that_never_fit_are_failures_in_a_row() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
+async fn valid_rewrite_resets_failure_count() {
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, peer, _) = host_with("rewriter", [plain]).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -286,7 +287,7 @@ async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
+async fn failures_on_second_query_count_in_a_row() {
     let plain = || json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, [guard, rewriter], _) = host_with_two(("guard", [plain()]), ("rewriter", [plain()])).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
@@ -305,7 +306,7 @@ async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_it_is_not_asked_about_changes_nothing() {
+async fn unrelated_call_does_not_reset_failure_count() {
     let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "tools": ["bash"], "role": "gate"}]});
     let other = json!({"type": "register_tool", "name": "other", "schema": {"type": "object"}});
     let (host, [guard, mut owner], _) = host_with_two(("guard", [gate]), ("owner", [other])).await;

@@ -25,7 +25,7 @@ fn ls() -> (&'static str, Value) {
     ("bash", json!({"command": "ls"}))
 }
 
-/// Answers every intercept with these fields and keeps what it was asked about, until the host is gone.
+/// Answers every intercept with these fields and records the queries, until the host has ended.
 async fn answer_all(mut peer: FakePeer, fields: Value) -> Vec<Value> {
     let mut asked = Vec::new();
     while let Some(frame) = peer.next().await {
@@ -47,7 +47,7 @@ async fn answer_all(mut peer: FakePeer, fields: Value) -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_decides_about_what_a_rewriter_behind_it_left() {
+async fn gate_sees_result_of_later_rewriter() {
     let (host, [guard, polite], events) =
         host_with_two(("guard", [gate(&["bash"])]), ("polite", [rewriter()])).await;
     let agency = Agency::new(&host, [ls()]);
@@ -69,7 +69,7 @@ async fn a_gate_decides_about_what_a_rewriter_behind_it_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_names_tools_hears_of_no_other() {
+async fn subscription_with_tools_receives_no_other_tool() {
     let observe = subscribe(json!({"event": "tool_call", "tools": ["weather"], "role": "observe"}));
     let weather = json!({"type": "register_tool", "name": "weather", "description": "w"});
     let (host, [guard, watcher], _) =
@@ -94,7 +94,7 @@ async fn whoever_names_tools_hears_of_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_of_an_extension_passes_the_same_gates() {
+async fn extension_tool_passes_gates() {
     let shell = json!({"type": "register_tool", "name": "dangerous_shell", "description": "bash, but worse"});
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (host, [guard, owner], _) = host_with_two(("guard", [plain]), ("owner", [shell])).await;
@@ -112,7 +112,7 @@ async fn a_tool_of_an_extension_passes_the_same_gates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_role_nobody_knows_is_reported_and_the_extension_asked_in_order() {
+async fn unknown_role_is_reported_and_counts_as_none() {
     let oracle = subscribe(json!({"event": "tool_call", "role": "oracle"}));
     let (host, peer, events) = host_with("guard", [oracle]).await;
     let agency = Agency::new(&host, [ls()]);
@@ -127,7 +127,7 @@ async fn a_role_nobody_knows_is_reported_and_the_extension_asked_in_order() {
     assert_eq!(events.faults(), [fault("guard", "register_rejected")]);
 }
 
-/// What a guard's answer comes to: whether the call ran, and the faults there were.
+/// Returns true if the call ran under this answer, with the faults.
 async fn answered(subscription: Value, answer: Value) -> (bool, Vec<(String, String)>) {
     let (host, mut peer, events) = host_with("guard", [subscription]).await;
     let agency = Agency::new(&host, [ls()]);
@@ -136,7 +136,7 @@ async fn answered(subscription: Value, answer: Value) -> (bool, Vec<(String, Str
         peer.answer(&question, "event_intercept_response", answer).await;
     };
     let (ran, ()) = tokio::join!(agency.run(), reply);
-    assert_eq!(ran.blocks().len() + ran.executions, 1, "it ran, or it was blocked once");
+    assert_eq!(ran.blocks().len() + ran.executions, 1, "the call ran or was blocked once");
     assert_eq!(ran.outcome, Ok(()));
     (ran.executions == 1, events.faults())
 }
@@ -147,7 +147,7 @@ fn check_broken(answer: &Value, outcome: (bool, Vec<(String, String)>)) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_but_true_and_false_is_an_answer() {
+async fn only_booleans_are_valid_decisions() {
     let values = [
         json!("false"),
         json!("true"),
@@ -171,7 +171,7 @@ async fn nothing_but_true_and_false_is_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_says_yes_or_no_and_neither_or_both_is_none() {
+async fn gate_must_allow_or_block() {
     let broken = [
         json!({}),
         json!({"approved": null}),
@@ -190,7 +190,7 @@ async fn a_gate_says_yes_or_no_and_neither_or_both_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rewrite_that_cannot_be_used_blocks_and_is_reported_once() {
+async fn invalid_rewrite_blocks_and_is_reported_once() {
     let broken = [
         json!({"modified_args": null}),
         json!({"modified_args": [1]}),
@@ -207,7 +207,7 @@ async fn a_rewrite_that_cannot_be_used_blocks_and_is_reported_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rewrite_of_two_megabytes_is_too_large_even_where_a_result_might_be_as_long() {
+async fn oversized_rewrite_blocks_despite_large_line_limit() {
     let slow = json!({"type": "register_tool", "name": "slow", "description": "s"});
     let (host, mut peer, events) = host_with("guard", [subscribe(json!("tool_call")), slow]).await;
     let long = json!({"modified_args": {"command": "x".repeat(2 * 1024 * 1024)}});
@@ -231,7 +231,7 @@ async fn a_rewrite_of_two_megabytes_is_too_large_even_where_a_result_might_be_as
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_was_let_go_by_the_budget_is_not_to_blame() {
+async fn budget_timeout_is_not_the_extensions_fault() {
     let (host, peer, events) = host_with("guard", [gate(&["bash"])]).await;
     let hook = host.hook_source().hooks().before_tool_execute.remove(0);
     let call = call("bash", json!({"command": "ls"}));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::compact::{CompactReason, Compacting};
+use haft_core::compact::{CompactReason, PendingCompaction};
 use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
-use haft_core::session::entry::Entry as SessionEntry;
+use haft_core::session::entry::SessionEntry;
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, Message, Rfc3339Time, StopCause};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ async fn guard() -> (Host, FakePeer, Events) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_allows_rewrites_and_blocks() {
+async fn gate_allows_rewrites_and_blocks() {
     let (host, mut peer, events) = guard().await;
     let ls = call("bash", json!({"command": "ls"}));
     let answers =
@@ -53,7 +53,7 @@ async fn a_guard_allows_rewrites_and_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_block_without_a_reason_gets_one() {
+async fn block_without_reason_gets_default_reason() {
     let (host, mut peer, _) = guard().await;
     let reply = async {
         let question = peer.expect("event_intercept").await;
@@ -65,19 +65,19 @@ async fn a_block_without_a_reason_gets_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_guard_blocks_after_five_seconds_and_is_reported_once() {
+async fn silent_gate_blocks_after_five_seconds_and_is_reported_once() {
     let (host, _peer, events) = guard().await;
     let start = tokio::time::Instant::now();
     let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_secs(5));
     assert_eq!(by, "guard");
-    insta::assert_snapshot!(reason, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
+    insta::assert_snapshot!(reason, @"blocked: extension guard, which must approve this, did not answer within 5 s; the user was notified");
     assert_eq!(events.faults(), [fault("guard", "hook_timeout")]);
     insta::assert_snapshot!(events.only_message(), @"tool_call intercept was not answered within 5 s");
 }
 
 #[tokio::test(start_paused = true)]
-async fn nonsense_from_a_guard_blocks() {
+async fn invalid_answer_of_gate_blocks() {
     let failed = json!({"error": "no disk"});
     let nonsense =
         [json!({"modified_args": null}), json!({"modified_args": [1]}), json!({"block": "false"}), failed];
@@ -95,7 +95,7 @@ async fn nonsense_from_a_guard_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_that_is_gone_keeps_blocking() {
+async fn ended_gate_keeps_blocking() {
     let (host, peer, events) = guard().await;
     drop(peer);
     let ls = call("bash", json!({}));
@@ -108,7 +108,7 @@ async fn a_guard_that_is_gone_keeps_blocking() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_that_dies_in_a_question_blocks_at_once() {
+async fn gate_that_exits_during_query_blocks_immediately() {
     let (host, mut peer, events) = guard().await;
     let start = tokio::time::Instant::now();
     let ls = call("bash", json!({}));
@@ -123,7 +123,7 @@ async fn a_guard_that_dies_in_a_question_blocks_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_question_returns_at_once_and_its_answer_is_no_fault() {
+async fn cancelled_query_returns_immediately_without_fault() {
     let (host, mut peer, events) = guard().await;
     let start = tokio::time::Instant::now();
     let cancel = CancellationToken::new();
@@ -145,7 +145,7 @@ async fn a_cancelled_question_returns_at_once_and_its_answer_is_no_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_and_messages_pass_when_their_interceptor_fails() {
+async fn turns_and_messages_pass_when_interceptor_fails() {
     let (host, peer, events) = host_with("meter", [intercept(&["turn_start", "assistant_message"])]).await;
     let hooks = host.hook_source().hooks();
     let cancel = CancellationToken::new();
@@ -160,7 +160,7 @@ async fn turns_and_messages_pass_when_their_interceptor_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_and_messages_as_the_interceptor_says() {
+async fn interceptor_decides_about_turns_and_messages() {
     let (host, mut peer, _) = host_with("meter", [intercept(&["turn_start", "assistant_message"])]).await;
     let hooks = host.hook_source().hooks();
     let cancel = CancellationToken::new();
@@ -189,10 +189,11 @@ async fn turns_and_messages_as_the_interceptor_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sections_for_the_system_prompt_carry_their_owner() {
+async fn system_prompt_sections_name_their_owner() {
     let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
-    let start = AgentStart { prompt: vec![Content::text("weather?")], system_prompt: "You are haft.".into() };
+    let start =
+        AgentStart { prompt: vec![ContentBlock::text("weather?")], system_prompt: "You are haft.".into() };
     let answers = [
         json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
@@ -222,13 +223,13 @@ async fn sections_for_the_system_prompt_carry_their_owner() {
     assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
 }
 
-fn compacting() -> Compacting {
+fn compacting() -> PendingCompaction {
     let entry = |id: u128, text: &str| {
-        let (content, time) = (vec![Content::text(text)], Time("T".into()));
+        let (content, time) = (vec![ContentBlock::text(text)], Rfc3339Time("T".into()));
         let body = Message::User { content, time: time.clone() }.into();
         Arc::new(SessionEntry { id: id.into(), parent: None, time, body })
     };
-    Compacting {
+    PendingCompaction {
         reason: CompactReason::Manual,
         instructions: Some("mind".into()),
         tokens_before: 7000,
@@ -242,7 +243,7 @@ fn compacting() -> Compacting {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_asked_before_a_compaction_refuses_or_writes_the_summary() {
+async fn compaction_hook_refuses_or_writes_summary() {
     let (host, mut peer, events) = host_with("notes", [intercept(&["before_compact"])]).await;
     let hook = host.hook_source().hooks().before_compact.remove(0);
     let compacting = compacting();
@@ -290,7 +291,7 @@ async fn who_is_asked_before_a_compaction_refuses_or_writes_the_summary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_may_take_as_long_as_a_tool_and_no_longer() {
+async fn summary_has_timeout_of_a_tool() {
     let (host, mut peer, events) = host_with("notes", [intercept(&["before_compact"])]).await;
     let hook = host.hook_source().hooks().before_compact.remove(0);
     let (cancel, compacting) = (CancellationToken::new(), compacting());
@@ -303,7 +304,7 @@ async fn a_summary_may_take_as_long_as_a_tool_and_no_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn interceptors_are_asked_in_the_order_of_the_extensions() {
+async fn queries_interceptors_in_extension_order() {
     let (host, [_one, _two], _) =
         host_with_two(("one", [intercept(&["tool_call"])]), ("two", [intercept(&["tool_call"])])).await;
     let hooks = host.hook_source().hooks().before_tool_execute;
@@ -319,7 +320,7 @@ async fn interceptors_are_asked_in_the_order_of_the_extensions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_end() {
+async fn observers_receive_events_in_order_before_shutdown() {
     let watch = json!({"type": "subscribe", "events":
         ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]});
     let (host, [mut peer, mut other], _) =
@@ -327,7 +328,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
             .await;
     host.session_start(None);
     let hooks = host.hook_source().hooks();
-    let time = || Time("2026-01-01T00:00:00Z".into());
+    let time = || Rfc3339Time("2026-01-01T00:00:00Z".into());
     let message =
         vec![AssistantBlock::Text { text: "one".into() }, AssistantBlock::Text { text: "two".into() }];
     let bash = call("bash", json!({"command": "ls"}));
@@ -336,7 +337,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
         AgentEvent::TextDelta { delta: "on".into() },
         AgentEvent::AssistantMessage { content: message, time: time() },
         AgentEvent::ToolCall { id: bash.id, name: bash.name, args: bash.args },
-        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::End, error: None },
     ];
     for event in &happened {
         hooks.observers.iter().for_each(|observer| observer.observe(event));
@@ -370,7 +371,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_does_not_read_loses_events_and_delays_nobody() {
+async fn unreading_observer_loses_events_without_delay() {
     let (host, peer, events) =
         host_with("slow", [json!({"type": "subscribe", "events": ["turn_start"]})]).await;
     let start = tokio::time::Instant::now();

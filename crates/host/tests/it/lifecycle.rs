@@ -1,10 +1,10 @@
-//! Start, reload, shutdown, in memory and in virtual time.
+//! Start, reload and shutdown, in memory and in virtual time.
 
 use std::time::Duration;
 
 use haft_core::hooks::ToolDecision;
 use haft_host::{ExtensionState, FaultCode, Host};
-use haft_packages::{Launch, Roles};
+use haft_packages::{GuardRoles, LaunchPlan};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;
@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn the_greeting_tells_the_facts() {
+async fn hello_ack_contains_configuration() {
     let (mut peer, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let start = builder(&events).streams("x", reader, writer).start();
@@ -34,7 +34,7 @@ async fn the_greeting_tells_the_facts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_never_says_hello_delays_the_start_by_a_moment_and_tool_calls_by_its_deadline() {
+async fn missing_hello_delays_start_briefly_and_calls_until_deadline() {
     let (_silent, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let start = tokio::time::Instant::now();
@@ -44,17 +44,17 @@ async fn one_that_never_says_hello_delays_the_start_by_a_moment_and_tool_calls_b
     let hooks = host.hook_source().hooks();
     assert!(
         hooks.before_turn.is_empty() && hooks.before_agent_start.is_empty(),
-        "nothing says that it guards them"
+        "no declaration makes it a gate"
     );
     assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may guard tool calls until its time is up");
+    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may be a gate until its deadline");
     assert_eq!(events.faults(), [fault("silent", "hello_timeout")]);
     assert!(matches!(state(&host, "silent"), ExtensionState::Failed { code: FaultCode::HelloTimeout, .. }));
     assert!(host.hook_source().hooks().before_tool_execute.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_one_joins_and_guards_from_the_first_tool_call_on() {
+async fn late_gate_applies_from_first_tool_call() {
     let (mut late, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let host = builder(&events).streams("late", reader, writer).start().await;
@@ -77,7 +77,7 @@ async fn a_late_one_joins_and_guards_from_the_first_tool_call_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_greets_and_takes_its_time_delays_the_start_by_a_moment_and_guards_the_first_call() {
+async fn slow_gate_delays_start_briefly_and_applies_to_first_call() {
     let (mut slow, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let register = async {
@@ -102,7 +102,7 @@ async fn one_that_greets_and_takes_its_time_delays_the_start_by_a_moment_and_gua
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
+async fn cancels_call_that_waits_for_late_extension() {
     let (_silent, reader, writer) = FakePeer::pair();
     let host = builder(&Events::default()).streams("silent", reader, writer).start().await;
     let (cancel, start) = (CancellationToken::new(), tokio::time::Instant::now());
@@ -114,7 +114,7 @@ async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_ping_asks_no_extension_and_comes_back_at_once() {
+async fn ping_returns_without_querying_extensions() {
     let (host, [_hung, peer], _) = host_with_two(("hung", []), ("gone", [])).await;
     drop(peer);
     let start = tokio::time::Instant::now();
@@ -123,11 +123,11 @@ async fn a_ping_asks_no_extension_and_comes_back_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
+async fn panic_fails_only_its_extension() {
     let events = Events::default();
     let sink = events.sink();
     let fragile: haft_host::EventSink = std::sync::Arc::new(move |event| {
-        assert!(!matches!(event, AgentEvent::ExtNotify { .. }), "a sink with a mistake");
+        assert!(!matches!(event, AgentEvent::ExtNotify { .. }), "a sink that panics");
         sink(event);
     });
     let (mut peer, reader, writer) = FakePeer::pair();
@@ -141,7 +141,10 @@ async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
         peer.send(json!({"type": "notify", "level": "info", "message": "boom"})).await;
     };
     let (output, ()) = tokio::join!(execute(&host, "news", json!({})), crash);
-    assert_eq!(text(&output), "extension noisy/news failed: it is gone: its task panicked");
+    assert_eq!(
+        text(&output),
+        "extension noisy/news failed: stopped because of an internal error: its task panicked"
+    );
     host.ping().await;
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(matches!(state(&host, "noisy"), ExtensionState::Failed { code: FaultCode::Exited, .. }));
@@ -151,7 +154,7 @@ async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_stopped_leaves_and_is_not_a_fault() {
+async fn stopped_extension_is_not_a_fault() {
     let (host, mut peer, events) = host_with("x", []).await;
     let leave = async {
         peer.expect("shutdown").await;
@@ -166,7 +169,7 @@ async fn one_that_is_stopped_leaves_and_is_not_a_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_leave_is_left_after_three_seconds() {
+async fn shutdown_gives_up_after_three_seconds() {
     let (host, _peer, events) = host_with("x", []).await;
     let start = tokio::time::Instant::now();
     host.shutdown().await;
@@ -175,13 +178,13 @@ async fn one_that_does_not_leave_is_left_after_three_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_required_gate_that_never_started_blocks() {
+async fn required_gate_that_never_started_blocks() {
     let dir = tempfile::tempdir().unwrap();
-    let fails = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
-    for launch in [fails, Launch::Impossible { why: "its program is missing".into() }] {
+    let fails = LaunchPlan::Process { program: dir.path().join("missing"), args: Vec::new() };
+    for launch in [fails, LaunchPlan::Impossible { why: "its program is missing".into() }] {
         let events = Events::default();
         let mut guard = spec("guard", dir.path(), launch);
-        guard.roles = Roles { required: true, ..Roles::default() };
+        guard.roles = GuardRoles { required: true, ..GuardRoles::default() };
         let host = builder(&events).specs(vec![guard]).start().await;
         let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
         assert_eq!(by, "guard");
@@ -192,15 +195,15 @@ async fn a_required_gate_that_never_started_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
+async fn only_declared_gate_blocks_without_start() {
     let dir = tempfile::tempdir().unwrap();
     for (gates, blocks) in
         [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)]
     {
         let events = Events::default();
-        let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
+        let launch = LaunchPlan::Process { program: dir.path().join("missing"), args: Vec::new() };
         let mut guard = spec("guard", dir.path(), launch);
-        guard.roles = Roles { gates, ..Roles::default() };
+        guard.roles = GuardRoles { gates, ..GuardRoles::default() };
         let host = builder(&events).specs(vec![guard]).start().await;
         assert_eq!(blocked(&host, &call("bash", json!({}))).await.is_some(), blocks);
         assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
@@ -208,10 +211,10 @@ async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_alone_are_loaded_and_ready_and_names_count_once() {
+async fn file_only_extension_is_ready_and_names_are_unique() {
     let events = Events::default();
     let dir = tempfile::tempdir().unwrap();
-    let theme = spec("theme", dir.path(), Launch::ThemeOnly);
+    let theme = spec("theme", dir.path(), LaunchPlan::ThemeOnly);
     let host = builder(&events).specs(vec![theme.clone(), theme]).start().await;
     assert_eq!(state(&host, "theme"), ExtensionState::Ready);
     assert_eq!(events.faults(), [fault("theme", "register_rejected")]);
@@ -220,7 +223,7 @@ async fn files_alone_are_loaded_and_ready_and_names_count_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_stay_over_a_reload() {
+async fn streams_survive_reload() {
     let (host, _peer, events) = host_with("x", [json!({"type": "register_command", "name": "go"})]).await;
     let stats = host.reload().await;
     assert_eq!((stats.stopped, stats.loaded, stats.errors.len()), (0, 0, 0));

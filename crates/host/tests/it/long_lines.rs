@@ -1,11 +1,11 @@
-//! Long lines are read beside the thread that all extensions share, and nobody can tell by the order of things.
+//! Long lines are decoded outside the thread that all extensions share, which does not change any order.
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 #[cfg(unix)]
 use haft_host::{ExtensionState, Host, log_path};
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_protocol::event::AgentEvent;
 #[cfg(unix)]
 use haft_protocol::ids::ExtensionName;
@@ -17,7 +17,7 @@ use crate::support::{Events, execute, fault, host_with, host_with_two, state, te
 #[cfg(unix)]
 use crate::support::{config, program, spec};
 
-/// Longer than the longest line that is read at once on any machine: with one processor, that is 2 MiB.
+/// The length from which a line is decoded on another thread on any machine: 2 MiB with one processor.
 const LONG: usize = 2 * 1024 * 1024 + 1;
 
 fn register(name: &str) -> Value {
@@ -28,12 +28,12 @@ fn note(text: &str) -> Value {
     json!({"type": "notify", "message": text})
 }
 
-/// A result of one text that is shown and many bytes that are not.
+/// Returns a result with one visible text and many other bytes.
 fn long(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}, {"type": "none", "data": "x".repeat(LONG)}]})
 }
 
-/// The beginnings of all notes.
+/// Returns the beginnings of all notes.
 fn notes(events: &Events) -> Vec<String> {
     let beginning = |event| {
         let AgentEvent::ExtNotify { message, .. } = event else { return None };
@@ -43,14 +43,14 @@ fn notes(events: &Events) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_follows_a_long_line_comes_after_it() {
+async fn keeps_order_after_long_line() {
     let (host, mut peer, events) = host_with("ext", [register("t")]).await;
     let say = async {
         let question = peer.expect("tool_call").await;
         for round in 1..=3 {
             peer.send(note(&format!("long {round} {}", "x".repeat(LONG)))).await;
             peer.send(note(&format!("note {round}"))).await;
-            // No frame at all, and reported in its turn.
+            // Not a frame, and reported in order.
             peer.send_raw(format!("{}\n", "y".repeat(LONG)).as_bytes()).await;
         }
         peer.answer(&question, "tool_result", long("done")).await;
@@ -66,7 +66,7 @@ async fn what_follows_a_long_line_comes_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_result_counts_even_when_it_is_the_last_thing_said() {
+async fn accepts_long_result_before_exit() {
     for end in ["\n", ""] {
         let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
         let say = async {
@@ -82,7 +82,7 @@ async fn a_long_result_counts_even_when_it_is_the_last_thing_said() {
     }
 }
 
-/// A runtime whose only thread for long work is taken until the sender is dropped.
+/// Returns a runtime whose only blocking thread is busy until the sender is dropped.
 fn held() -> (Runtime, mpsc::Sender<()>) {
     let runtime = Builder::new_current_thread()
         .enable_all()
@@ -95,7 +95,7 @@ fn held() -> (Runtime, mpsc::Sender<()>) {
     (runtime, release)
 }
 
-/// Lets these seconds pass, which they do not by themselves while a thread is at work.
+/// Advances the time, which does not advance by itself while a thread works.
 async fn pass(seconds: u32) {
     for _ in 0..seconds {
         for _ in 0..20 {
@@ -105,14 +105,14 @@ async fn pass(seconds: u32) {
     }
 }
 
-/// Answers with a long line, which is not read before the thread is free.
+/// Answers with a long line, which is not decoded before the thread is free.
 async fn answer_long(peer: &mut FakePeer) {
     let question = peer.expect("tool_call").await;
     peer.answer(&question, "tool_result", long("long")).await;
 }
 
 #[test]
-fn others_are_asked_while_a_long_line_is_read() {
+fn queries_others_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, [mut slow, mut quick], events) =
@@ -134,7 +134,7 @@ fn others_are_asked_while_a_long_line_is_read() {
 }
 
 #[test]
-fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() {
+fn deadline_applies_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, mut peer, events) = host_with("ext", [register("t")]).await;
@@ -146,7 +146,7 @@ fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() 
         assert!(text(&output).contains("did not answer"), "{output:?}");
         assert_eq!(events.faults(), [fault("ext", "call_timeout")]);
         drop(release);
-        // It is still an answer, and the next one is heard.
+        // The answer still counts, and the next one is received.
         let reply = async {
             let question = peer.expect("tool_call").await;
             peer.answer(&question, "tool_result", json!({"content": []})).await;
@@ -158,7 +158,7 @@ fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() 
 }
 
 #[test]
-fn an_extension_is_stopped_while_a_long_line_is_read() {
+fn stops_extension_while_long_line_is_decoded() {
     let (runtime, release) = held();
     runtime.block_on(async {
         let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
@@ -173,7 +173,8 @@ fn an_extension_is_stopped_while_a_long_line_is_read() {
     });
 }
 
-/// Writes a long line and much more behind it, and exits: at once with `after`, where a child writes when it is gone.
+/// Writes a long line and many bytes after it, and exits: immediately, or with `after` while a child writes
+/// on.
 #[cfg(unix)]
 const LAST_WORDS: &str = r#"
 import json, os, sys
@@ -195,8 +196,8 @@ open(done, "w").close()
 
 #[cfg(unix)]
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
+#[expect(clippy::print_stderr, reason = "a skipped test reports this")]
+fn handles_lines_after_slow_long_line_of_exited_process() {
     if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
         eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");
         return;
@@ -209,17 +210,18 @@ fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
             let log = log_path(dir.path(), &ExtensionName::new("ext"));
             let done = dir.path().join("done");
             let args = ["-c", LAST_WORDS, done.to_str().unwrap(), when].map(str::to_owned).to_vec();
-            let ext = spec("ext", dir.path(), Launch::Process { program: program(&["python3"]), args });
+            let ext = spec("ext", dir.path(), LaunchPlan::Process { program: program(&["python3"]), args });
             let host = Host::builder(config).events(events.sink()).specs(vec![ext]).start().await;
             while !std::fs::read_to_string(&log).unwrap().contains("exited with status 0") || !done.exists() {
                 tokio::task::yield_now().await;
             }
-            // All of it is in the pipe. A runtime that is never idle needs some turns to take the first line out.
+            // Everything is in the pipe. A runtime that is never idle needs some turns to read the first
+            // line.
             for _ in 0..4096 {
                 tokio::task::yield_now().await;
             }
             pass(2).await;
-            assert_eq!(notes(&events), [""; 0], "the first line is being read");
+            assert_eq!(notes(&events), [""; 0], "the first line is being decoded");
             drop(release);
             while events.faults().is_empty() {
                 tokio::task::yield_now().await;

@@ -1,4 +1,5 @@
-//! The host over extensions in memory, in virtual time, and over real processes where only they show something.
+//! The host with extensions in memory and in virtual time, and with real processes where only those show the
+//! behavior.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
@@ -13,7 +14,7 @@ mod gates;
 mod hooks;
 mod lifecycle;
 mod long_lines;
-mod misbehaviour;
+mod misbehavior;
 mod observers;
 mod permissions;
 mod pins;

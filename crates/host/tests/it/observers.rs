@@ -1,5 +1,5 @@
-//! Extensions that only watch, as processes: told in order, by filter, without loss to those who read, and with a
-//! word about what is lost to those who do not.
+//! Observers as processes: they receive events in order and by filter. Readers lose nothing, and the others
+//! receive the number of lost events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionState, Found, Host, HostConfig};
-use haft_packages::{ExtensionSpec, Launch};
+use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use haft_test_support::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{Events, blocked, brisk, call, config, eventually, fault, program, spec, state};
 
-/// Writes down every line it is sent, once a file of the name `go` is there.
+/// Records every received line, once a file named `go` exists.
 const WATCHER: &str = r#"
 import json, os, sys, time
 name, events = sys.argv[1], json.loads(sys.argv[2])
@@ -46,7 +46,7 @@ with open(name + ".seen", "w") as seen:
             emit({"type":"subscribe","intercept":["tool_call"]})
 "#;
 
-/// A host whose observers are those of the moment it started, as a prompt's are.
+/// A host with a fixed set of observers, as in one prompt.
 struct Row {
     host: Host,
     observers: Vec<Arc<dyn Observer>>,
@@ -58,7 +58,7 @@ impl Row {
     async fn start(watchers: &[(&str, Value)], change: impl FnOnce(&mut HostConfig)) -> Self {
         let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
         config.timeouts = brisk();
-        // What a watcher was told before the end is read however long that takes.
+        // An observer reads all events before the end, however long that takes.
         config.timeouts.shutdown_grace = PATIENCE;
         config.logs = Some(dir.path().to_owned());
         change(&mut config);
@@ -79,7 +79,7 @@ impl Row {
         self.dir.path().join(name)
     }
 
-    /// Lets a watcher read.
+    /// Lets an observer read.
     fn go(&self, name: &str) {
         fs::write(self.file(&format!("{name}.go")), "").unwrap();
     }
@@ -91,13 +91,13 @@ impl Row {
         whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The steps that a watcher was told, in order.
+    /// Returns the steps that an observer received, in order.
     fn steps(&self, name: &str) -> Vec<u64> {
         self.seen(name).iter().filter_map(|frame| frame["step"].as_u64()).collect()
     }
 
     fn dropped(&self, name: &str) -> usize {
-        let states = self.host.states();
+        let states = self.host.statuses();
         states.iter().find(|status| status.name.as_str() == name).unwrap().events_dropped
     }
 
@@ -108,7 +108,7 @@ impl Row {
 
 fn watcher(name: &str, events: &Value, dir: &Path) -> ExtensionSpec {
     let args = ["-c", WATCHER, name, &events.to_string()].map(str::to_owned).to_vec();
-    spec(name, dir, Launch::Process { program: program(&["python3"]), args })
+    spec(name, dir, LaunchPlan::Process { program: program(&["python3"]), args })
 }
 
 fn all() -> Value {
@@ -120,11 +120,11 @@ fn step(step: u32) -> AgentEvent {
 }
 
 fn large() -> AgentEvent {
-    AgentEvent::TurnEnd { stop: Stop::End, error: Some("x".repeat(1_000)) }
+    AgentEvent::TurnEnd { stop: StopCause::End, error: Some("x".repeat(1_000)) }
 }
 
 #[tokio::test]
-async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
+async fn observers_receive_watched_events_before_shutdown() {
     let bash = json!([{"event": "tool_call", "tools": ["bash"]}, "turn_end"]);
     let row = Row::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
     ["all", "twin", "bash"].iter().for_each(|name| row.go(name));
@@ -137,12 +137,12 @@ async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
             name: tool.into(),
             args: RawJson::empty_object(),
         });
-        // Some of it is told in one go, some of it one by one.
+        // Some events are sent in batches, others one by one.
         if number % 7 == 0 {
             tokio::task::yield_now().await;
         }
     }
-    row.tell(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
+    row.tell(&AgentEvent::TurnEnd { stop: StopCause::End, error: None });
     row.host.shutdown().await;
     for name in ["all", "twin"] {
         let seen = row.seen(name);
@@ -158,7 +158,7 @@ async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
 }
 
 #[tokio::test]
-async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them() {
+async fn new_gate_receives_earlier_events_before_query() {
     let row = Row::start(&[("late", all()), ("other", all())], |_| {}).await;
     ["late", "other"].iter().for_each(|name| row.go(name));
     for number in 0..60 {
@@ -172,7 +172,7 @@ async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them(
     }
     let blocks = blocked(&row.host, &call("bash", json!({}))).await;
     assert_eq!(blocks, Some(("late".to_owned(), "no".to_owned())));
-    assert_eq!(row.steps("late"), (0..200).collect::<Vec<u64>>(), "all of them before the question");
+    assert_eq!(row.steps("late"), (0..200).collect::<Vec<u64>>(), "all events precede the query");
     for number in 200..250 {
         row.tell(&step(number));
     }
@@ -185,14 +185,14 @@ async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them(
 }
 
 #[tokio::test]
-async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
+async fn unreading_observer_receives_number_of_lost_events() {
     let row = Row::start(&[("live", all()), ("slow", all())], |_| {}).await;
     row.go("live");
     let told = 2_000;
     for number in 0..told {
         row.tell(&large());
         row.tell(&step(number));
-        // The live one keeps up with what the log holds.
+        // The running observer keeps up with the log.
         if number % 50 == 0 {
             row.until(|row| row.steps("live").last() == Some(&u64::from(number))).await;
         }
@@ -211,19 +211,22 @@ async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
     assert_eq!(usize::try_from(lost).unwrap(), dropped);
     assert_eq!(events + dropped, 2 * told as usize);
     let log = fs::read_to_string(row.file("ext-slow.log")).unwrap();
-    assert!(log.contains("events_dropped: it does not read") && log.contains("events were dropped"), "{log}");
+    assert!(
+        log.contains("events_dropped: the extension does not read") && log.contains("events were dropped"),
+        "{log}"
+    );
     assert_eq!(row.events.faults(), []);
 }
 
 #[tokio::test]
-async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again() {
+async fn ends_stalled_observer_and_restarts_events() {
     let change = |config: &mut HostConfig| config.timeouts.write_stall = Duration::from_secs(2);
     let row = Row::start(&[("live", all()), ("dead", all())], change).await;
     row.go("live");
     for number in 0..100 {
         row.tell(&large());
         row.tell(&step(number));
-        // The live one never has more to read than a pipe holds.
+        // The running observer never has more to read than a pipe holds.
         if number % 20 == 0 {
             row.until(|row| row.steps("live").last() == Some(&u64::from(number))).await;
         }
@@ -232,7 +235,7 @@ async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again
     assert_eq!(row.events.faults(), [fault("dead", "write_stalled")]);
     row.go("dead");
     row.host.restart(&ExtensionName::new("dead")).await.unwrap();
-    row.host.settled().await;
+    row.host.wait_until_settled().await;
     for number in 100..200 {
         row.tell(&step(number));
         tokio::task::yield_now().await;
@@ -243,7 +246,7 @@ async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again
 }
 
 #[tokio::test]
-async fn while_a_reload_waits_only_the_old_one_is_told() {
+async fn only_old_extension_receives_events_during_reload() {
     let dir = tempfile::tempdir().unwrap();
     let watching =
         |file| ExtensionSpec { name: ExtensionName::new("w"), ..watcher(file, &all(), dir.path()) };
@@ -251,8 +254,9 @@ async fn while_a_reload_waits_only_the_old_one_is_told() {
     let script = "echo '{\"type\":\"hello\",\"name\":\"slow\"}'; while [ ! -e slow.go ]; do sleep 0.02; done; \
                   echo '{\"type\":\"ready\"}'; cat >/dev/null";
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let slow = spec("slow", dir.path(), Launch::Process { program: program(&["sh"]), args });
-    let rounds: Vec<Found> = vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
+    let slow = spec("slow", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
+    let rounds: Vec<DiscoveredExtensions> =
+        vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
     let rounds = Mutex::new(rounds.into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
     let (events, mut config) = (Events::default(), config());
@@ -280,18 +284,17 @@ async fn while_a_reload_waits_only_the_old_one_is_told() {
 }
 
 #[tokio::test]
-async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of_life() {
+async fn pings_silent_observer() {
     let change = |config: &mut HostConfig| config.timeouts.ping = Duration::from_millis(50);
     let row = Row::start(&[("live", all())], change).await;
     row.go("live");
     let pings = || row.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
-    // A sign of life on its way when the extension is told something counts for that, too, so it is told something more
-    // than once.
+    // A sign of life may cross an event and count for it, so the test sends more than one event.
     let mut told = 0;
     while pings() < 3 {
         row.tell(&step(told));
         told += 1;
-        // sleep: longer than the silence after which it is asked; it is told again until it was asked often enough
+        // sleep: longer than the silence before a ping; repeated until enough pings were sent
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     row.host.shutdown().await;
@@ -300,7 +303,7 @@ async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_several_tell_at_once_arrives_once_and_in_the_order_of_each() {
+async fn concurrent_events_keep_order_per_sender() {
     const EMITTERS: u64 = 4;
     const EVENTS: u64 = 300;
     let row = &Row::start(&[("late", all()), ("other", all())], |_| {}).await;
@@ -309,7 +312,7 @@ async fn what_several_tell_at_once_arrives_once_and_in_the_order_of_each() {
         for number in 0..EVENTS {
             let told = emitter * 1_000 + number;
             row.tell(&step(u32::try_from(told).unwrap()));
-            // So little waits at any time that nothing is dropped.
+            // Few enough events wait at any time that none is dropped.
             while number % 25 == 24 && !row.steps("late").contains(&told) {
                 std::thread::yield_now();
             }

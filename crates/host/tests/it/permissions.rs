@@ -1,15 +1,15 @@
-//! What an extension was granted decides what it has a part in, whether it runs or not.
+//! The grant of an extension decides in which hooks it takes part, whether it runs or not.
 
 use std::path::Path;
 
 use haft_host::Host;
-use haft_packages::{ExtensionSpec, Launch, Permissions, Roles};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan, Permissions};
 use haft_protocol::ext::InterceptKind;
 use serde_json::{Value, json};
 
 use crate::support::{Events, blocked, brisk, call, config, fault, program, spec};
 
-/// Registers what it is told to, refuses every call, and keeps the answer to its hello in the file `ack`.
+/// Registers what the test writes, refuses every call, and stores the answer to its hello in the file `ack`.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
 say '{"type":"hello","name":"ext"}'
@@ -34,7 +34,7 @@ fn granted(permissions: Value) -> Permissions {
 fn extension(dir: &Path, permissions: Value, frames: &[Value]) -> ExtensionSpec {
     let mut args = vec!["-c".to_owned(), SCRIPT.to_owned(), "ext".to_owned()];
     args.extend(frames.iter().map(Value::to_string));
-    let launch = Launch::Process { program: program(&["sh"]), args };
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     ExtensionSpec { permissions: Some(granted(permissions)), ..spec("ext", dir, launch) }
 }
 
@@ -57,7 +57,7 @@ fn everything() -> [Value; 3] {
 }
 
 #[tokio::test]
-async fn it_has_what_it_was_granted_and_is_told_so() {
+async fn extension_receives_its_grants() {
     let dir = tempfile::tempdir().unwrap();
     let permissions = json!({
         "tools": {"register": ["weather"]}, "net": "none", "exec": "none",
@@ -76,7 +76,7 @@ async fn it_has_what_it_was_granted_and_is_told_so() {
 }
 
 #[tokio::test]
-async fn who_names_no_role_changes_no_more_than_was_granted() {
+async fn missing_role_allows_only_granted_changes() {
     use haft_core::hooks::ToolDecision;
     let dir = tempfile::tempdir().unwrap();
     let subscribe = [json!({"type": "subscribe", "intercept": ["tool_call"]})];
@@ -93,11 +93,11 @@ async fn who_names_no_role_changes_no_more_than_was_granted() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_start_blocks_no_more_than_it_was_granted() {
+async fn failed_gate_blocks_only_granted_tools() {
     let dir = tempfile::tempdir().unwrap();
     let bash = json!({"intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"]}]});
-    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let launch = Launch::Impossible { why: "there is no program".into() };
+    let roles = GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], ..GuardRoles::default() };
+    let launch = LaunchPlan::Impossible { why: "there is no program".into() };
     let (host, _) = host(ExtensionSpec { launch, roles, ..extension(dir.path(), bash, &[]) }).await;
     assert!(blocks(&host, "bash").await);
     assert!(!blocks(&host, "edit").await);
@@ -105,9 +105,9 @@ async fn one_that_cannot_start_blocks_no_more_than_it_was_granted() {
 }
 
 #[tokio::test]
-async fn a_required_one_that_was_granted_no_gate_lets_nothing_pass() {
+async fn required_extension_without_gate_grant_blocks() {
     let dir = tempfile::tempdir().unwrap();
-    let roles = Roles { required: true, ..Roles::default() };
+    let roles = GuardRoles { required: true, ..GuardRoles::default() };
     let spec = ExtensionSpec { roles, ..extension(dir.path(), json!({}), &everything()) };
     let (host, _) = host(spec).await;
     assert!(blocks(&host, "bash").await);
@@ -115,7 +115,7 @@ async fn a_required_one_that_was_granted_no_gate_lets_nothing_pass() {
 }
 
 #[tokio::test]
-async fn a_gate_withholds_a_message_and_writes_none() {
+async fn gate_can_withhold_but_not_rewrite_message() {
     use haft_core::hooks::MessageDecision;
     let dir = tempfile::tempdir().unwrap();
     let subscribe = [json!({"type": "subscribe", "intercept": ["assistant_message"]})];

@@ -1,4 +1,4 @@
-//! A tool that comes with other texts than those that were approved is locked, however it comes.
+//! A tool whose texts differ from the approved ones is locked on every path.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use haft_host::{Host, HostConfig};
 use haft_packages::manifest::Activation;
-use haft_packages::{ExtensionSpec, Launch, Lifecycle, Origin, PinnedTool, ToolPins};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, Lifecycle, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
 use crate::support::{Events, brisk, config, execute, fault, program, spec, text};
 
-/// Registers the tools in the file `tools`, one frame a line, answers calls, and registers what stands in `late` after a
-/// call.
+/// Registers the tools in the file `tools`, one frame a line. Answers calls, and registers the tools in
+/// `late` after a call.
 const SCRIPT: &str = r#"
 say() { printf '%s\n' "$1"; }
 say '{"type":"hello","name":"ext"}'
@@ -29,27 +29,31 @@ while read -r line; do
     esac
 done"#;
 
-/// In memory.
+/// A pin store in memory.
 #[derive(Debug, Default)]
 struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
 
 impl ToolPins for Kept {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
         (extension.as_str() == "ext").then(|| self.0.lock().unwrap().clone())
     }
 
-    fn pin(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn pin_tools(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         self.0.lock().unwrap().extend(tools);
         Ok(())
     }
 
-    fn locked(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+    fn record_locked_tools(
+        &self,
+        _: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
         assert_eq!(tools.len(), 1);
         Ok(())
     }
 }
 
-/// A directory with an extension in it, and what is pinned of its tools.
+/// A directory with an extension and the pins of its tools.
 struct Home {
     dir: tempfile::TempDir,
     kept: Arc<Kept>,
@@ -79,15 +83,15 @@ impl Home {
         config.tool_pins = Some(Arc::clone(&self.kept) as _);
         let specs = vec![ExtensionSpec { lifecycle: self.lifecycle.clone(), ..extension(&self.ext()) }];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
-        host.settled().await;
+        host.wait_until_settled().await;
         (host, events)
     }
 }
 
 fn extension(dir: &Path) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), SCRIPT.to_owned()];
-    let launch = Launch::Process { program: program(&["sh"]), args };
-    ExtensionSpec { origin: Origin::Global, ..spec("ext", dir, launch) }
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
+    ExtensionSpec { origin: ExtensionOrigin::Global, ..spec("ext", dir, launch) }
 }
 
 fn names(host: &Host) -> Vec<String> {
@@ -95,7 +99,7 @@ fn names(host: &Host) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
+async fn changed_text_locks_only_that_tool() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -111,15 +115,12 @@ async fn another_text_in_a_later_session_locks_the_tool_and_no_other() {
     assert_eq!(text(&execute(&host, "two", json!({})).await), "ok");
     assert_eq!(events.faults(), [fault("ext", "tool_changed")], "once");
     let message = events.only_message();
-    assert!(
-        message.contains("tool one has other texts") && message.contains("haft ext trust ext"),
-        "{message}"
-    );
+    assert!(message.contains("tool one is locked") && message.contains("haft ext trust ext"), "{message}");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_reload_and_a_late_registration_are_no_way_around_it() {
+async fn reload_and_late_registration_keep_lock() {
     let home = Home::new();
     home.registers("tools", &[("one", "says one"), ("two", "says two")]);
     let (host, events) = home.host().await;
@@ -129,7 +130,7 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
     assert_eq!(names(&host), ["two"]);
     let context = haft_core::tool::ToolContext::new(tokio_util::sync::CancellationToken::new(), |_| {});
     let refused = held[0].execute(context, crate::support::call("one", json!({}))).await;
-    assert!(text(&refused).contains("it is locked"), "{}", text(&refused));
+    assert!(text(&refused).contains("the tool is locked"), "{}", text(&refused));
 
     home.registers("late", &[("two", "other")]);
     let mut changes = host.changes();
@@ -142,12 +143,12 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
     home.kept.0.lock().unwrap().clear();
     std::fs::remove_file(home.ext().join("late")).unwrap();
     host.reload().await;
-    assert_eq!(names(&host), ["one", "two"], "approved anew");
+    assert_eq!(names(&host), ["one", "two"], "approved again");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
+async fn declared_tool_is_checked_against_pins() {
     let tool = serde_json::from_value(json!({"name": "one", "description": "says one"})).unwrap();
     let activation = Activation { tools: vec![tool], ..Activation::default() };
     let lifecycle = Lifecycle { activation: Some(Arc::new(activation)), ..Lifecycle::default() };
@@ -157,7 +158,7 @@ async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
     assert_eq!(text(&execute(&host, "one", json!({})).await), "ok");
     host.shutdown().await;
     assert_eq!(events.faults(), []);
-    // Approved with other texts meanwhile.
+    // Other texts were approved in the meantime.
     home.kept.0.lock().unwrap().get_mut("one").unwrap().description = "says two".into();
     let (host, events) = home.host().await;
     assert_eq!(names(&host), Vec::<String>::new());

@@ -1,5 +1,5 @@
-//! Process hooks over a whole agent: every reply and what it does to the turn, every failure of each class of hook, and
-//! real processes.
+//! Process hooks with a whole agent: every reply and its effect on the turn, every failure of each class of
+//! hook, and real processes.
 
 mod agency;
 mod at_once;
@@ -18,23 +18,23 @@ mod told;
 
 use haft_host::Host;
 use haft_packages::HookSpec;
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 
 use crate::support::{Events, builder};
 
-/// A hook that is asked at these points, and told these events.
+/// Returns a hook with these intercepts and observed events.
 fn hook(intercept: &[&str], observe: &[&str]) -> HookSpec {
-    HookSpec::new(Watch::parse(observe, intercept).unwrap())
+    HookSpec::new(HookSubscriptions::parse(observe, intercept).unwrap())
 }
 
-/// A host with one hook in memory, which has answered hello.
+/// Returns a host with one hook in memory that has answered hello.
 async fn host_with(hook: HookSpec) -> (Host, FakePeer, Events) {
     let events = Events::default();
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).hook_streams("gate", hook, reader, writer).start();
     let greet = async {
-        let hello = peer.called("hook.hello").await;
+        let hello = peer.expect_call("hook.hello").await;
         assert_eq!((&hello["id"], &hello["params"]["name"]), (&1.into(), &"gate".into()));
         peer.reply(&hello, serde_json::json!({"ok": true})).await;
     };

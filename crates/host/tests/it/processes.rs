@@ -1,4 +1,4 @@
-//! What only real processes show: groups, environments, many at once.
+//! Behavior that only real processes show: process groups, environments, many processes.
 
 use std::fs;
 use std::io::Read as _;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use haft_host::{ExtensionState, Host, Timeouts};
 use haft_launch::Launcher;
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -17,30 +17,30 @@ use crate::support::{
 };
 
 fn launcher() -> Launcher {
-    Launcher { program: haft_test_support::launcher(), args: Vec::new() }
+    Launcher { program: haft_test_support::launcher_path(), args: Vec::new() }
 }
 
 #[tokio::test]
-async fn fifty_that_ignore_the_signal_are_stopped_together() {
+async fn stops_fifty_extensions_that_ignore_signal() {
     let dir = tempfile::tempdir().unwrap();
     let specs: Vec<_> =
         (0..50).map(|n| named("ignore-sigterm", &format!("stubborn{n}"), dir.path())).collect();
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();
     let grace = config.timeouts.shutdown_grace + config.timeouts.kill_grace;
-    assert!(grace * 50 > PATIENCE, "one after the other, they take longer than the deadline below");
+    assert!(grace * 50 > PATIENCE, "stopped one by one, they exceed the deadline below");
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let start = Instant::now();
-    tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("they are stopped one after the other");
+    tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("all extensions are stopped together");
     let took = start.elapsed();
-    assert!(took >= grace, "they ignore both requests: {took:?}");
+    assert!(took >= grace, "they ignore both signals: {took:?}");
     assert!(events.faults().iter().all(|(_, code)| code == "register_rejected"), "{:?}", events.faults());
 }
 
 #[tokio::test]
-async fn thirty_runs_deliver_every_last_event() {
+async fn delivers_last_event_in_thirty_runs() {
     use haft_protocol::event::AgentEvent;
-    use haft_protocol::message::Stop;
+    use haft_protocol::message::StopCause;
 
     for _ in 0..30 {
         let dir = tempfile::tempdir().unwrap();
@@ -52,7 +52,8 @@ async fn thirty_runs_deliver_every_last_event() {
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         host.session_start(None);
         let observers = host.hook_source().hooks().observers;
-        for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: Stop::End, error: None }]
+        for event in
+            [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: StopCause::End, error: None }]
         {
             observers.iter().for_each(|observer| observer.observe(&event));
         }
@@ -64,8 +65,8 @@ async fn thirty_runs_deliver_every_last_event() {
 }
 
 #[tokio::test]
-async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
-    // One does more than watch, one only watches and is written to by the log.
+async fn extension_without_shutdown_ends_with_its_input() {
+    // One is more than an observer; the other only observes and receives lines from the log.
     let hello = r#"echo '{"type":"hello","name":"x"}'; "#;
     let asked = r#"echo '{"type":"subscribe","intercept":["turn_start"]}'; echo '{"type":"ready"}'; "#;
     let watches = r#"echo '{"type":"subscribe","events":["turn_end"]}'; echo '{"type":"ready"}'; "#;
@@ -73,9 +74,9 @@ async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
         let dir = tempfile::tempdir().unwrap();
         let script = format!("{opening}while read -r line; do :; done; echo over > over");
         let args = vec!["-c".to_owned(), script];
-        let plain = spec("x", dir.path(), Launch::Process { program: program(&["sh"]), args });
+        let plain = spec("x", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
         let mut config = config();
-        // Nobody is asked to leave by a signal before that.
+        // No terminate signal is sent before that.
         config.timeouts.shutdown_grace = PATIENCE;
         let host = Host::builder(config).specs(vec![plain]).start().await;
         host.shutdown().await;
@@ -84,11 +85,11 @@ async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_says_why() {
+async fn explains_failed_start() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");
     fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-    let plain = spec("plain", dir.path(), Launch::Process { program: script, args: Vec::new() });
+    let plain = spec("plain", dir.path(), LaunchPlan::Process { program: script, args: Vec::new() });
     let events = Events::default();
     let _host = Host::builder(config()).events(events.sink()).specs(vec![plain]).start().await;
     assert_eq!(events.faults(), [fault("plain", "spawn_failed")]);
@@ -97,19 +98,19 @@ async fn what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
-async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
+async fn passes_listed_environment_and_logs_stderr() {
     let dir = tempfile::tempdir().unwrap();
-    // Cargo sets variables that are on no list: they stand for keys here.
+    // Cargo sets variables that are not on the list; they represent keys here.
     let script = "echo \"path=$PATH cargo=${CARGO_MANIFEST_DIR-none} set=$HAFT_TEST_SET\" >&2; pwd >&2";
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let mut sh = spec("../sh", dir.path(), Launch::Process { program: program(&["sh"]), args });
+    let mut sh = spec("../sh", dir.path(), LaunchPlan::Process { program: program(&["sh"]), args });
     sh.name = ExtensionName::new("../sh");
     let (events, mut config) = (Events::default(), config());
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     config.env.set = vec![("HAFT_TEST_SET".into(), "yes".into())];
     config.logs = Some(dir.path().join("logs"));
     let host = Host::builder(config).events(events.sink()).specs(vec![sh]).start().await;
-    let path = host.states().remove(0).log.unwrap();
+    let path = host.statuses().remove(0).log.unwrap();
     assert_eq!(path.parent(), Some(dir.path().join("logs").as_path()));
     let log = fs::read_to_string(path).unwrap();
     assert!(log.contains(&format!("path={}", std::env::var("PATH").unwrap())), "{log}");
@@ -120,23 +121,23 @@ async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
 }
 
 #[tokio::test]
-async fn what_an_extension_left_behind_is_gone_with_it() {
+async fn kills_leftover_children() {
     let dir = tempfile::tempdir().unwrap();
-    // The child ignores the signal, holds a pipe open as long as it lives, and says when it does.
+    // The child ignores the signal, holds a pipe open while it lives, and reports its start.
     let script = r#"mkfifo alive; echo '{"type":"hello","name":"sh"}'
         # sleep: looks for the file again
         (trap '' TERM; exec 3>alive; : > up; exec sleep 3600) & until [ -e up ]; do sleep 0.01; done; exit 3"#;
     let args = vec!["-c".to_owned(), script.to_owned()];
-    let launch = Launch::Process { program: program(&["sh"]), args };
+    let launch = LaunchPlan::Process { program: program(&["sh"]), args };
     let (events, mut config) = (Events::default(), config());
-    // The child holds the output open, too.
+    // The child also holds the output open.
     config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
     let start =
         Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start();
     let (alive, (is_dead, dead)) = (dir.path().join("alive"), tokio::sync::oneshot::channel());
     let watch = async {
         eventually(|| alive.exists()).await;
-        // A thread of its own: opening waits for a writer, reading for the end of all writers.
+        // A separate thread: opening waits for a writer, and reading for the end of all writers.
         std::thread::spawn(move || {
             fs::File::open(alive).unwrap().read_to_end(&mut Vec::new()).unwrap();
             is_dead.send(()).unwrap();
@@ -147,11 +148,11 @@ async fn what_an_extension_left_behind_is_gone_with_it() {
     host.shutdown().await;
     assert_eq!(events.faults(), [fault("sh", "exited")]);
     assert!(dir.path().join("up").exists(), "the child ran");
-    tokio::time::timeout(PATIENCE, dead).await.expect("the child runs on").unwrap();
+    tokio::time::timeout(PATIENCE, dead).await.expect("the child ended").unwrap();
 }
 
 #[tokio::test]
-async fn after_the_shutdown_nothing_is_asked_any_more() {
+async fn sends_no_query_after_shutdown() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config();
     config.timeouts = brisk();
@@ -162,18 +163,18 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
     let command = host.run_command(&CancellationToken::new(), "evil", "").await;
     assert!(command.unwrap_err().to_string().contains("was stopped"));
     assert!(execute(&host, "evil_tool", json!({})).await.is_error);
-    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate keeps blocking");
     assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]
-async fn one_that_closes_its_output_first_may_still_clean_up() {
+async fn extension_may_clean_up_after_closing_output() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
         # sleep: longer than the end of its process is waited for once its output is closed
         while read -r line; do case $line in *'"type":"shutdown"'*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
     let launch =
-        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
+        LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
     let (events, mut config) = (Events::default(), config());
     let pipe_drain = Duration::from_millis(200);
     config.timeouts = Timeouts { pipe_drain, shutdown_grace: PATIENCE, ..brisk() };
@@ -185,21 +186,21 @@ async fn one_that_closes_its_output_first_may_still_clean_up() {
 }
 
 #[tokio::test]
-async fn one_that_closes_a_stream_and_runs_on_is_over() {
-    // What it says, which stream it closes, and then an hour of nothing.
+async fn closed_stream_ends_running_extension() {
+    // The output, the closed stream, and then an hour of silence.
     for (close, symptom) in [("exec >&-", "closed its output"), ("exec <&-", "closed its input")] {
         let dir = tempfile::tempdir().unwrap();
         let script = format!(
             r#"echo '{{"type":"hello","name":"sh"}}'; echo '{{"type":"subscribe","intercept":["tool_call"]}}'
             echo '{{"type":"ready"}}'; read -r ack; {close}; : > closed; exec sleep 3600"#
         );
-        let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+        let launch = LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
         let (events, mut config) = (Events::default(), config());
         config.timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
         let specs = vec![spec("sh", dir.path(), launch)];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         eventually(|| dir.path().join("closed").exists()).await;
-        // The reason says that nobody waited for the answer until its deadline.
+        // The reason shows that the call did not wait for its deadline.
         let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("a gate stays shut");
         assert!(reason.contains(symptom), "{reason}");
         assert_eq!(events.faults(), [fault("sh", "exited")]);
@@ -208,12 +209,13 @@ async fn one_that_closes_a_stream_and_runs_on_is_over() {
 }
 
 #[tokio::test]
-async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
+async fn launcher_error_is_a_failed_start() {
     let dir = tempfile::tempdir().unwrap();
     let other = dir.path().join("other");
     fs::write(&other, "\x7fELF of another machine").unwrap();
     fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let launch = |program: &std::path::Path| Launch::Process { program: program.into(), args: Vec::new() };
+    let launch =
+        |program: &std::path::Path| LaunchPlan::Process { program: program.into(), args: Vec::new() };
     let specs = vec![
         spec("other", dir.path(), launch(&other)),
         spec("none", dir.path(), launch(std::path::Path::new("/nowhere/none"))),
@@ -227,7 +229,7 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
     assert_eq!(faults, [fault("none", "spawn_failed"), fault("other", "spawn_failed")]);
     for (name, expect) in [("other", "Exec format error (os error 8)"), ("none", "No such file or directory")]
     {
-        let state = host.states().into_iter().find(|status| status.name.as_str() == name).unwrap().state;
+        let state = host.statuses().into_iter().find(|status| status.name.as_str() == name).unwrap().state;
         let ExtensionState::Failed { code, message } = state else { panic!("{name}: {state:?}") };
         assert_eq!(code.as_str(), "spawn_failed");
         assert!(message.contains("cannot start ") && message.contains(expect), "{message}");
@@ -235,7 +237,7 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
 }
 
 #[tokio::test]
-async fn behind_the_launcher_extensions_work_and_leave_in_good_order() {
+async fn extensions_work_behind_launcher() {
     let dir = tempfile::tempdir().unwrap();
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();
@@ -248,7 +250,7 @@ async fn behind_the_launcher_extensions_work_and_leave_in_good_order() {
     let (by, _) = blocked(&host, &call("bash", json!({"command": "rm -rf /"}))).await.unwrap();
     assert_eq!(by, "good");
     host.shutdown().await;
-    assert!(fs::read_to_string(marker).unwrap().contains("shutdown"), "one was asked and left");
+    assert!(fs::read_to_string(marker).unwrap().contains("shutdown"), "one extension left on request");
     assert_eq!(
         events.faults(),
         [fault("stubborn", "register_rejected"), fault("stubborn", "register_rejected")]

@@ -1,12 +1,12 @@
-//! Reload, and what goes on beside it.
+//! Reload, and the calls during it.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionState, Found, Host, HostConfig};
-use haft_packages::{ExtensionSpec, Launch, Roles};
+use haft_host::{DiscoveredExtensions, ExtensionState, Host, HostConfig};
+use haft_packages::{ExtensionSpec, GuardRoles, LaunchPlan};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
@@ -20,8 +20,8 @@ fn brisk_config() -> HostConfig {
     HostConfig { timeouts: brisk(), ..config() }
 }
 
-/// A host that finds these one after the other, at the start and at every reload, and then nothing.
-async fn host_of(events: &Events, rounds: impl IntoIterator<Item = Found>) -> Host {
+/// Returns a host that finds these sets in turn, at the start and at every reload, and then nothing.
+async fn host_of(events: &Events, rounds: impl IntoIterator<Item = DiscoveredExtensions>) -> Host {
     let rounds = Mutex::new(rounds.into_iter().collect::<Vec<_>>().into_iter());
     let source = move || rounds.lock().unwrap().next().unwrap_or_default();
     Host::builder(brisk_config()).events(events.sink()).source(source).start().await
@@ -29,15 +29,18 @@ async fn host_of(events: &Events, rounds: impl IntoIterator<Item = Found>) -> Ho
 
 fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), script.to_owned()];
-    spec(name, dir, Launch::Process { program: program(&["sh"]), args })
+    spec(name, dir, LaunchPlan::Process { program: program(&["sh"]), args })
 }
 
 #[tokio::test]
-async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
+async fn reload_starts_current_extensions_while_old_ones_answer() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
-    let broken =
-        spec("broken", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
+    let broken = spec(
+        "broken",
+        dir.path(),
+        LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() },
+    );
     let events = Events::default();
     let host = host_of(&events, [vec![one].into(), vec![two, broken].into()]).await;
     assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));
@@ -45,7 +48,7 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
     let ls = call("bash", json!({"command": "ls"}));
     assert_eq!(blocked(&host, &ls).await, None);
     let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
-    assert_eq!(meanwhile, None, "the old one answers");
+    assert_eq!(meanwhile, None, "the old extension answers");
     assert_eq!(blocked(&host, &ls).await, None);
     assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
     assert_eq!(stats.errors.len(), 1);
@@ -61,18 +64,18 @@ async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
+async fn keeps_old_extension_when_new_one_fails() {
     let dir = tempfile::tempdir().unwrap();
     let guard = || named("good", "guard", dir.path());
     let gone =
-        spec("guard", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
+        spec("guard", dir.path(), LaunchPlan::Process { program: dir.path().join("none"), args: Vec::new() });
     let crash = shell("guard", dir.path(), "exit 1");
     let unreadable = ExtensionFault {
         extension: ExtensionName::new("guard"),
         code: "manifest_invalid".into(),
         message: "a comma is missing".into(),
     };
-    let unreadable = Found { faults: vec![unreadable], ..Found::default() };
+    let unreadable = DiscoveredExtensions { faults: vec![unreadable], ..DiscoveredExtensions::default() };
     let rounds =
         [vec![guard()].into(), vec![gone].into(), unreadable, vec![crash].into(), vec![guard()].into()];
     let events = Events::default();
@@ -84,25 +87,25 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
         assert_eq!(stats.errors.len(), 1, "{stats:?}");
         assert!(stats.errors[0].message.contains(why), "{stats:?}");
         let (by, reason) = blocked(&host, &remove).await.unwrap_or_else(|| panic!("open: {why}"));
-        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old one answers");
+        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old extension answers");
         assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     }
     assert_eq!(events.faults().len(), 3);
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.ready), (0, 1, 1));
-    assert!(blocked(&host, &remove).await.is_some(), "it works again");
+    assert!(blocked(&host, &remove).await.is_some(), "the gate works again");
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.loaded), (0, 1, 0));
-    assert_eq!(blocked(&host, &remove).await, None, "nothing is left of it");
+    assert_eq!(blocked(&host, &remove).await, None, "the gate is gone");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn an_old_one_that_stays_down_is_not_kept() {
+async fn does_not_keep_failed_old_extension() {
     let dir = tempfile::tempdir().unwrap();
     let crashes = |status| {
         let script = format!(r#"echo '{{"type":"hello","name":"x"}}'; exit {status}"#);
-        Found::from(vec![shell("x", dir.path(), &script)])
+        DiscoveredExtensions::from(vec![shell("x", dir.path(), &script)])
     };
     let rounds = Mutex::new(vec![crashes(4), crashes(3)]);
     let mut config = brisk_config();
@@ -119,7 +122,7 @@ async fn an_old_one_that_stays_down_is_not_kept() {
     host.shutdown().await;
 }
 
-/// Counts its starts and the calls, and answers each call when there is a file `go`.
+/// Counts its starts and calls, and answers each call once the file `go` exists.
 fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
     let script = format!(
         r#"echo start >> starts; echo '{{"type":"hello","name":"{name}"}}'
@@ -137,7 +140,7 @@ fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_calls_by_the_new_one() {
+async fn old_extension_answers_calls_made_before_reload() {
     let dir = tempfile::tempdir().unwrap();
     let one = || slow_tool("slow", dir.path(), "1");
     let two = slow_tool("slow", dir.path(), "2");
@@ -168,7 +171,7 @@ async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_cal
 
     host.reload().await;
     let changed = run().await;
-    assert!(changed.is_error && text(&changed).contains("offered anew in the next turn"), "{changed:?}");
+    assert!(changed.is_error && text(&changed).contains("available in the next turn"), "{changed:?}");
     host.reload().await;
     let stopped = run().await;
     assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");
@@ -181,7 +184,7 @@ fn lines(dir: &Path, file: &str) -> usize {
     std::fs::read_to_string(dir.join(file)).unwrap_or_default().lines().count()
 }
 
-/// So many at once.
+/// Returns this number of futures.
 async fn futures_of<T>(count: usize, make: impl Fn() -> T) -> Vec<T::Output>
 where
     T: Future,
@@ -201,7 +204,7 @@ where
 }
 
 #[tokio::test]
-async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
+async fn call_beyond_drain_time_fails_with_reason() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = brisk_config();
@@ -213,14 +216,14 @@ async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
         host.reload().await
     };
     let (output, stats) = tokio::join!(execute(&host, "slow", json!({})), reload);
-    assert_eq!(text(&output), "extension slow/slow failed: it was cancelled by reload");
+    assert_eq!(text(&output), "extension slow/slow failed: was cancelled by reload");
     assert_eq!((stats.stopped, stats.ready), (1, 1));
     assert_eq!(events.faults(), []);
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_storm_of_reloads_ends_with_what_there_is() {
+async fn many_reloads_end_with_current_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let specs = vec![named("good", "one", dir.path()), named("silent", "quiet", dir.path())];
     let events = Events::default();
@@ -231,35 +234,39 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let all = futures_of(5, || host.reload()).await;
     assert!(all.iter().all(|stats| (stats.stopped, stats.ready) == (1, 1)), "{all:?}");
-    assert_eq!(host.states().len(), 2);
+    assert_eq!(host.statuses().len(), 2);
     assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     assert_eq!(events.faults(), vec![fault("quiet", "hello_timeout"); 6]);
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
+async fn shutdown_does_not_wait_for_reload() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = shell("silent", dir.path(), "exec sleep 3600");
     silent.lifecycle.hello = Some(PATIENCE * 2);
     let events = Events::default();
-    let host = host_of(&events, [Found::default(), vec![silent].into()]).await;
+    let host = host_of(&events, [DiscoveredExtensions::default(), vec![silent].into()]).await;
     let end = async {
         tokio::task::yield_now().await;
         host.shutdown().await;
     };
     let ended = async { tokio::join!(host.reload(), end) };
     tokio::time::timeout(PATIENCE, ended).await.expect("it waits for its hello");
-    assert_eq!(host.reload().await, haft_host::ReloadStats::default(), "the end is the end");
+    assert_eq!(
+        host.reload().await,
+        haft_host::ReloadStats::default(),
+        "a reload after the shutdown does nothing"
+    );
     assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]
-async fn a_required_gate_that_is_not_put_up_is_reported_once() {
+async fn reports_missing_required_gate_once() {
     let dir = tempfile::tempdir().unwrap();
     let lines = r#"echo '{"type":"hello","name":"guard"}'; echo '{"type":"ready"}'; cat >&2"#;
     let mut guard = shell("guard", dir.path(), lines);
-    guard.roles = Roles { required: true, ..Roles::default() };
+    guard.roles = GuardRoles { required: true, ..GuardRoles::default() };
     let events = Events::default();
     let other = named("good", "other", dir.path());
     let host = host_of(&events, [vec![guard, other].into()]).await;

@@ -1,14 +1,14 @@
-//! Extensions in other languages, without any SDK, as their authors write them.
+//! Extensions in other languages without an SDK, as their authors write them.
 
 use haft_host::{ExtensionState, Host, Timeouts};
-use haft_packages::{ExtensionSpec, Launch};
+use haft_packages::{ExtensionSpec, LaunchPlan};
 use haft_protocol::ext::CommandAction;
 use serde_json::json;
 use std::path::Path;
 
 use crate::support::{Events, blocked, brisk, call, config, execute, program, spec, state, text};
 
-/// Says hello and registers without waiting for an answer, and never says ready.
+/// Sends hello and registers without waiting for an answer, and never sends ready.
 const PYTHON: &str = r#"
 import json, sys
 def emit(obj):
@@ -34,7 +34,7 @@ for line in sys.stdin:
         break
 "#;
 
-/// Takes frames apart by their text alone: `type` must come first, then `id`, with no spaces.
+/// Matches the text of frames: `type` must come first, then `id`, without spaces.
 const SHELL: &str = r#"
 echo '{"type":"hello","name":"script","version":"1.0.0"}'
 echo '{"type":"register_command","name":"hellosh","description":"say hi (sh)"}'
@@ -53,12 +53,12 @@ done
 
 fn script(programs: &[&str], text: &str, dir: &Path) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), text.to_owned()];
-    spec("script", dir, Launch::Process { program: program(programs), args })
+    spec("script", dir, LaunchPlan::Process { program: program(programs), args })
 }
 
 async fn host(spec: ExtensionSpec) -> (Host, Events) {
     let (events, mut config) = (Events::default(), config());
-    // Scripts that never say that they are ready are waited for as long as in the product.
+    // Scripts that never send ready are waited for as long as in the product.
     config.timeouts = Timeouts { idle_ready: Timeouts::default().idle_ready, ..brisk() };
     (Host::builder(config).events(events.sink()).specs(vec![spec]).start().await, events)
 }
@@ -68,7 +68,7 @@ async fn run(host: &Host, command: &str) -> CommandAction {
 }
 
 #[tokio::test]
-async fn python_without_ready() {
+async fn runs_python_script_without_ready() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host(script(&["python3", "python"], PYTHON, dir.path())).await;
     let greeting = "[from extension script, command hellopy]\nGreet me very briefly. Add one emoji.";
@@ -83,7 +83,7 @@ async fn python_without_ready() {
 }
 
 #[tokio::test]
-async fn shell_that_matches_text() {
+async fn runs_shell_script_that_matches_text() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host(script(&["sh"], SHELL, dir.path())).await;
     assert_eq!(run(&host, "hellosh").await, CommandAction::Display("hi from sh".into()));

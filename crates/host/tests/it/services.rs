@@ -1,4 +1,4 @@
-//! What an extension has the host do: under the gates of the others, within its grant, and not after its end.
+//! Calls of an extension to the host: under the gates of others, within the grant, and not after the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_host::{Host, ServiceReach, Services};
-use haft_packages::{ExtensionSpec, Launch, Permissions};
+use haft_host::{ExtensionToolSource, Host, ServiceReach};
+use haft_packages::{ExtensionSpec, LaunchPlan, Permissions};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::agent::Agency;
 use crate::support::{Events, brisk, builder, config, fault, program, spec};
 
-/// Tools that write down what becomes of their calls. A call whose path is `slow` ends when it is cancelled, and one
-/// whose path is `stuck` never.
+/// Tools that record their calls. A call with the path `slow` ends when it is cancelled, and one with the
+/// path `stuck` never.
 #[derive(Clone, Default)]
 struct Tools(Arc<Mutex<Vec<String>>>);
 
@@ -38,7 +38,7 @@ impl Tools {
     }
 }
 
-impl Services for Tools {
+impl ExtensionToolSource for Tools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
         if let Some(within) = &reach.within {
             self.note(format!("within {:?} {:?}", within.read, within.write));
@@ -72,7 +72,7 @@ impl Tool for Fake {
     }
 }
 
-/// Notes that a call was given up.
+/// Records a call that was dropped.
 struct Dropped {
     name: &'static str,
     log: Tools,
@@ -84,18 +84,18 @@ impl Drop for Dropped {
     }
 }
 
-/// A host with one extension in memory, and an agent.
+/// Returns a host with one extension in memory, and an agent.
 async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakePeer, Events, Tools) {
     let (events, tools) = (Events::default(), Tools::default());
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).services(Arc::new(tools.clone())).streams("notes", reader, writer).start();
     let (host, ()) = tokio::join!(start, peer.greet("notes", frames));
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     (host, agent, peer, events, tools)
 }
 
-/// The same, with an extension that announces this and guards all tools.
+/// The same with an extension that has these capabilities and is a gate for all tools.
 async fn serving_guarded(
     frames: impl IntoIterator<Item = Value>,
     capability: &str,
@@ -114,7 +114,7 @@ async fn serving_guarded(
     };
     let (host, (), ()) = tokio::join!(start, peer.greet("notes", frames), greet);
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     (host, agent, [peer, guard], events, tools)
 }
 
@@ -127,7 +127,7 @@ async fn result(peer: &mut FakePeer) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_made_and_told_and_is_not_in_the_transcript() {
+async fn host_call_is_reported_but_not_in_transcript() {
     let (_host, agent, mut peer, events, tools) = serving([]).await;
     peer.send(host_call("c1", "write", json!({"path": "a"}))).await;
     let done = result(&mut peer).await;
@@ -144,9 +144,9 @@ async fn a_call_is_made_and_told_and_is_not_in_the_transcript() {
     "#);
 }
 
-/// The tool gets all, and who reads events slowly need not hold it.
+/// The tool receives all arguments, and a slow reader of events need not hold them.
 #[tokio::test(start_paused = true)]
-async fn of_a_long_call_only_the_beginning_is_told() {
+async fn reports_only_beginning_of_long_call() {
     let (_host, _agent, mut peer, events, tools) = serving([]).await;
     let long = "x".repeat(900_000);
     peer.send(host_call("c1", "write", json!({"path": "a", "content": long}))).await;
@@ -156,9 +156,9 @@ async fn of_a_long_call_only_the_beginning_is_told() {
     assert!((512..2048).contains(&told), "{told}");
 }
 
-/// The one that calls is the one that guards `write`, too: it is not asked, and the other one is.
+/// The calling extension is also a gate for `write`: it is not queried, but the other gate is.
 #[tokio::test(start_paused = true)]
-async fn others_gates_decide_and_ones_own_does_not() {
+async fn gates_of_others_decide_about_host_call() {
     let intercept = json!({"type": "subscribe", "intercept": ["tool_call"]});
     let (_host, _agent, [mut peer, mut guard], events, tools) = serving_guarded([intercept], "ping").await;
     peer.send(host_call("c1", "exec", json!({"path": "a"}))).await;
@@ -171,13 +171,13 @@ async fn others_gates_decide_and_ones_own_does_not() {
     assert_eq!((&refused["code"], &refused["by"]), (&json!("blocked"), &json!("guard")));
     assert_eq!(refused["content"][0]["text"], "no");
     assert_eq!(tools.all(), Vec::<String>::new());
-    // It rewrites the arguments of another call.
+    // The gate rewrites the arguments of another call.
     peer.send(host_call("c2", "write", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
     guard.answer(&question, "event_intercept_response", json!({"modified_args": {"path": "b"}})).await;
     assert!(result(&mut peer).await.get("code").is_none());
     assert_eq!(tools.all(), [r#"write {"path":"b"}"#]);
-    // It does not answer: what it guards does not happen.
+    // The gate does not answer, so the call is blocked.
     peer.send(host_call("c3", "write", json!({"path": "a"}))).await;
     guard.expect("event_intercept").await;
     assert_eq!(result(&mut peer).await["code"], "blocked");
@@ -186,7 +186,7 @@ async fn others_gates_decide_and_ones_own_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
+async fn capable_gate_receives_caller_of_host_call() {
     let (_host, _agent, [mut peer, mut guard], ..) = serving_guarded([], "host_services").await;
     peer.send(host_call("c1", "edit", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
@@ -194,7 +194,7 @@ async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hangs_is_given_up_after_thirty_seconds() {
+async fn cancels_hanging_call_after_thirty_seconds() {
     let (_host, _agent, mut peer, _, tools) = serving([]).await;
     for path in ["slow", "stuck"] {
         let begun = tokio::time::Instant::now();
@@ -208,7 +208,7 @@ async fn what_hangs_is_given_up_after_thirty_seconds() {
 
 /// Cancelled by the extension, and by its end.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_nobody_wants_is_cancelled() {
+async fn cancels_call_of_cancelled_query() {
     let (_host, _agent, mut peer, _, tools) = serving([]).await;
     peer.send(host_call("c1", "exec", json!({"path": "slow"}))).await;
     until(&tools, 1).await;
@@ -222,19 +222,19 @@ async fn a_call_that_nobody_wants_is_cancelled() {
     assert_eq!(tools.all().last().unwrap(), "bash cancelled");
 }
 
-/// What an extension has done for a call of the model ends with the run; what it does on its own account goes on.
+/// A call for a query of the run ends with the run; a call outside any query continues.
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_run_takes_along_what_was_asked_for_it() {
+async fn cancelled_run_cancels_its_host_calls() {
     let tool = json!({"type": "register_tool", "name": "work", "schema": {"type": "object"}});
     let intercept = json!({"type": "subscribe", "intercept": ["turn_start"]});
     let (host, _agent, mut peer, _, tools) = serving([tool, intercept]).await;
     peer.send(host_call("own", "exec", json!({"path": "slow"}))).await;
     until(&tools, 1).await;
     let agency = Agency::new(&host, [("work", json!({}))]);
-    host.serve(agency.agent().caller());
+    host.serve(agency.agent().tool_runner());
     for kind in ["turn_start", "tool_call"] {
         let run = agency.start();
-        let cancel = run.cancellation();
+        let cancel = run.cancellation_token();
         let (ran, ()) = tokio::join!(agency.finish(run), async {
             if kind == "tool_call" {
                 let question = peer.expect("event_intercept").await;
@@ -266,7 +266,7 @@ async fn until(tools: &Tools, notes: usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_services_or_an_agent_nothing_is_done() {
+async fn rejects_calls_without_services_or_agent() {
     let (_host, mut peer, _events) = crate::support::host_with("notes", []).await;
     peer.send(host_call("c1", "read", json!({}))).await;
     assert_eq!(result(&mut peer).await["code"], "unavailable");
@@ -276,7 +276,7 @@ async fn without_services_or_an_agent_nothing_is_done() {
     assert_eq!(result(&mut peer).await["code"], "unavailable");
 }
 
-/// Makes two calls and keeps the answers in the file `results`.
+/// Makes two calls and stores the answers in the file `results`.
 const SCRIPT: &str = r#"
 printf '%s\n' '{"type":"hello","name":"ext","capabilities":["host_services"]}'; read -r ack
 printf '%s\n' '{"type":"ready"}'
@@ -287,15 +287,15 @@ done
 mv results done
 while read -r line; do case $line in *shutdown*) exit 0;; esac; done"#;
 
-/// What is not granted is denied, and said once.
+/// A call without a grant is denied and reported once.
 #[tokio::test]
-async fn an_extension_has_the_services_that_it_was_granted() {
+async fn extension_has_only_granted_services() {
     let dir = tempfile::tempdir().unwrap();
     let permissions =
         json!({"host": ["fs.write"], "fs": {"read": ["/somewhere"], "write": ["$WORKSPACE/out"]}});
     let permissions: Permissions = serde_json::from_value(permissions).unwrap();
     let launch =
-        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
+        LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
     let spec = ExtensionSpec { permissions: Some(permissions), ..spec("ext", dir.path(), launch) };
     let (events, tools, mut config) = (Events::default(), Tools::default(), config());
     (config.timeouts, config.cwd) = (brisk(), "/place".into());
@@ -303,13 +303,13 @@ async fn an_extension_has_the_services_that_it_was_granted() {
         Host::builder(config).events(events.sink()).specs(vec![spec]).services(Arc::new(tools.clone()));
     let host = host.start().await;
     let agent = Agency::new(&host, []).into_agent();
-    host.serve(agent.caller());
+    host.serve(agent.tool_runner());
     let results = dir.path().join("done");
     crate::support::eventually(|| results.exists()).await;
     let results = std::fs::read_to_string(results).unwrap();
     insta::assert_snapshot!(results, @r#"
-    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
-    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext must not use read through haft: the permission fs.read is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext must not use read through haft: the permission fs.read is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
     {"type":"host_result","id":"1","content":[{"type":"text","text":"done"}]}
     "#);
     let expect = [r#"within ["/somewhere"] ["/place", "/place/out"]"#, r#"write {"path":"a"}"#];

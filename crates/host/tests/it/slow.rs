@@ -1,16 +1,16 @@
-//! Extensions that are slow to start: what they bring is waited for where it is needed, and what was remembered of it goes.
+//! Slow extensions: their tools are waited for when needed, and the silent record is cleared.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use haft_host::{Host, starts_slowly};
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{brisk, config, program, spec};
 
-/// Waits for a file, and is well then.
+/// Waits for a file, and then works normally.
 const LATE: &str = r#"
 # sleep: looks again
 until [ -e go ]; do sleep 0.02; done
@@ -20,7 +20,7 @@ echo '{"type":"ready"}'
 cat >/dev/null
 "#;
 
-/// Says hello when it is asked to leave.
+/// Sends hello after the shutdown request.
 const LAST: &str = r#"
 cat >/dev/null
 echo '{"type":"hello","name":"late","version":"1"}'
@@ -28,8 +28,8 @@ echo '{"type":"hello","name":"late","version":"1"}'
 
 fn late(dir: &Path, text: &str) -> ExtensionSpec {
     let args = vec!["-c".to_owned(), text.to_owned()];
-    let spec = spec("late", dir, Launch::Process { program: program(&["sh"]), args });
-    ExtensionSpec { origin: Origin::Global, ..spec }
+    let spec = spec("late", dir, LaunchPlan::Process { program: program(&["sh"]), args });
+    ExtensionSpec { origin: ExtensionOrigin::Global, ..spec }
 }
 
 async fn host(root: &Path, text: &str) -> Host {
@@ -41,7 +41,7 @@ async fn host(root: &Path, text: &str) -> Host {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_called_is_waited_for_as_long_as_somebody_starts() {
+async fn waits_for_tool_while_extensions_start() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LATE).await;
     assert!(host.tools().is_empty());
@@ -50,12 +50,12 @@ async fn a_tool_that_is_called_is_waited_for_as_long_as_somebody_starts() {
     let go = async { fs::write(root.path().join("go"), "").unwrap() };
     let (tool, ()) = tokio::join!(source.late_tool(&cancel, "shoe_size"), go);
     assert_eq!(tool.unwrap().spec().name, "shoe_size");
-    assert!(source.late_tool(&cancel, "hat_size").await.is_none(), "nobody starts any more");
+    assert!(source.late_tool(&cancel, "hat_size").await.is_none(), "no extension is starting");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn who_is_cancelled_waits_for_no_tool() {
+async fn cancelled_caller_does_not_wait_for_tool() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LATE).await;
     let cancel = CancellationToken::new();
@@ -66,7 +66,7 @@ async fn who_is_cancelled_waits_for_no_tool() {
 }
 
 #[tokio::test]
-async fn one_that_says_hello_as_it_leaves_is_waited_for_again() {
+async fn late_hello_clears_silent_record() {
     let root = tempfile::tempdir().unwrap();
     let host = host(root.path(), LAST).await;
     let (state, spec) = (root.path().join("state"), late(root.path(), LAST));

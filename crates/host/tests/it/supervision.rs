@@ -1,4 +1,4 @@
-//! Crashes, restarts, starts: what only real processes show.
+//! Crashes, restarts and starts that need real processes.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, Restarts};
-use haft_packages::{ExtensionSpec, Launch, Origin, ProjectCheck};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, RestartTiming};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -19,16 +19,16 @@ use crate::support::{
 /// Longer than any test waits.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Restarts that a test can wait for.
+/// Restart pauses that a test can wait for.
 fn quick() -> HostConfig {
     let first_pause = Duration::from_millis(20);
     let mut config = HostConfig { timeouts: brisk(), ..config() };
-    config.timeouts.restarts = Restarts { first_pause, ..Restarts::default() };
+    config.timeouts.restarts = RestartTiming { first_pause, ..RestartTiming::default() };
     config
 }
 
-/// A shell script that greets, offers a tool, guards tool calls, and then does `body` for every question, in which
-/// `$id` is the question's id and `answer` answers it.
+/// Returns a shell script that sends hello, offers a tool, is a gate for tool calls, and runs `body` for
+/// every query. `$id` is the id of the query, and `answer` answers it.
 fn guard(dir: &Path, before: &str, body: &str) -> ExtensionSpec {
     let script = format!(
         r#"echo start >> starts
@@ -46,12 +46,12 @@ fn guard(dir: &Path, before: &str, body: &str) -> ExtensionSpec {
             *'"id":"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; {body};;
         esac; done"#
     );
-    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+    spec("guard", dir, LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
 }
 
-/// Without the file `fixed` it leaves as soon as it is ready.
+/// Exits directly after ready, unless the file `fixed` exists.
 fn leaves_when_ready(mut spec: ExtensionSpec) -> ExtensionSpec {
-    if let Launch::Process { args, .. } = &mut spec.launch {
+    if let LaunchPlan::Process { args, .. } = &mut spec.launch {
         args[1] = args[1].replace("while read", "[ -e fixed ] || exit 3; while read");
     }
     spec
@@ -64,22 +64,22 @@ fn starts(dir: &Path) -> usize {
 async fn until(host: &Host, name: &str, come: impl Fn(&ExtensionState) -> bool) {
     let mut changes = host.changes();
     while !come(&state(host, name)) {
-        tokio::time::timeout(PATIENCE, changes.changed()).await.expect("it comes").unwrap();
+        tokio::time::timeout(PATIENCE, changes.changed()).await.expect("the change arrives").unwrap();
     }
 }
 
 #[tokio::test]
-async fn a_gate_that_crashed_a_moment_ago_is_asked_again() {
+async fn queries_gate_again_after_crash() {
     let dir = tempfile::tempdir().unwrap();
     let once = "[ -e crashed ] || { : > crashed; exit 3; }; answer";
     let events = Events::default();
     let specs = vec![guard(dir.path(), "", once)];
     let host = Host::builder(quick()).events(events.sink()).specs(specs).start().await;
     let bash = call("bash", json!({}));
-    let (_, reason) = blocked(&host, &bash).await.expect("it crashed while it was asked");
+    let (_, reason) = blocked(&host, &bash).await.expect("the gate crashed during the query");
     assert!(reason.contains("exited with status 3"), "{reason}");
     assert_eq!(host.tools().len(), 1, "its tool stays listed");
-    assert_eq!(blocked(&host, &bash).await, None, "the next question waits for the next process");
+    assert_eq!(blocked(&host, &bash).await, None, "the next query waits for the next process");
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     assert_eq!(events.faults(), [fault("guard", "exited")]);
     assert_eq!(starts(dir.path()), 2);
@@ -87,7 +87,7 @@ async fn a_gate_that_crashed_a_moment_ago_is_asked_again() {
     assert_eq!(state(&host, "guard"), ExtensionState::Stopped);
 }
 
-/// A gate that crashes once between `hello` and its subscription, or as often as it is started.
+/// A gate that crashes once, or at every start, between `hello` and its subscription.
 fn crashes_while_it_registers(dir: &Path, again: &str) -> ExtensionSpec {
     let script = format!(
         r#"echo start >> starts; echo '{{"type":"hello","name":"guard"}}'; read -r ack
@@ -99,11 +99,11 @@ fn crashes_while_it_registers(dir: &Path, again: &str) -> ExtensionSpec {
                 echo '{{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}}';;
         esac; done"#
     );
-    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+    spec("guard", dir, LaunchPlan::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
 }
 
 #[tokio::test]
-async fn a_gate_that_crashed_before_it_subscribed_is_waited_for() {
+async fn waits_for_gate_that_crashed_before_subscribing() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![crashes_while_it_registers(dir.path(), "[ -e crashed ]")];
@@ -115,7 +115,7 @@ async fn a_gate_that_crashed_before_it_subscribed_is_waited_for() {
 }
 
 #[tokio::test]
-async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_after_a_restart_by_hand() {
+async fn unknown_extension_blocks_during_restart() {
     let bash = call("bash", json!({}));
     for is_restarted_by_hand in [false, true] {
         let dir = tempfile::tempdir().unwrap();
@@ -134,15 +134,15 @@ async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_afte
             });
             assert_eq!((restarted, refused), (Ok(()), Some(("guard".to_owned(), "no".to_owned()))));
         } else {
-            let (_, reason) = blocked(&host, &bash).await.expect("it may be a gate");
-            assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+            let (_, reason) = blocked(&host, &bash).await.expect("the extension may be a gate");
+            assert!(reason.contains("is restarting and was not ready within 0.3 s"), "{reason}");
         }
         host.shutdown().await;
     }
 }
 
 #[tokio::test]
-async fn a_question_waits_for_a_restart_until_its_deadline() {
+async fn query_waits_for_restart_until_deadline() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = quick();
     config.timeouts.intercept = Duration::from_millis(300);
@@ -156,14 +156,16 @@ async fn a_question_waits_for_a_restart_until_its_deadline() {
     let is_down =
         |state: &ExtensionState| matches!(state, ExtensionState::Restarting { code: FaultCode::Exited, .. });
     until(&host, "guard", is_down).await;
-    let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("the gate stays shut");
-    assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+    let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("the gate keeps blocking");
+    assert!(reason.contains("is restarting and was not ready within 0.3 s"), "{reason}");
     assert_eq!(events.faults(), [fault("guard", "exited")]);
-    tokio::time::timeout(PATIENCE, host.shutdown()).await.expect("it waits for the restart");
+    tokio::time::timeout(PATIENCE, host.shutdown())
+        .await
+        .expect("the shutdown does not wait for the restart");
 }
 
 #[tokio::test]
-async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
+async fn crash_loop_ends_and_manual_restart_resets_it() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![leaves_when_ready(guard(dir.path(), "", "answer"))];
@@ -173,7 +175,7 @@ async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
     let exited = || fault("guard", "exited");
     assert_eq!(events.faults(), [exited(), exited(), exited(), exited(), fault("guard", "crash_loop")]);
     assert_eq!(starts(dir.path()), 5);
-    // The reasons say that nothing is waited for.
+    // The reasons show that the calls did not wait.
     let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("its gate stays shut");
     assert!(reason.contains("failed 5 times within 180 s"), "{reason}");
     let output = execute(&host, "t", json!({})).await;
@@ -185,7 +187,7 @@ async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     assert_eq!(starts(dir.path()), 6);
     host.restart(&ExtensionName::new("guard")).await.unwrap();
-    assert_eq!(starts(dir.path()), 7, "one that runs is started anew, too");
+    assert_eq!(starts(dir.path()), 7, "a running extension is restarted, too");
     assert_eq!(events.faults().len(), 5);
     host.shutdown().await;
     let unknown = host.restart(&ExtensionName::new("nobody")).await.unwrap_err();
@@ -195,7 +197,7 @@ async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
+async fn crash_quotes_only_output_of_that_process() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let printing = r#"echo "life $(grep -c . starts)" >&2"#;
@@ -205,8 +207,8 @@ async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
         .start()
         .await;
     for life in 1..=3 {
-        let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("it crashes");
-        assert!(!reason.contains("life"), "the model is told nothing of that: {reason}");
+        let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("the gate crashes");
+        assert!(!reason.contains("life"), "the reason omits the output: {reason}");
         let last = events.messages().pop().unwrap();
         assert!(last.ends_with(&format!("it printed: life {life}")), "{last}");
     }
@@ -214,7 +216,7 @@ async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
 }
 
 #[tokio::test]
-async fn one_that_never_said_hello_is_not_started_again() {
+async fn does_not_restart_without_hello() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let specs = vec![guard(dir.path(), "[ -e fixed ] || exit 0", "answer")];
@@ -224,12 +226,12 @@ async fn one_that_never_said_hello_is_not_started_again() {
     assert_eq!((starts(dir.path()), events.faults()), (1, vec![fault("guard", "exited")]));
     let failed = host.restart(&ExtensionName::new("guard")).await.unwrap_err();
     assert!(matches!(failed, RestartError::Failed { code: FaultCode::Exited, .. }), "{failed}");
-    assert_eq!((starts(dir.path()), events.faults().len()), (2, 2), "it was started by hand alone");
+    assert_eq!((starts(dir.path()), events.faults().len()), (2, 2), "only the manual restart started it");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn one_that_may_leave_is_started_by_the_next_question() {
+async fn next_query_starts_idle_extension() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut guard = guard(dir.path(), "", "answer; exit 0");
@@ -248,7 +250,7 @@ async fn one_that_may_leave_is_started_by_the_next_question() {
 }
 
 #[tokio::test]
-async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_next() {
+async fn query_during_exit_fails_or_starts_next_process() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut guard = guard(dir.path(), "", "answer; exit 0");
@@ -256,7 +258,7 @@ async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_nex
     let mut config = quick();
     let pause = Duration::from_millis(1);
     config.timeouts.restarts =
-        Restarts { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
+        RestartTiming { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
     let host = Host::builder(config).events(events.sink()).specs(vec![guard]).start().await;
     let mut failures = 0;
     for round in 0..24 {
@@ -264,8 +266,8 @@ async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_nex
             assert!(reason.contains("exited with status 0"), "{reason}");
             failures += 1;
         }
-        // Nothing else runs meanwhile: its end and the next question are found in any order.
-        // sleep: without it, fewer orders are tried; each of them is right
+        // Nothing else runs in the meantime: the exit and the next query are noticed in any order.
+        // sleep: without it, fewer orders are tried; each of them is valid
         std::thread::sleep(Duration::from_millis(50));
         for _ in 0..round % 6 {
             tokio::task::yield_now().await;
@@ -276,7 +278,7 @@ async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_nex
 }
 
 #[tokio::test]
-async fn one_at_a_time_passes_the_gate() {
+async fn start_gate_limits_concurrent_starts() {
     let dir = tempfile::tempdir().unwrap();
     let script = |name: &str| {
         let text = format!(
@@ -287,8 +289,8 @@ async fn one_at_a_time_passes_the_gate() {
         );
         let args = vec!["-c".to_owned(), text];
         ExtensionSpec {
-            origin: Origin::Global,
-            ..spec(name, dir.path(), Launch::Process { program: program(&["sh"]), args })
+            origin: ExtensionOrigin::Global,
+            ..spec(name, dir.path(), LaunchPlan::Process { program: program(&["sh"]), args })
         }
     };
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
@@ -304,22 +306,22 @@ async fn one_at_a_time_passes_the_gate() {
 }
 
 #[tokio::test]
-async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
+async fn silent_extension_leaves_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let mut silent = misbehaving("silent", dir.path());
-    silent.origin = Origin::Global;
+    silent.origin = ExtensionOrigin::Global;
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
     (config.timeouts.hello, config.timeouts.start_patience) = (LONG, Duration::ZERO);
     config.timeouts.start_turn = Duration::from_millis(100);
     let good = ExtensionSpec { name: ExtensionName::new("good"), ..misbehaving("good", dir.path()) };
     let host = Host::builder(config).specs(vec![silent, good]).start().await;
     until(&host, "good", |state| *state == ExtensionState::Ready).await;
-    assert_eq!(state(&host, "silent"), ExtensionState::Starting, "it is not waited for");
+    assert_eq!(state(&host, "silent"), ExtensionState::Starting, "the start does not wait for it");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_for_no_turn_at_the_gate() {
+async fn shutdown_does_not_wait_for_start_gate() {
     let dir = tempfile::tempdir().unwrap();
     let silent =
         |name: &str| ExtensionSpec { name: ExtensionName::new(name), ..misbehaving("silent", dir.path()) };
@@ -332,23 +334,23 @@ async fn a_shutdown_waits_for_no_turn_at_the_gate() {
     let events = Events::default();
     let host = Host::builder(config).events(events.sink()).source(source).start().await;
     let end = async {
-        // The first one is being started, and the others wait for their turn.
+        // The first extension is starting, and the others wait for the start gate.
         eventually(|| marker.exists()).await;
         host.shutdown().await;
     };
     let ended = async { tokio::join!(host.reload(), end) };
-    tokio::time::timeout(PATIENCE, ended).await.expect("it waits for their turn");
+    tokio::time::timeout(PATIENCE, ended).await.expect("the shutdown does not wait for the start gate");
     assert_eq!(events.faults(), []);
 }
 
 #[tokio::test]
-async fn a_start_remembers_whom_it_waited_for_in_vain() {
+async fn start_remembers_silent_extensions() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let start = |patience: Duration| async move {
         let mut config = HostConfig { state: Some(path.join("state")), ..quick() };
         (config.timeouts.start_patience, config.timeouts.shutdown_grace) = (patience, Duration::ZERO);
-        let silent = ExtensionSpec { origin: Origin::Global, ..misbehaving("silent", path) };
+        let silent = ExtensionSpec { origin: ExtensionOrigin::Global, ..misbehaving("silent", path) };
         let began = std::time::Instant::now();
         let host = Host::builder(config).specs(vec![silent]).start().await;
         let took = began.elapsed();
@@ -357,13 +359,13 @@ async fn a_start_remembers_whom_it_waited_for_in_vain() {
     };
     let short = Duration::from_millis(300);
     assert!(start(short).await);
-    assert!(!tokio::time::timeout(PATIENCE, start(LONG)).await.expect("it is known"));
+    assert!(!tokio::time::timeout(PATIENCE, start(LONG)).await.expect("the silent record exists"));
     fs::write(dir.path().join("extension.json"), "{}").unwrap();
-    assert!(start(short).await, "it is another version");
+    assert!(start(short).await, "a changed version gets a new chance");
 }
 
 #[tokio::test]
-async fn a_projects_extension_that_changed_since_it_was_trusted_is_not_started_again() {
+async fn does_not_restart_changed_project_extension() {
     let dir = tempfile::tempdir().unwrap();
     let changed = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&changed);
@@ -371,7 +373,7 @@ async fn a_projects_extension_that_changed_since_it_was_trusted_is_not_started_a
     let mut config = quick();
     config.project_check = Some(ProjectCheck::new(check));
     let mut spec = guard(dir.path(), "", "answer");
-    spec.origin = Origin::Project;
+    spec.origin = ExtensionOrigin::Project;
     let events = Events::default();
     let host = Host::builder(config).events(events.sink()).specs(vec![spec]).start().await;
     assert_eq!((starts(dir.path()), events.faults()), (1, vec![]));

@@ -1,4 +1,4 @@
-//! What all tests need: a host, its events, and short ways to ask it.
+//! Common helpers: a host, its events, and short queries.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -7,8 +7,8 @@ use std::time::Duration;
 use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
-use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, Restarts, Timeouts};
-use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, ExtensionSpec, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -17,7 +17,7 @@ use haft_test_support::{FakePeer, PATIENCE};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Collects what a host has to say.
+/// Collects the events of a host.
 #[derive(Clone, Default)]
 pub(crate) struct Events(Arc<Mutex<Vec<AgentEvent>>>);
 
@@ -31,12 +31,12 @@ impl Events {
         self.0.lock().unwrap().clone()
     }
 
-    /// Extension and code of every fault, in order.
+    /// Returns the extension and code of every fault, in order.
     pub(crate) fn faults(&self) -> Vec<(String, String)> {
         self.each_fault().map(|fault| (fault.extension.to_string(), fault.code)).collect()
     }
 
-    /// The message of the only fault.
+    /// Returns the message of the only fault.
     #[track_caller]
     pub(crate) fn only_message(&self) -> String {
         let messages = self.messages();
@@ -44,7 +44,7 @@ impl Events {
         messages.concat()
     }
 
-    /// The message of every fault, in order.
+    /// Returns the message of every fault, in order.
     pub(crate) fn messages(&self) -> Vec<String> {
         self.each_fault().map(|fault| fault.message).collect()
     }
@@ -56,7 +56,7 @@ impl Events {
     }
 }
 
-/// Extension and code, to compare with [`Events::faults`].
+/// Returns an extension and a code to compare with [`Events::faults`].
 pub(crate) fn fault(extension: &str, code: &str) -> (String, String) {
     (extension.to_owned(), code.to_owned())
 }
@@ -69,7 +69,7 @@ pub(crate) fn config() -> HostConfig {
     config
 }
 
-/// Deadlines for tests with real processes: what shall be waited for is short, what shall not is long.
+/// Deadlines for tests with real processes: expected timeouts are short, and unexpected ones are long.
 pub(crate) fn brisk() -> Timeouts {
     Timeouts {
         hello: PATIENCE,
@@ -85,8 +85,8 @@ pub(crate) fn brisk() -> Timeouts {
         pipe_drain: PATIENCE,
         start_patience: PATIENCE,
         drain: PATIENCE,
-        // One that crashed stays down for the rest of the test.
-        restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
+        // A crashed extension stays down for the rest of the test.
+        restarts: RestartTiming { first_pause: Duration::from_secs(600), ..RestartTiming::default() },
         ..Timeouts::default()
     }
 }
@@ -94,19 +94,19 @@ pub(crate) fn brisk() -> Timeouts {
 /// Waits until a condition holds.
 ///
 /// # Panics
-/// When it does not hold within [`PATIENCE`].
+/// Panics when the condition does not hold within [`PATIENCE`].
 #[track_caller]
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();
     async move {
         let polled = async {
             while !holds() {
-                // sleep: looks again
+                // sleep: checks again
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         let held = tokio::time::timeout(PATIENCE, polled).await;
-        assert!(held.is_ok(), "{caller}: still not so after {PATIENCE:?}");
+        assert!(held.is_ok(), "{caller}: the condition does not hold after {PATIENCE:?}");
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn builder(events: &Events) -> HostBuilder {
     Host::builder(config()).events(events.sink())
 }
 
-/// A host with one extension in memory that has greeted with these registrations.
+/// Returns a host with one extension in memory that has sent hello and these registrations.
 pub(crate) async fn host_with(
     name: &str,
     frames: impl IntoIterator<Item = Value>,
@@ -126,7 +126,7 @@ pub(crate) async fn host_with(
     (host, peer, events)
 }
 
-/// A host with two extensions in memory, in this order, that have greeted with these registrations.
+/// Returns a host with two extensions in memory, in this order, that have sent hello and these registrations.
 pub(crate) async fn host_with_two(
     one: (&str, impl IntoIterator<Item = Value>),
     two: (&str, impl IntoIterator<Item = Value>),
@@ -144,7 +144,7 @@ pub(crate) fn call(name: &str, args: Value) -> ToolCall {
     ToolCall { id: ToolCallId::new("t1"), name: name.into(), args: RawJson::from_value(&args).unwrap() }
 }
 
-/// What the hooks of a host say about a tool call, one after the other, the first block alone.
+/// Returns the decisions of the host's hooks about a tool call, up to the first block.
 pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
     let mut decisions = Vec::new();
     for hook in host.hook_source().hooks().before_tool_execute {
@@ -158,7 +158,7 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
     decisions
 }
 
-/// Who blocks this call, and why.
+/// Returns the extension that blocks this call, and the reason.
 pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
     match gate(host, call).await.pop() {
         Some(ToolDecision::Refuse(Refusal { by, reason, .. })) => Some((by, reason)),
@@ -183,30 +183,30 @@ pub(crate) fn text(output: &ToolOutput) -> String {
 
 #[track_caller]
 pub(crate) fn state(host: &Host, name: &str) -> ExtensionState {
-    let states = host.states();
+    let states = host.statuses();
     states.into_iter().find(|status| status.name.as_str() == name).expect("a known extension").state
 }
 
-/// The misbehaving extension with one fault, under the fault's name.
+/// Returns the misbehaving extension with one fault, under the fault's name.
 pub(crate) fn misbehaving(fault: &str, dir: &Path) -> ExtensionSpec {
     named(fault, fault, dir)
 }
 
-/// The misbehaving extension with one fault, under another name.
+/// Returns the misbehaving extension with one fault, under another name.
 pub(crate) fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
-    spec(name, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
+    spec(name, dir, LaunchPlan::Process { program: haft_test_support::test_binary("misbehave"), args })
 }
 
-pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
+pub(crate) fn spec(name: &str, dir: &Path, launch: LaunchPlan) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
         dir: dir.to_owned(),
         launch,
-        dialect: Dialect::Native,
-        origin: Origin::Explicit,
-        roles: Roles::default(),
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Explicit,
+        roles: GuardRoles::default(),
         permissions: None,
         level: None,
         description: None,
@@ -215,7 +215,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
     }
 }
 
-/// The first program of these names in `PATH`.
+/// Returns the first program with one of these names in `PATH`.
 pub(crate) fn program(names: &[&str]) -> PathBuf {
     let found = names.iter().find_map(|name| haft_launch::find_program(name).ok());
     found.unwrap_or_else(|| panic!("none of {names:?} is installed"))

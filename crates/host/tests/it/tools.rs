@@ -1,4 +1,4 @@
-//! Tools of extensions: calls, names, late ones.
+//! Tools of extensions: calls, names, late registrations.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn reply(peer: &mut FakePeer, fields: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_reaches_its_extension_and_comes_back() {
+async fn call_returns_result_of_extension() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "the weather")]).await;
     let spec = tool(&host, "weather").spec();
     assert_eq!(spec.owner, ToolOwner::Extension("weather".into()));
@@ -38,18 +38,18 @@ async fn a_call_reaches_its_extension_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_tool_fails_after_a_minute() {
+async fn silent_tool_fails_after_a_minute() {
     let (host, _peer, events) = host_with("weather", [register("weather", "")]).await;
     let start = tokio::time::Instant::now();
     let output = execute(&host, "weather", json!({})).await;
     assert_eq!(start.elapsed(), Duration::from_secs(60));
     assert!(output.is_error);
-    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: it did not answer within 60 s");
+    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: did not answer within 60 s");
     assert_eq!(events.faults(), [fault("weather", "call_timeout")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools() {
+async fn ended_extension_fails_calls_and_keeps_tools() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let start = tokio::time::Instant::now();
     let death = async {
@@ -60,14 +60,14 @@ async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools()
     let (one, two, ()) =
         tokio::join!(execute(&host, "weather", json!({})), execute(&host, "weather", json!({})), death);
     assert!(one.is_error && two.is_error);
-    insta::assert_snapshot!(text(&one), @"extension weather/weather failed: it closed the connection");
+    insta::assert_snapshot!(text(&one), @"extension weather/weather failed: closed the connection");
     assert_eq!(text(&execute(&host, "weather", json!({})).await), text(&one));
     assert_eq!(start.elapsed(), Duration::ZERO);
     assert_eq!(events.faults(), [fault("weather", "exited")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_result_fails_at_once() {
+async fn unreadable_result_fails_immediately() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let (output, _) =
         tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, json!({"content": "x"})));
@@ -77,7 +77,7 @@ async fn an_unreadable_result_fails_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rejected_part_of_a_result_is_reported() {
+async fn reports_rejected_part_of_result() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let image = json!({"content": [{"type": "image", "mime_type": "image/png", "data": "-_-_"}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, image));
@@ -86,17 +86,17 @@ async fn a_rejected_part_of_a_result_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hidden_text_in_a_result_is_taken_out_and_reported_once() {
+async fn removes_and_reports_hidden_text_once() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let fields = json!({"content": [{"type": "text", "text": "fog\u{e0041}"}, {"type": "text", "text": "\u{e0042}!"}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
     assert!(!output.is_error);
     assert_eq!(events.faults(), [fault("weather", "hidden_text")]);
-    insta::assert_snapshot!(events.only_message(), @"a result of tool weather had 2 characters in it that nobody can see; they were left out");
+    insta::assert_snapshot!(events.only_message(), @"removed 2 invisible characters from a result of tool weather");
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_of_many_megabytes_pass_while_a_call_is_open() {
+async fn accepts_results_of_many_megabytes() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let fields = json!({"content": [{"type": "text", "text": "x".repeat(7 * 1024 * 1024)}]});
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
@@ -104,7 +104,7 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
     assert!(text(&output).len() < 60 * 1024);
     assert_eq!(events.faults(), []);
     let shown = text(&output);
-    let (_, path) = shown.trim_end_matches(']').rsplit_once("all of it is in ").unwrap();
+    let (_, path) = shown.trim_end_matches(']').rsplit_once("complete output: ").unwrap();
     assert_eq!(std::fs::metadata(path).unwrap().len(), 7 * 1024 * 1024);
     let note = json!({"type": "notify", "message": "x".repeat(2 * 1024 * 1024)});
     peer.send_raw(&note.to_string().as_bytes()[..1024 * 1024 + 2]).await;
@@ -113,7 +113,7 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
+async fn first_extension_owns_tool_name() {
     let (host, [mut first, _second], events) = host_with_two(
         ("first", [register("weather", "of first")]),
         ("second", [register("weather", "of second"), register("news", "")]),
@@ -124,18 +124,18 @@ async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut first, json!({})));
     assert_eq!(text(&output), "(extension returned no content)");
     assert_eq!(events.faults(), [fault("second", "register_rejected")]);
-    insta::assert_snapshot!(events.only_message(), @"tool weather: extension first has that name");
+    insta::assert_snapshot!(events.only_message(), @"tool weather: the name belongs to extension first");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_built_in_name_is_out_of_reach() {
+async fn built_in_tool_names_are_reserved() {
     let (host, _peer, events) = host_with("evil", [register("bash", ""), register("bash2", "")]).await;
     assert_eq!(names(&host), ["bash2"]);
     assert_eq!(events.faults(), [fault("evil", "register_rejected")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_tool_is_offered_from_then_on_and_takes_nobodys_name() {
+async fn late_tool_is_offered_and_takes_no_existing_name() {
     let (host, [mut late, _other], events) =
         host_with_two(("late", []), ("other", [register("weather", "")])).await;
     let mut changes = host.changes();

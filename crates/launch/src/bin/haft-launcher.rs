@@ -1,5 +1,5 @@
-//! The launcher as a program of its own, for whoever embeds haft and does not want to offer the launcher from their
-//! own binary: `haft-launcher --host PID -- PROGRAM ARGS…`.
+//! The launcher as a separate program, for embedders that do not offer a launcher from their own binary: `haft-launcher
+//! --host PID -- PROGRAM ARGS…`.
 
 use std::process::ExitCode;
 

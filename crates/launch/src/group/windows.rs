@@ -1,4 +1,4 @@
-//! A job object of its own, by process-wrap, which suspends the program until it is in the job.
+//! A separate job object, by process-wrap, which suspends the program until it is in the job.
 
 use std::io;
 use std::process::ExitStatus;
@@ -6,22 +6,24 @@ use std::process::ExitStatus;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
 use tokio::process::Command;
 
-use crate::spawn::Started;
+use crate::spawn::SpawnedProcess;
 
 /// The program's job; every process it starts is in the job too.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     job: Box<dyn ChildWrapper>,
 }
 
-impl Group {
-    pub(crate) fn spawn(command: &mut Command, _guarded: bool) -> io::Result<(Self, Started)> {
-        // CommandWrap takes the command by value; what is left behind here is never started.
+impl ProcessGroup {
+    pub(crate) fn spawn(command: &mut Command, _guarded: bool) -> io::Result<(Self, SpawnedProcess)> {
+        // CommandWrap takes the command by value; the placeholder is never started.
         #[expect(clippy::disallowed_methods, reason = "a placeholder that is never started")]
         let command = std::mem::replace(command, Command::new(""));
         let mut job = CommandWrap::from(command).wrap(JobObject).spawn()?;
-        let id = job.id().ok_or_else(|| io::Error::other("the program ended before it had a process id"))?;
-        let started = Started {
+        let id = job
+            .id()
+            .ok_or_else(|| io::Error::other("cannot read the process id: the program has already ended"))?;
+        let started = SpawnedProcess {
             id,
             stdin: job.stdin().take(),
             stdout: job.stdout().take(),
@@ -39,7 +41,7 @@ impl Group {
         false
     }
 
-    /// There is no polite signal for a job without a console.
+    /// Kills the job, because a job without a console has no softer signal.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.kill()
     }

@@ -1,4 +1,4 @@
-//! Noticing that the host is gone.
+//! Detection of the host's end.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,24 +7,24 @@ use std::time::Duration;
 use rustix::event::{PollFd, poll};
 use rustix::process::{Pid, getppid};
 
-use super::readable;
+use super::poll_readable;
 
 /// The host, which is this process's parent.
 pub(super) struct HostWatch {
     host: Pid,
-    /// Becomes readable when the host ends. None where the system has no such thing.
+    /// A descriptor that becomes readable when the host ends. `None` where the system does not have one.
     ended: Option<OwnedFd>,
 }
 
 impl HostWatch {
     /// # Errors
-    /// When the host has ended already.
+    /// When the host has already ended.
     pub(super) fn open(host: Pid) -> io::Result<Self> {
-        let ended = descriptor(host);
+        let ended = open_pidfd(host);
         let watch = Self { host, ended };
-        // Asked after the descriptor was opened: while it is our parent, the number is still the host's.
+        // Checked after the descriptor was opened: while the host is the parent, its number cannot be reused.
         if watch.is_orphan() {
-            return Err(io::Error::other("the host was gone before the program could be started"));
+            return Err(io::Error::other("the host ended before the program was started"));
         }
         Ok(watch)
     }
@@ -37,10 +37,10 @@ impl HostWatch {
     }
 
     pub(super) fn poll_fd(&self) -> Option<PollFd<'_>> {
-        self.ended.as_ref().map(readable)
+        self.ended.as_ref().map(poll_readable)
     }
 
-    /// Returns the time between two calls of [`is_gone`](Self::is_gone); `None` when there is a descriptor for that.
+    /// Returns the interval for polling [`is_gone`](Self::is_gone); `None` if a descriptor reports the end.
     pub(super) fn poll_interval(&self) -> Option<Duration> {
         self.ended.is_none().then_some(crate::timeouts::HOST_POLL)
     }
@@ -50,13 +50,13 @@ impl HostWatch {
     }
 }
 
-/// None also on a Linux before 5.3, or in a sandbox that does not know the call.
+/// Opens a descriptor of the host. `None` before Linux 5.3, or in a sandbox that rejects the call.
 #[cfg(target_os = "linux")]
-fn descriptor(host: Pid) -> Option<OwnedFd> {
+fn open_pidfd(host: Pid) -> Option<OwnedFd> {
     rustix::process::pidfd_open(host, rustix::process::PidfdFlags::empty()).ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn descriptor(_host: Pid) -> Option<OwnedFd> {
+fn open_pidfd(_host: Pid) -> Option<OwnedFd> {
     None
 }

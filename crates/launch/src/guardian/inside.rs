@@ -1,7 +1,8 @@
-//! The launcher inside namespaces of its own: it confines itself and becomes the program.
+//! The launcher inside the namespaces: confines itself and then executes the program.
 //!
-//! `--confine SANDBOX --report FD -- PROGRAM ARGS…`, with what the guardian outside gives to bubblewrap. A second start
-//! of the launcher, because the kernel's rules have to be put on when all is mounted, and bubblewrap mounts.
+//! Its arguments are `--confine SANDBOX --report FD -- PROGRAM ARGS…`; the guardian outside passes them to bubblewrap.
+//! The launcher is started a second time because the kernel's rules must be applied after all mounts, and bubblewrap
+//! does the mounting.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -13,86 +14,86 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use super::host::HostWatch;
-use super::order::{Confine, SEPARATOR, from_text};
-use super::readable;
-use super::signals::Inbox;
-use crate::sandbox::{Bubblewrap, Confinement, Sandbox, Wrapped};
+use super::order::{SEPARATOR, SandboxOrder, from_text};
+use super::poll_readable;
+use super::signals::SignalInbox;
+use crate::sandbox::{Bubblewrap, Confinement, Sandbox, WrappedLaunch};
 use crate::sys;
 
-/// Before the sandbox as text.
+/// The flag before the sandbox's JSON text.
 pub(super) const CONFINE: &str = "--confine";
 
-/// Before the number of the descriptor for [`READY`].
+/// The flag before the number of the report's descriptor.
 const REPORT: &str = "--report";
 
-/// Said by the process inside immediately before it becomes the program.
+/// The report's first byte, written immediately before the program is executed.
 const READY: u8 = b'+';
 
-/// Said when it did not, and before the reason.
+/// The byte before the reason of a failure.
 const FAILED: u8 = b'-';
 
-/// The end of what the process inside says, which is closed when it has become the program.
-pub(super) struct Report(PipeReader);
+/// The reading end of the inner launcher's report. The writing end closes when the program is executed.
+pub(super) struct StartReportReader(PipeReader);
 
-impl Report {
-    pub(super) fn channel() -> io::Result<(Self, PipeWriter)> {
+impl StartReportReader {
+    pub(super) fn open_pipe() -> io::Result<(Self, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         Ok((Self(reader), writer))
     }
 
-    /// Until it is known whether the program has started.
+    /// Waits until the start of the program has succeeded or failed.
     ///
     /// # Errors
-    /// Why it has not, also because nobody wants it any more.
-    pub(super) fn wait(mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
-        let mut said = Vec::new();
+    /// The reason of the failure, which includes a cancelled start.
+    pub(super) fn wait(mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
+        let mut report = Vec::new();
         loop {
-            let mut fds = vec![readable(&self.0), inbox.poll_fd()];
+            let mut fds = vec![poll_readable(&self.0), inbox.poll_fd()];
             fds.extend(host.poll_fd());
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if fds.first().is_some_and(is_news) {
+            if fds.first().is_some_and(has_events) {
                 let mut bytes = [0; 64];
                 match self.0.read(&mut bytes)? {
                     0 => break,
-                    read => said.extend(bytes.iter().take(read)),
+                    read => report.extend(bytes.iter().take(read)),
                 }
                 continue;
             }
             let news = inbox.take();
             if news.kill || news.terminate {
                 if !self.has_more()? {
-                    return Err(io::Error::other("the program was no longer wanted"));
+                    return Err(io::Error::other("the start was cancelled"));
                 }
-                // It has begun meanwhile, so it is asked to end as every program is.
+                // The report has begun meanwhile, so the program is asked to end like any other.
                 inbox.put_back(news);
             } else if host.is_gone()? {
-                return Err(io::Error::other("the host is gone"));
+                return Err(io::Error::other("the host has ended"));
             }
         }
-        match said.strip_prefix(&[READY]).unwrap_or(&said) {
-            [] if !said.is_empty() => Ok(()),
+        match report.strip_prefix(&[READY]).unwrap_or(&report) {
+            [] if !report.is_empty() => Ok(()),
             [FAILED, reason @ ..] => Err(io::Error::other(String::from_utf8_lossy(reason).into_owned())),
-            _ => {
-                Err(io::Error::other("no sandbox: bubblewrap ended; what it says of that stands before this"))
-            }
+            _ => Err(io::Error::other(
+                "no sandbox: bubblewrap ended without starting the program; see its message above",
+            )),
         }
     }
 
     fn has_more(&self) -> io::Result<bool> {
-        Ok(poll(&mut [readable(&self.0)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
+        Ok(poll(&mut [poll_readable(&self.0)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
     }
 }
 
-fn is_news(fd: &PollFd<'_>) -> bool {
+fn has_events(fd: &PollFd<'_>) -> bool {
     !fd.revents().is_empty()
 }
 
-/// Returns the command line of bubblewrap, and the order for the launcher inside.
-pub(super) fn words(
-    confine: &Confine,
+/// Returns the command line of bubblewrap, including the arguments of the inner launcher.
+pub(super) fn bubblewrap_command_line(
+    confine: &SandboxOrder,
     bubblewrap: &Bubblewrap,
     program: &OsStr,
     args: &[OsString],
@@ -100,7 +101,7 @@ pub(super) fn words(
 ) -> io::Result<Vec<OsString>> {
     let launcher = std::fs::read_link("/proc/self/exe")?;
     if !launcher.exists() {
-        let text = format!("no sandbox: {} was replaced meanwhile; start haft again", launcher.display());
+        let text = format!("no sandbox: {} was replaced by an update; restart haft", launcher.display());
         return Err(io::Error::other(text));
     }
     let cwd = std::env::current_dir()?;
@@ -110,68 +111,69 @@ pub(super) fn words(
     inside.extend(args.iter().cloned());
     let program = Path::new(program);
     let wrapped =
-        Wrapped { sandbox: &confine.sandbox, program, cwd: &cwd, launcher: &launcher, args: inside };
-    Ok(bubblewrap.words(wrapped))
+        WrappedLaunch { sandbox: &confine.sandbox, program, cwd: &cwd, launcher: &launcher, args: inside };
+    Ok(bubblewrap.command_line(wrapped))
 }
 
-pub(super) fn keep(report: &PipeWriter) -> io::Result<()> {
+pub(super) fn keep_open(report: &PipeWriter) -> io::Result<()> {
     Ok(fcntl_setfd(report, FdFlags::empty())?)
 }
 
-/// Does not come back, unless it failed.
+/// Confines this process and executes the program. Returns only on failure.
 pub(super) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(Role { sandbox, report, program, args }) = Role::parsed(args) else {
-        let _ = writeln!(io::stderr(), "the launcher confines what a guardian starts, and nobody else");
+    let Some(ConfineArgs { sandbox, report, program, args }) = ConfineArgs::parse(args) else {
+        let _ =
+            writeln!(io::stderr(), "--confine is internal to the launcher; use --host PID -- PROGRAM ARGS");
         return ExitCode::FAILURE;
     };
     let mut report = PipeWriter::from(report);
-    let error = match prepared(&sandbox, &report, &program, &args) {
+    let error = match prepare_program(&sandbox, &report, &program, &args) {
         Ok((image, confinement)) => become_program(image, confinement, &mut report, Path::new(&program)),
         Err(error) => error,
     };
-    // The guardian tells it: its word comes last.
+    // The guardian prints the reason, so that it is the last line on standard error.
     let _ = report.write_all(&[FAILED]).and_then(|()| report.write_all(error.to_string().as_bytes()));
     ExitCode::FAILURE
 }
 
-fn prepared(
+fn prepare_program(
     sandbox: &Sandbox,
     report: &PipeWriter,
     program: &OsStr,
     args: &[OsString],
-) -> io::Result<(sys::Image, Confinement)> {
+) -> io::Result<(sys::ExecImage, Confinement)> {
     fcntl_setfd(report, FdFlags::CLOEXEC)?;
     let confinement = Confinement::prepare(sandbox, Path::new(program))?;
-    let image = sys::Image::new(program, args)?;
+    let image = sys::ExecImage::new(program, args)?;
     sys::default_signals()?;
     Ok((image, confinement))
 }
 
-/// Comes back with the reason why not.
+/// Applies the sandbox and executes the program. Returns only on failure.
 fn become_program(
-    image: sys::Image,
+    image: sys::ExecImage,
     mut confinement: Confinement,
     report: &mut PipeWriter,
     program: &Path,
 ) -> io::Error {
-    if let Err(error) = confinement.put_on().and_then(|()| report.write_all(&[READY])) {
+    if let Err(error) = confinement.apply().and_then(|()| report.write_all(&[READY])) {
         return error;
     }
-    crate::program::explain(program, None, &image.execute())
+    crate::program::start_error(program, None, &image.execute())
 }
 
-struct Role {
+struct ConfineArgs {
     sandbox: Sandbox,
     report: OwnedFd,
     program: OsString,
     args: Vec<OsString>,
 }
 
-impl Role {
-    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+impl ConfineArgs {
+    fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         let sandbox = from_text(&args.next()?)?;
         args.next().filter(|flag| flag == REPORT)?;
-        let report = args.next()?.to_str()?.parse().ok().and_then(sys::inherited)?;
+        let report = args.next()?.to_str()?.parse().ok().and_then(sys::take_inherited)?;
         args.next().filter(|separator| separator == SEPARATOR)?;
         Some(Self { sandbox, report, program: args.next()?, args: args.collect() })
     }

@@ -1,4 +1,4 @@
-//! The order of a launcher, in its arguments.
+//! The launch order, passed to a launcher in its arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,46 +10,46 @@ use serde::{Deserialize, Serialize};
 use crate::sandbox::Bubblewrap;
 use crate::sandbox::Sandbox;
 
-/// Before the program that shall be started; everything before it is the launcher's own.
+/// The separator before the program; all arguments before it belong to the launcher.
 pub(super) const SEPARATOR: &str = "--";
 
-/// Before the number of the host.
+/// The flag before the host's process id.
 const HOST: &str = "--host";
 
-/// Before a [`Confine`] as text.
+/// The flag before the JSON text of a [`SandboxOrder`].
 const SANDBOX: &str = "--sandbox";
 
-/// Start this and guard it: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
-pub(crate) struct Order {
-    /// The process whose end ends everything.
+/// A request to start and guard a program: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
+pub(crate) struct LaunchOrder {
+    /// The process whose end ends the whole tree.
     pub(crate) host: Pid,
-    pub(crate) sandbox: Option<Confine>,
+    pub(crate) sandbox: Option<SandboxOrder>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
 }
 
-/// A sandbox, and what only the host knows of how to put it on.
+/// A sandbox, and details for applying it that only the host knows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Confine {
+pub(crate) struct SandboxOrder {
     pub(crate) sandbox: Sandbox,
-    /// There if the sandbox needs it.
+    /// The bubblewrap to use, if the sandbox needs one.
     #[cfg(target_os = "linux")]
     pub(crate) bubblewrap: Option<Bubblewrap>,
-    /// The words before a launcher's own arguments; it is started again inside.
+    /// The arguments before the launcher's own; the launcher is started again inside the sandbox.
     pub(crate) role: Vec<String>,
 }
 
-impl Confine {
+impl SandboxOrder {
     /// # Errors
-    /// When the machine cannot do it, or the role is no Unicode text.
+    /// When the machine cannot provide the sandbox, or the role is not Unicode text.
     pub(crate) fn new(sandbox: Sandbox, role: &[OsString]) -> io::Result<Self> {
         let role = role.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>();
         Ok(Self {
             #[cfg(target_os = "linux")]
             bubblewrap: match sandbox.level {
-                crate::sandbox::Level::Standard => None,
-                crate::sandbox::Level::Strict => {
+                crate::sandbox::ConfinementLevel::Standard => None,
+                crate::sandbox::ConfinementLevel::Strict => {
                     Some(crate::sandbox::found_bubblewrap().map_err(io::Error::other)?)
                 }
             },
@@ -59,9 +59,9 @@ impl Confine {
     }
 }
 
-impl Order {
-    /// The arguments that [`parse`](Self::parse) understands.
-    pub(crate) fn words(self) -> io::Result<Vec<OsString>> {
+impl LaunchOrder {
+    /// Returns the arguments that [`parse`](Self::parse) reads.
+    pub(crate) fn into_args(self) -> io::Result<Vec<OsString>> {
         let mut words = vec![HOST.into(), self.host.as_raw_nonzero().to_string().into()];
         if let Some(confine) = &self.sandbox {
             words.extend([SANDBOX.into(), serde_json::to_string(confine)?.into()]);
@@ -72,11 +72,11 @@ impl Order {
     }
 
     pub(super) fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
-        let usage = "the launcher is started by a host, with --host PID -- PROGRAM ARGS";
-        Self::parsed(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
+        let usage = "invalid launcher arguments; expected --host PID -- PROGRAM ARGS";
+        Self::parse_args(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
     }
 
-    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+    fn parse_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         args.next().filter(|flag| flag == HOST)?;
         let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
         let mut next = args.next()?;
@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-/// Reads the text of another launcher or a host.
+/// Parses JSON text from another launcher or a host.
 pub(super) fn from_text<T: for<'a> Deserialize<'a>>(text: &OsStr) -> Option<T> {
     serde_json::from_str(text.to_str()?).ok()
 }

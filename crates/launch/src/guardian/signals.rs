@@ -1,4 +1,4 @@
-//! Signals for the guardian.
+//! Signals to the guardian.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd as _;
@@ -6,26 +6,26 @@ use std::os::fd::AsRawFd as _;
 use rustix::event::PollFd;
 use rustix::process::Signal;
 
-use super::{KILL_TREE, readable};
+use super::{KILL_TREE, poll_readable};
 use crate::sys;
 
 /// The signals that arrived since the last call.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct News {
+pub(super) struct PendingSignals {
     /// The host asks the program to end.
     pub(super) terminate: bool,
-    /// The host wants nothing of the tree left.
+    /// The host asks to kill the whole tree.
     pub(super) kill: bool,
 }
 
-/// Where signals arrive. There is one in a process, and it stays to the end.
-pub(super) struct Inbox {
+/// The receiver of signals. A process has one, and it exists until the end.
+pub(super) struct SignalInbox {
     wake: PipeReader,
     _writer: PipeWriter,
 }
 
-impl Inbox {
-    /// From here on these signals do not end the process.
+impl SignalInbox {
+    /// Starts recording these signals, which then no longer end the process.
     pub(super) fn open() -> io::Result<Self> {
         let (wake, writer) = io::pipe()?;
         rustix::io::ioctl_fionbio(&wake, true)?;
@@ -34,21 +34,21 @@ impl Inbox {
     }
 
     pub(super) fn poll_fd(&self) -> PollFd<'_> {
-        readable(&self.wake)
+        poll_readable(&self.wake)
     }
 
-    /// Never blocks.
-    pub(super) fn take(&mut self) -> News {
-        // Emptied first: what arrives afterwards wakes once more for nothing, instead of never.
+    /// Returns the pending signals without blocking.
+    pub(super) fn take(&mut self) -> PendingSignals {
+        // The pipe is emptied first: a later signal then causes one needless wake-up instead of a missed one.
         let _ = rustix::io::read(&self.wake, &mut [0; 64]);
         let noted = sys::take_noted();
-        let has = |signal: Signal| noted & sys::bit(signal.as_raw()) != 0;
-        News { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
+        let has = |signal: Signal| noted & sys::signal_bit(signal.as_raw()) != 0;
+        PendingSignals { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
     }
 
-    /// Puts back signals that were taken. Wakes nobody.
+    /// Puts back taken signals without a wake-up.
     #[cfg(target_os = "linux")]
-    pub(super) fn put_back(&mut self, news: News) {
+    pub(super) fn put_back(&mut self, news: PendingSignals) {
         let both = [(news.terminate, Signal::TERM), (news.kill, KILL_TREE)];
         both.iter().filter(|(noted, _)| *noted).for_each(|(_, signal)| sys::note_again(signal.as_raw()));
     }

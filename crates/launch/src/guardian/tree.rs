@@ -1,13 +1,13 @@
-//! The tree of processes.
+//! The process tree.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{group_inside, kill_below, kill_children};
 
-/// Without a subreaper the only child is the program, and the group is killed by its number.
+/// Does nothing: without a subreaper the only child is the program, and the group is killed by its number.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn kill_children() {}
 
-/// Nothing is known of who descends from whom.
+/// Does nothing: the descendants of a process are not known.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn kill_below(_: rustix::process::Pid) {}
 
@@ -18,34 +18,34 @@ mod linux {
 
     use rustix::process::{Pid, Signal, getpgid, getpid, kill_process};
 
-    /// Deeper trees are not followed by [`kill_below`]; nobody nests that far but on purpose.
+    /// The depth to which [`kill_below`] follows a tree. Deeper nesting happens only on purpose.
     const DEEPEST: usize = 64;
 
-    /// Kills every child of this process. Their children become its own, and are there at the next call.
+    /// Kills every child of this process. Its grandchildren become its children and are found by the next call.
     pub(crate) fn kill_children() {
-        children(getpid()).into_iter().for_each(kill);
+        children_of(getpid()).into_iter().for_each(kill);
     }
 
-    /// Kills everything below a process, but not the process. For when its guardian does not do so.
+    /// Kills all descendants of a process, but not the process, for use when its guardian does not respond.
     pub(crate) fn kill_below(top: Pid) {
-        let mut level = children(top);
+        let mut level = children_of(top);
         for _ in 0..DEEPEST {
-            // Asked first: the children of a process that is gone are somebody else's.
-            let next = level.iter().flat_map(|pid| children(*pid)).collect();
+            // Listed before the kill, because the children of an ended process get another parent.
+            let next = level.iter().flat_map(|pid| children_of(*pid)).collect();
             level.into_iter().for_each(kill);
             level = next;
         }
     }
 
-    /// The group of the first program in a namespace of processes. What made the namespace has one child, which
-    /// collects orphans, and below it is the program.
+    /// Returns the group of the program in a process namespace. The process that made the namespace has one child,
+    /// which collects orphans; the program is below that child.
     pub(crate) fn group_inside(maker: Pid) -> Option<Pid> {
-        let mut inside = children(maker).into_iter().flat_map(children);
+        let mut inside = children_of(maker).into_iter().flat_map(children_of);
         let program = inside.find(|pid| number_inside(&proc_dir(*pid)).as_deref() == Some(FIRST_INSIDE))?;
         getpgid(Some(program)).ok()
     }
 
-    /// The collector has the number before.
+    /// The number of the program inside the namespace; the collector has number 1.
     const FIRST_INSIDE: &str = "2";
 
     fn number_inside(dir: &Path) -> Option<String> {
@@ -55,40 +55,40 @@ mod linux {
     }
 
     fn kill(pid: Pid) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = kill_process(pid, Signal::KILL);
     }
 
-    fn children(of: Pid) -> Vec<Pid> {
-        listed(of).unwrap_or_else(|| searched(of))
+    fn children_of(of: Pid) -> Vec<Pid> {
+        list_children(of).unwrap_or_else(|| search_children(of))
     }
 
-    /// By the kernel's own list, one for each thread. None when this kernel has no such lists.
-    fn listed(of: Pid) -> Option<Vec<Pid>> {
+    /// Reads the kernel's lists of children, one for each thread. `None` if this kernel does not have such lists.
+    fn list_children(of: Pid) -> Option<Vec<Pid>> {
         let threads = fs::read_dir(proc_dir(of).join("task")).ok()?;
         let lists = threads.flatten().map(|thread| fs::read_to_string(thread.path().join("children")));
         let lists = lists.collect::<Result<Vec<_>, _>>().ok()?;
-        Some(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(parsed).collect())
+        Some(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(parse_pid).collect())
     }
 
-    /// By asking every process for its parent.
-    fn searched(of: Pid) -> Vec<Pid> {
+    /// Searches all processes for those with this parent.
+    fn search_children(of: Pid) -> Vec<Pid> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| parsed(entry.file_name().to_str()?));
-        pids.filter(|pid| parent(&proc_dir(*pid)) == Some(of)).collect()
+        let pids = entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?));
+        pids.filter(|pid| parent_of(&proc_dir(*pid)) == Some(of)).collect()
     }
 
-    fn parent(dir: &Path) -> Option<Pid> {
+    fn parent_of(dir: &Path) -> Option<Pid> {
         let stat = fs::read_to_string(dir.join("stat")).ok()?;
-        // `1 (a name, with anything in it) S 0 …`: the parent is the second word behind the name.
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1).and_then(parsed)
+        // The format is `PID (NAME) STATE PPID …`; the name may contain any character.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1).and_then(parse_pid)
     }
 
     fn proc_dir(pid: Pid) -> PathBuf {
         Path::new("/proc").join(pid.as_raw_nonzero().to_string())
     }
 
-    fn parsed(text: &str) -> Option<Pid> {
+    fn parse_pid(text: &str) -> Option<Pid> {
         text.parse().ok().and_then(Pid::from_raw)
     }
 
@@ -97,14 +97,14 @@ mod linux {
         use super::*;
 
         #[test]
-        fn both_ways_find_the_same_children() {
+        fn list_and_search_find_the_same_child() {
             #[expect(clippy::disallowed_methods, reason = "any child will do")]
             let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-            let own = parsed(&child.id().to_string()).unwrap();
-            let found = [listed(getpid()).unwrap(), searched(getpid())];
+            let own = parse_pid(&child.id().to_string()).unwrap();
+            let found = [list_children(getpid()).unwrap(), search_children(getpid())];
             child.kill().unwrap();
             child.wait().unwrap();
-            assert!(found.iter().all(|pids| pids.contains(&own)), "{own:?} is not among {found:?}");
+            assert!(found.iter().all(|pids| pids.contains(&own)), "{own:?} is missing in {found:?}");
         }
     }
 }

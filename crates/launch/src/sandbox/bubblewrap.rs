@@ -1,4 +1,4 @@
-//! Namespaces of its own for a program: bubblewrap, by command.
+//! Separate namespaces for a program, made by bubblewrap (`bwrap`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,33 +8,33 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use super::places;
-use super::{Net, Sandbox};
+use super::{NetworkAccess, Sandbox};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bubblewrap {
     pub(crate) program: PathBuf,
-    /// It can keep what runs inside from making namespaces. The filter of system calls does so, too.
+    /// True if bubblewrap can keep the program from making namespaces. The filter of system calls does so too.
     disable_userns: bool,
 }
 
-/// The parts of this program that are needed inside: it confines itself there, and becomes the program.
-pub(crate) struct Wrapped<'a> {
+/// The inputs of a bubblewrap command line: the inner launcher confines itself and executes the program.
+pub(crate) struct WrappedLaunch<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) program: &'a Path,
     pub(crate) cwd: &'a Path,
     pub(crate) launcher: &'a Path,
-    /// The arguments for the launcher inside.
+    /// The arguments of the inner launcher.
     pub(crate) args: Vec<OsString>,
 }
 
-/// Where the launcher is found inside. No rule lets the program read or execute it.
+/// The path of the launcher inside. No rule lets the program read or execute it.
 const LAUNCHER: &str = "/run/haft/launcher";
 
-/// The option that older ones do not have.
+/// The option that old versions of bubblewrap do not have.
 const DISABLE_USERNS: &str = "--disable-userns";
 
-/// Own users, processes, messages, names and groups, no way back, and nothing of it longer than who started it.
+/// Separate users, processes, messages, host names and control groups, in a new session that ends with its parent.
 const ISOLATED: &[&str] = &[
     "--unshare-user",
     "--unshare-pid",
@@ -45,64 +45,63 @@ const ISOLATED: &[&str] = &[
     "--new-session",
 ];
 
-/// Files that belong to the namespaces.
+/// File systems that belong to the namespaces.
 const OWN_FILES: &[&str] = &["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
 
 impl Bubblewrap {
-    /// Looks for it in `PATH` and tries it.
+    /// Looks up `bwrap` in `PATH` and tries it.
     ///
     /// # Errors
-    /// Why there is none or why it does not work, for people.
+    /// The reason for users: bubblewrap is missing or does not work.
     pub(super) fn find() -> Result<Self, String> {
-        let program = crate::program::find_program("bwrap").map_err(
-            |_| "bubblewrap is not installed; install the package bubblewrap, which brings the program bwrap",
-        )?;
+        let program = crate::program::find_program("bwrap")
+            .map_err(|_| "bubblewrap (the program bwrap) is not installed; install the package bubblewrap")?;
         let newer = Self { program, disable_userns: true };
         let older = Self { disable_userns: false, ..newer.clone() };
-        let reason = match newer.tried() {
+        let reason = match newer.try_run() {
             Ok(()) => return Ok(newer),
-            Err(reason) if reason.contains(DISABLE_USERNS) => match older.tried() {
+            Err(reason) if reason.contains(DISABLE_USERNS) => match older.try_run() {
                 Ok(()) => return Ok(older),
                 Err(reason) => reason,
             },
             Err(reason) => reason,
         };
         Err(format!(
-            "{} cannot make namespaces here ({reason}); unprivileged user namespaces have to be allowed",
+            "{} cannot make namespaces here ({reason}); allow unprivileged user namespaces",
             newer.program.display()
         ))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "looks whether it works, and waits for it")]
-    fn tried(&self) -> Result<(), String> {
+    #[expect(clippy::disallowed_methods, reason = "a test run that is waited for")]
+    fn try_run(&self) -> Result<(), String> {
         let mut command = Command::new(&self.program);
-        command.args(self.isolated(Net::None)).args(["--ro-bind", "/", "/"]).args(OWN_FILES);
+        command.args(self.isolation_args(NetworkAccess::None)).args(["--ro-bind", "/", "/"]).args(OWN_FILES);
         command.args(["--", "/bin/true"]).env_clear().current_dir("/").stdin(Stdio::null());
         let output = command.output().map_err(|error| error.to_string())?;
         if output.status.success() {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&output.stderr);
-        let line = text.lines().next_back().unwrap_or("it says nothing");
+        let line = text.lines().next_back().unwrap_or("no message");
         Err(line.trim_start_matches("bwrap: ").chars().filter(|char| !char.is_control()).take(200).collect())
     }
 
-    fn isolated(&self, net: Net) -> impl Iterator<Item = &'static str> {
+    fn isolation_args(&self, net: NetworkAccess) -> impl Iterator<Item = &'static str> {
         let userns = self.disable_userns.then_some(DISABLE_USERNS);
-        let net = (net != Net::All).then_some("--unshare-net");
+        let net = (net != NetworkAccess::All).then_some("--unshare-net");
         ISOLATED.iter().copied().chain(userns).chain(net)
     }
 
-    pub(crate) fn words(&self, wrapped: Wrapped<'_>) -> Vec<OsString> {
+    pub(crate) fn command_line(&self, wrapped: WrappedLaunch<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
-        words.extend(self.isolated(wrapped.sandbox.net).map(OsString::from));
-        words.extend(system());
+        words.extend(self.isolation_args(wrapped.sandbox.net).map(OsString::from));
+        words.extend(system_mounts());
         words.extend(OWN_FILES.iter().map(OsString::from));
-        words.extend(view("--ro-bind", wrapped.launcher, Path::new(LAUNCHER)));
-        for (path, mount) in mounts(wrapped.sandbox, wrapped.program) {
-            words.extend(view(mount.option(), &path, &path));
+        words.extend(mount_args("--ro-bind", wrapped.launcher, Path::new(LAUNCHER)));
+        for (path, mount) in sandbox_mounts(wrapped.sandbox, wrapped.program) {
+            words.extend(mount_args(mount.bind_option(), &path, &path));
         }
-        // What was made for the mounts to be put on is not to be written to either.
+        // The directories that were created as mount points must not be writable either.
         words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
         words.extend([wrapped.cwd.into(), "--".into(), LAUNCHER.into()]);
         words.extend(wrapped.args);
@@ -110,17 +109,17 @@ impl Bubblewrap {
     }
 }
 
-/// The view of a place from inside.
+/// The access to a mounted path from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Mount {
+enum MountAccess {
     Read,
     Write,
-    /// Stronger than what makes the same place writable.
+    /// Takes precedence over `Write` for the same path.
     Protected,
 }
 
-impl Mount {
-    fn option(self) -> &'static str {
+impl MountAccess {
+    fn bind_option(self) -> &'static str {
         match self {
             Self::Read | Self::Protected => "--ro-bind",
             Self::Write => "--bind",
@@ -128,44 +127,44 @@ impl Mount {
     }
 }
 
-/// Returns the mounts, outer places first, because what is mounted later hides what it is mounted on.
-fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, Mount)> {
-    let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
-    let mut add = |path: &Path, mount: Mount| {
+/// Returns the mounts, outer paths first, because a later mount hides an earlier one below it.
+fn sandbox_mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, MountAccess)> {
+    let mut mounts: BTreeMap<PathBuf, MountAccess> = BTreeMap::new();
+    let mut add = |path: &Path, mount: MountAccess| {
         let entry = mounts.entry(path.to_owned()).or_insert(mount);
         *entry = mount.max(*entry);
     };
     let started = places::started_by(program);
     let hidden = |path: &&PathBuf| !in_system(path);
-    started.iter().filter(hidden).for_each(|path| add(path, Mount::Read));
-    sandbox.read.iter().chain(&sandbox.exec).for_each(|path| add(path, Mount::Read));
-    sandbox.write.iter().for_each(|path| add(path, Mount::Write));
-    sandbox.protect.iter().for_each(|path| add(path, Mount::Protected));
-    let name_servers = (sandbox.net == Net::All).then(places::name_servers).flatten();
-    name_servers.iter().filter(hidden).for_each(|path| add(path, Mount::Read));
-    // Paths compare part by part, so a directory comes before what lies below it.
-    let all: Vec<(PathBuf, Mount)> = mounts.into_iter().collect();
-    all.iter().filter(|(path, mount)| !is_there_already(path, *mount, &all)).cloned().collect()
+    started.iter().filter(hidden).for_each(|path| add(path, MountAccess::Read));
+    sandbox.read.iter().chain(&sandbox.exec).for_each(|path| add(path, MountAccess::Read));
+    sandbox.write.iter().for_each(|path| add(path, MountAccess::Write));
+    sandbox.protect.iter().for_each(|path| add(path, MountAccess::Protected));
+    let name_servers = (sandbox.net == NetworkAccess::All).then(places::name_servers).flatten();
+    name_servers.iter().filter(hidden).for_each(|path| add(path, MountAccess::Read));
+    // Paths compare component by component, so a directory comes before its contents.
+    let all: Vec<(PathBuf, MountAccess)> = mounts.into_iter().collect();
+    all.iter().filter(|(path, mount)| !is_covered(path, *mount, &all)).cloned().collect()
 }
 
-/// True for a readable place below another readable one, which needs no mount of its own.
-fn is_there_already(path: &Path, mount: Mount, all: &[(PathBuf, Mount)]) -> bool {
-    mount == Mount::Read && all.iter().any(|(other, _)| other != path && path.starts_with(other))
+/// True for a readable path below another readable path, which needs no separate mount.
+fn is_covered(path: &Path, mount: MountAccess, all: &[(PathBuf, MountAccess)]) -> bool {
+    mount == MountAccess::Read && all.iter().any(|(other, _)| other != path && path.starts_with(other))
 }
 
 fn in_system(path: &Path) -> bool {
     places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| path.starts_with(place))
 }
 
-fn system() -> impl Iterator<Item = OsString> {
+fn system_mounts() -> impl Iterator<Item = OsString> {
     let places = places::PROGRAMS.iter().chain([&places::SETTINGS]).map(Path::new);
     places.filter(|place| place.exists()).flat_map(|place| match std::fs::read_link(place) {
-        Ok(target) => view("--symlink", &target, place),
-        Err(_) => view("--ro-bind", place, place),
+        Ok(target) => mount_args("--symlink", &target, place),
+        Err(_) => mount_args("--ro-bind", place, place),
     })
 }
 
-fn view(option: &str, source: &Path, place: &Path) -> [OsString; 3] {
+fn mount_args(option: &str, source: &Path, place: &Path) -> [OsString; 3] {
     [option.into(), source.into(), place.into()]
 }
 

@@ -1,4 +1,4 @@
-//! `Confinement`: a sandbox, made ready by one process and put on by itself or its child.
+//! `Confinement`: a prepared sandbox, applied by the preparing process or by its child.
 
 use std::io;
 use std::path::Path;
@@ -9,45 +9,45 @@ use rustix::thread::{
     remove_capability_from_bounding_set,
 };
 
-use super::rules::{Place, Rules};
-use super::seccomp::Filters;
+use super::rules::{LandlockRules, ProgramLocation};
+use super::seccomp::SyscallFilters;
 use super::{Sandbox, landlock_abi};
 
-/// Everything but the last step. Whatever can fail with a reason for people has been done; what remains are a few calls
-/// of the kernel.
+/// A prepared sandbox. All steps that can fail with a readable reason are done; only a few kernel calls remain.
 pub(crate) struct Confinement {
-    /// None once it is put on.
-    rules: Option<Rules>,
-    filters: Filters,
-    place: Place,
+    /// `None` after the rules were applied.
+    rules: Option<LandlockRules>,
+    filters: SyscallFilters,
+    place: ProgramLocation,
     max_file_bytes: Option<u64>,
 }
 
 impl Confinement {
     /// # Errors
-    /// When anything of it cannot be had, with the words of the kernel.
+    /// When a part of the sandbox is not available; the text includes the kernel's message.
     pub(crate) fn prepare(sandbox: &Sandbox, program: &Path) -> io::Result<Self> {
-        sandbox.is_sound().map_err(|error| explain(io::Error::other(error)))?;
-        let abi = landlock_abi().map_err(|reason| explain(io::Error::other(reason)))?;
-        let place = Place::of(sandbox.level);
-        let rules = Rules::new(sandbox, program, place, abi).map_err(explain)?;
-        let filters = Filters::new(sandbox.net, abi).map_err(explain)?;
+        sandbox.check_consistency().map_err(|error| sandbox_error(io::Error::other(error)))?;
+        let abi = landlock_abi().map_err(|reason| sandbox_error(io::Error::other(reason)))?;
+        let place = ProgramLocation::for_level(sandbox.level);
+        let rules = LandlockRules::new(sandbox, program, place, abi).map_err(sandbox_error)?;
+        let filters = SyscallFilters::new(sandbox.net, abi).map_err(sandbox_error)?;
         Ok(Self { rules: Some(rules), filters, place, max_file_bytes: sandbox.max_file_bytes })
     }
 
-    /// From here on the calling thread and all that it starts are confined. Only once, and only by a process with a
-    /// single thread.
+    /// Confines the calling thread and all processes that it starts. Must be called only once, and only in a process
+    /// with a single thread.
     ///
     /// # Errors
-    /// When anything of it was refused; then the process must not go on.
-    pub(crate) fn put_on(&mut self) -> io::Result<()> {
-        self.put_on_all().map_err(explain)
+    /// When a part was refused; the process must not continue.
+    pub(crate) fn apply(&mut self) -> io::Result<()> {
+        self.apply_all().map_err(sandbox_error)
     }
 
-    fn put_on_all(&mut self) -> io::Result<()> {
-        let mut rules = self.rules.take().ok_or_else(|| io::Error::other("put on already"))?;
-        if self.place == Place::Outside {
-            rules.own_process()?;
+    fn apply_all(&mut self) -> io::Result<()> {
+        let mut rules =
+            self.rules.take().ok_or_else(|| io::Error::other("the sandbox was already applied"))?;
+        if self.place == ProgramLocation::Outside {
+            rules.allow_own_process()?;
         }
         if self.max_file_bytes.is_some() {
             setrlimit(
@@ -61,21 +61,21 @@ impl Confinement {
     }
 }
 
-fn explain(error: io::Error) -> io::Error {
+fn sandbox_error(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("no sandbox: {error}"))
 }
 
-/// Drops the capabilities of root, which the program will not have. Access to files of other owners stays, because the
-/// rules bound it, and a container's root has little else.
+/// Drops root's capabilities, which the program must not have. Access to files of other owners stays, because the rules
+/// limit it, and root in a container often depends on it.
 fn drop_capabilities() -> io::Result<()> {
     clear_ambient_capability_set()?;
     if !geteuid().is_root() {
-        // Without a way to new privileges the program has none.
+        // `no_new_privs` keeps a program of a normal user from gaining capabilities.
         return Ok(());
     }
     let all = CapabilitySet::all() - CapabilitySet::DAC_OVERRIDE;
     for capability in all.iter() {
-        // A kernel that does not know one does not grant it.
+        // A kernel that does not know a capability does not grant it.
         if capability_is_in_bounding_set(capability).unwrap_or(false) {
             remove_capability_from_bounding_set(capability)?;
         }

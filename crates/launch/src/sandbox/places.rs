@@ -1,4 +1,4 @@
-//! Places of a Linux system that every program needs.
+//! Paths of a Linux system that every program needs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 pub(super) const PROGRAMS: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// Settings: users, hosts, certificates, what the loader finds where.
+/// Settings: users, hosts, certificates, the cache of the dynamic loader.
 pub(super) const SETTINGS: &str = "/etc";
 
-/// Files of the kernel that runtimes read: how much memory, how many processors, which version. Nothing of it is about
-/// other programs.
+/// Kernel files that runtimes read: memory, processors, version. None of them exposes other programs.
 pub(super) const KERNEL: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -31,13 +30,12 @@ pub(super) const SOURCES: &[&str] = &["/dev/random", "/dev/urandom"];
 /// Devices to read and to write.
 pub(super) const SINKS: &[&str] = &["/dev/full", "/dev/null", "/dev/zero"];
 
-/// Which name servers there are, which on many systems is a link out of the settings.
+/// Returns the file with the name servers, which on many systems is a link to a path outside `/etc`.
 pub(super) fn name_servers() -> Option<PathBuf> {
     std::fs::canonicalize("/etc/resolv.conf").ok()
 }
 
-/// Returns the files that must be executed for a program to start: itself, and the interpreter that its first line
-/// names.
+/// Returns the files that must be executable to start a program: the program, and the interpreter of its first line.
 pub fn started_by(program: &Path) -> Vec<PathBuf> {
     let mut all = vec![program.to_owned()];
     if let Some((interpreter, argument)) = crate::program::first_line(program) {
@@ -50,20 +48,20 @@ pub fn started_by(program: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// `env` looks it up in `PATH`; `-S` and what it sets stand before.
+/// Returns the program that `env` looks up in `PATH`, after `-S` and variable assignments.
 fn named_for_env(argument: &str) -> Option<PathBuf> {
     let word = argument.split_whitespace().find(|word| !word.starts_with('-') && !word.contains('='))?;
     crate::program::find_program(word).ok()
 }
 
-/// The loaders of programs that are linked to libraries: the kernel executes them.
-pub(super) fn loaders() -> Vec<PathBuf> {
+/// Returns the dynamic loaders, which the kernel executes for dynamically linked programs.
+pub(super) fn dynamic_loaders() -> Vec<PathBuf> {
     let entries = ["/lib", "/lib32", "/lib64"].into_iter().filter_map(|dir| std::fs::read_dir(dir).ok());
-    let names_one = |name: &str| name.starts_with("ld-") && name.contains(".so");
+    let is_loader = |name: &str| name.starts_with("ld-") && name.contains(".so");
     entries
         .flatten()
         .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(names_one))
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_loader))
         .map(|entry| entry.path())
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Rules about files, programs, connections and signals: Landlock.
+//! Rules about files, programs, connections and signals, enforced by Landlock.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -11,141 +11,151 @@ use landlock::{
 };
 
 use super::places;
-use super::{Level, Net, Sandbox};
+use super::{ConfinementLevel, NetworkAccess, Sandbox};
 
-/// Where a program runs.
+/// The location of a program: outside or inside separate namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ProgramLocation {
     Outside,
     Inside,
 }
 
-impl Place {
-    pub(super) fn of(level: Level) -> Self {
+impl ProgramLocation {
+    pub(super) fn for_level(level: ConfinementLevel) -> Self {
         match level {
-            Level::Standard => Self::Outside,
-            Level::Strict => Self::Inside,
+            ConfinementLevel::Standard => Self::Outside,
+            ConfinementLevel::Strict => Self::Inside,
         }
     }
 }
 
-/// A ruleset under construction, which knows what the kernel knows.
-pub(super) struct Rules {
+/// A Landlock ruleset under construction, and the kernel's Landlock version.
+pub(super) struct LandlockRules {
     ruleset: RulesetCreated,
     abi: ABI,
 }
 
-impl Rules {
-    /// All that a sandbox allows, but for what is known only by the process that is restricted.
+impl LandlockRules {
+    /// Builds the rules of a sandbox, except those that only the restricted process can add.
     ///
     /// # Errors
     /// When a listed path cannot be opened, or the kernel refuses a rule.
-    pub(super) fn new(sandbox: &Sandbox, program: &Path, place: Place, abi: u32) -> io::Result<Self> {
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        program: &Path,
+        place: ProgramLocation,
+        abi: u32,
+    ) -> io::Result<Self> {
         let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
-        let ruleset = ruleset(sandbox.net, abi).map_err(refused)?;
+        let ruleset = build_ruleset(sandbox.net, abi).map_err(refusal_error)?;
         let mut rules = Self { ruleset, abi };
-        rules.system(sandbox, place)?;
+        rules.allow_system(sandbox, place)?;
         for path in places::started_by(program) {
-            rules.listed(&path, Right::Execute)?;
+            rules.allow_listed(&path, AccessRight::Execute)?;
         }
         if !sandbox.system_programs {
-            for path in places::loaders() {
-                rules.if_there(&path, Right::Execute)?;
+            for path in places::dynamic_loaders() {
+                rules.allow_if_present(&path, AccessRight::Execute)?;
             }
         }
-        let lists =
-            [(&sandbox.read, Right::Read), (&sandbox.exec, Right::Execute), (&sandbox.write, Right::Write)];
+        let lists = [
+            (&sandbox.read, AccessRight::Read),
+            (&sandbox.exec, AccessRight::Execute),
+            (&sandbox.write, AccessRight::Write),
+        ];
         for (paths, right) in lists {
             for path in paths {
-                rules.listed(path, right)?;
+                rules.allow_listed(path, right)?;
             }
         }
         Ok(rules)
     }
 
     /// Allows what every program needs.
-    fn system(&mut self, sandbox: &Sandbox, place: Place) -> io::Result<()> {
-        let programs = if sandbox.system_programs { Right::Execute } else { Right::Read };
-        let mut all: Vec<(PathBuf, Right)> = Vec::new();
+    fn allow_system(&mut self, sandbox: &Sandbox, place: ProgramLocation) -> io::Result<()> {
+        let programs = if sandbox.system_programs { AccessRight::Execute } else { AccessRight::Read };
+        let mut all: Vec<(PathBuf, AccessRight)> = Vec::new();
         let mut add =
             |paths: &[&str], right| all.extend(paths.iter().map(|path| (PathBuf::from(path), right)));
         add(places::PROGRAMS, programs);
-        add(&[places::SETTINGS], Right::Read);
-        add(places::SOURCES, Right::Read);
-        add(places::SINKS, Right::Write);
+        add(&[places::SETTINGS], AccessRight::Read);
+        add(places::SOURCES, AccessRight::Read);
+        add(places::SINKS, AccessRight::Write);
         match place {
-            Place::Outside => add(places::KERNEL, Right::Read),
-            // All processes there are its own, and so are these directories.
-            Place::Inside => {
-                add(&["/proc", "/sys"], Right::Read);
-                add(&["/tmp", "/dev/shm"], Right::Write);
+            ProgramLocation::Outside => add(places::KERNEL, AccessRight::Read),
+            // All processes and directories in there belong to the program.
+            ProgramLocation::Inside => {
+                add(&["/proc", "/sys"], AccessRight::Read);
+                add(&["/tmp", "/dev/shm"], AccessRight::Write);
             }
         }
-        if sandbox.net == Net::All {
-            all.extend(places::name_servers().map(|path| (path, Right::Read)));
+        if sandbox.net == NetworkAccess::All {
+            all.extend(places::name_servers().map(|path| (path, AccessRight::Read)));
         }
-        all.iter().try_for_each(|(path, right)| self.if_there(path, *right))
+        all.iter().try_for_each(|(path, right)| self.allow_if_present(path, *right))
     }
 
-    /// Allows the files of `/proc/self` of the calling process. Its children have none that they may read.
-    pub(super) fn own_process(&mut self) -> io::Result<()> {
-        self.if_there(Path::new("/proc/self"), Right::Read)
+    /// Allows the files in `/proc/self` of the calling process. Its children cannot read their own.
+    pub(super) fn allow_own_process(&mut self) -> io::Result<()> {
+        self.allow_if_present(Path::new("/proc/self"), AccessRight::Read)
     }
 
-    /// From here on, for this process and all that it starts.
+    /// Restricts this process and all processes that it starts.
     ///
     /// # Errors
-    /// When anything was not enforced.
+    /// When a rule was not enforced.
     pub(super) fn enforce(self) -> io::Result<()> {
-        let status = self.ruleset.restrict_self().map_err(refused)?;
+        let status = self.ruleset.restrict_self().map_err(refusal_error)?;
         match status {
             RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, no_new_privs: true, .. } => Ok(()),
-            status => Err(io::Error::other(format!("the kernel enforces only a part of it: {status:?}"))),
+            status => {
+                Err(io::Error::other(format!("the kernel enforces only a part of the rules: {status:?}")))
+            }
         }
     }
 
     /// # Errors
-    /// Also when there is no such file.
-    fn listed(&mut self, path: &Path, right: Right) -> io::Result<()> {
+    /// When the path does not exist, cannot be opened, or is refused by the kernel.
+    fn allow_listed(&mut self, path: &Path, right: AccessRight) -> io::Result<()> {
         let fd = PathFd::new(path).map_err(|error| {
             let cause =
                 std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            io::Error::other(format!("{} is listed and cannot be opened: {cause}", path.display()))
+            io::Error::other(format!("cannot open the listed path {}: {cause}", path.display()))
         })?;
         self.add(fd, right).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
     }
 
-    fn if_there(&mut self, path: &Path, right: Right) -> io::Result<()> {
+    fn allow_if_present(&mut self, path: &Path, right: AccessRight) -> io::Result<()> {
         match path.exists() {
-            true => self.listed(path, right),
+            true => self.allow_listed(path, right),
             false => Ok(()),
         }
     }
 
-    fn add(&mut self, fd: PathFd, right: Right) -> io::Result<()> {
+    fn add(&mut self, fd: PathFd, right: AccessRight) -> io::Result<()> {
         let stat = rustix::fs::fstat(fd.as_fd())?;
         let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
-        let all = right.accesses(self.abi);
+        let all = right.access_flags(self.abi);
         let access = if is_dir { all } else { all & AccessFs::from_file(self.abi) };
-        (&mut self.ruleset).add_rule(PathBeneath::new(fd, access)).map_err(refused)?;
+        (&mut self.ruleset).add_rule(PathBeneath::new(fd, access)).map_err(refusal_error)?;
         Ok(())
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Right {
+enum AccessRight {
     Read,
     Execute,
     Write,
 }
 
-impl Right {
-    fn accesses(self, abi: ABI) -> BitFlags<AccessFs> {
+impl AccessRight {
+    fn access_flags(self, abi: ABI) -> BitFlags<AccessFs> {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         match self {
             Self::Read => read,
             Self::Execute => read | AccessFs::Execute,
-            // New devices would be ways around; sockets of others are not reached anyway.
+            // New devices could bypass the rules; sockets of other programs are not reachable anyway.
             Self::Write => {
                 let not =
                     AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
@@ -155,12 +165,12 @@ impl Right {
     }
 }
 
-/// Everything that the kernel can refuse is refused. Names stand for what a version of the kernel can, so that nothing
-/// is left out in silence.
-fn ruleset(net: Net, abi: ABI) -> Result<RulesetCreated, RulesetError> {
+/// Creates a ruleset that handles every access this kernel can restrict. Access sets are chosen by Landlock version, so
+/// that no access is silently left out.
+fn build_ruleset(net: NetworkAccess, abi: ABI) -> Result<RulesetCreated, RulesetError> {
     let hard = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let mut ruleset = hard.handle_access(AccessFs::from_all(abi))?;
-    if net == Net::None && abi >= ABI::V4 {
+    if net == NetworkAccess::None && abi >= ABI::V4 {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
@@ -169,8 +179,8 @@ fn ruleset(net: Net, abi: ABI) -> Result<RulesetCreated, RulesetError> {
     ruleset.create()
 }
 
-fn refused(error: RulesetError) -> io::Error {
-    io::Error::other(format!("the kernel refuses: {error}"))
+fn refusal_error(error: RulesetError) -> io::Error {
+    io::Error::other(format!("the kernel rejects the rules: {error}"))
 }
 
 #[cfg(test)]
@@ -178,17 +188,17 @@ mod tests {
     use super::*;
     use crate::sandbox::landlock_abi;
 
-    /// What an older kernel would be asked for, this one does not refuse.
+    /// Rules for older Landlock versions are also accepted by a newer kernel.
     #[test]
-    fn every_version_can_be_had() {
+    fn builds_rules_for_every_supported_version() {
         let Ok(newest) = landlock_abi() else { return };
         let dir = tempfile::tempdir().unwrap();
-        let mut sandbox = Sandbox::new(Level::Standard);
+        let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
         sandbox.write = vec![dir.path().to_owned(), "/dev/null".into()];
         for abi in 1..=newest {
-            for net in [Net::None, Net::All] {
+            for net in [NetworkAccess::None, NetworkAccess::All] {
                 sandbox.net = net;
-                Rules::new(&sandbox, Path::new("/bin/sh"), Place::Outside, abi).unwrap();
+                LandlockRules::new(&sandbox, Path::new("/bin/sh"), ProgramLocation::Outside, abi).unwrap();
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The filter of system calls: seccomp.
+//! The filter of system calls, by seccomp.
 
 mod calls;
 #[cfg(test)]
@@ -8,43 +8,43 @@ use std::io;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter, sock_filter};
 
-use super::Net;
+use super::NetworkAccess;
 
-/// Two programs, of whose answers the stricter one holds.
-pub(super) struct Filters([BpfProgram; 2]);
+/// Two filter programs; the stricter result takes effect.
+pub(super) struct SyscallFilters([BpfProgram; 2]);
 
-impl Filters {
+impl SyscallFilters {
     /// # Errors
-    /// When there is no filter for this kind of processor.
-    pub(super) fn new(net: Net, abi: u32) -> io::Result<Self> {
-        Ok(Self([unknown(abi)?, refused(net, abi).map_err(other)?]))
+    /// When this processor architecture has no filter.
+    pub(super) fn new(net: NetworkAccess, abi: u32) -> io::Result<Self> {
+        Ok(Self([unknown_calls_filter(abi)?, refused_calls_filter(net, abi).map_err(filter_error)?]))
     }
 
     pub(super) fn install(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|program| apply_filter(program)).map_err(other)
+        self.0.iter().try_for_each(|program| apply_filter(program)).map_err(filter_error)
     }
 }
 
-fn other(error: impl std::fmt::Display) -> io::Error {
-    io::Error::other(format!("system calls cannot be filtered: {error}"))
+fn filter_error(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("cannot filter system calls: {error}"))
 }
 
-/// Makes the filter of calls that are not permitted; it kills a caller that uses the numbers of another processor.
-fn refused(net: Net, abi: u32) -> Result<BpfProgram, seccompiler::BackendError> {
+/// Builds the filter of forbidden calls, which kills a caller that uses the call numbers of another architecture.
+fn refused_calls_filter(net: NetworkAccess, abi: u32) -> Result<BpfProgram, seccompiler::BackendError> {
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let rules = calls::refused(net, abi)?;
-    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch()?)?.try_into()
+    let rules = calls::refused_calls(net, abi)?;
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, target_arch()?)?.try_into()
 }
 
-fn arch() -> Result<TargetArch, seccompiler::BackendError> {
+fn target_arch() -> Result<TargetArch, seccompiler::BackendError> {
     TargetArch::try_from(std::env::consts::ARCH)
 }
 
-/// Makes the filter of calls that are answered as if the kernel were too old for them, so that runtimes take their
-/// older way: calls whose arguments lie in memory, where no filter sees them, and all that are newer than this list.
-/// The second set of numbers that some kernels have for x86-64 lies above them all.
-fn unknown(abi: u32) -> io::Result<BpfProgram> {
-    /// Instructions of the kernel's filter machine.
+/// Builds the filter of calls that fail with `ENOSYS`, as on an old kernel, so that runtimes fall back to older calls.
+/// These are calls whose arguments lie in memory, which a filter cannot read, and all calls newer than the list. The
+/// second set of x86-64 call numbers (x32) lies above them all.
+fn unknown_calls_filter(abi: u32) -> io::Result<BpfProgram> {
+    /// Instructions of the kernel's BPF machine.
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
     const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -52,12 +52,12 @@ fn unknown(abi: u32) -> io::Result<BpfProgram> {
     let answer = |k| sock_filter { code: ANSWER, jt: 0, jf: 0, k };
     let number = |call: libc::c_long| u32::try_from(call).map_err(io::Error::other);
     let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    // The number of the call is the first thing in what a filter is given.
+    // The call's number is the first field of the data that a filter reads.
     let mut program = vec![sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 }];
-    // Each comparison goes on to the answer behind it, or past that.
+    // Each comparison continues with the result behind it, or skips that result.
     program.push(sock_filter { code: IF_AT_LEAST, jt: 0, jf: 1, k: number(calls::NEWEST)? + 1 });
     program.push(answer(absent));
-    for call in calls::unknown(abi) {
+    for call in calls::unknown_calls(abi) {
         program.push(sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k: number(call)? });
         program.push(answer(absent));
     }

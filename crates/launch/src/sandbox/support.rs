@@ -1,91 +1,88 @@
-//! Sandbox levels of this machine, and the reasons for missing ones.
+//! Sandbox levels that this machine supports, and the reasons for missing ones.
 
-use super::{Level, SandboxError};
+use super::{ConfinementLevel, SandboxError};
 
-/// Which levels there are on this machine, with a reason in plain words for each that is not.
+/// The sandbox levels of this machine, with a readable reason for each missing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Support {
-    /// The basis of [`Level::Standard`], or why it is not available.
-    pub standard: Result<Basis, String>,
-    /// The basis of [`Level::Strict`], or why it is not available.
-    pub strict: Result<Basis, String>,
+pub struct SandboxSupport {
+    /// The basis of [`ConfinementLevel::Standard`], or the reason why the level is not available.
+    pub standard: Result<SandboxBasis, String>,
+    /// The basis of [`ConfinementLevel::Strict`], or the reason why the level is not available.
+    pub strict: Result<SandboxBasis, String>,
 }
 
-/// The basis of a level.
+/// The mechanisms and the gaps of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Basis {
-    /// The means, for people: `Landlock 7, seccomp`.
+pub struct SandboxBasis {
+    /// The mechanisms as readable text: `Landlock 7, seccomp`.
     pub means: String,
-    /// Promises of this level that cannot be enforced here, each a sentence's part.
+    /// Guarantees of this level that this machine cannot enforce, each a part of a sentence.
     pub gaps: Vec<&'static str>,
 }
 
-/// Looked up once in a process's life. Blocks for some ten milliseconds the first time, because bubblewrap is tried.
-pub fn available() -> Support {
-    Support { standard: system::standard(), strict: system::strict() }
+/// Detects the supported levels, once per process. The first call blocks for about ten milliseconds, because bubblewrap
+/// is tried.
+pub fn detect_support() -> SandboxSupport {
+    SandboxSupport { standard: system::detect_standard(), strict: system::detect_strict() }
 }
 
-pub(super) fn check(level: Level) -> Result<(), SandboxError> {
+pub(super) fn check(level: ConfinementLevel) -> Result<(), SandboxError> {
     let basis = match level {
-        Level::Standard => system::standard(),
-        Level::Strict => system::strict(),
+        ConfinementLevel::Standard => system::detect_standard(),
+        ConfinementLevel::Strict => system::detect_strict(),
     };
     basis.map(drop).map_err(|reason| SandboxError::Unavailable { level, reason })
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use system::{bubblewrap, landlock_abi};
+pub(crate) use system::{find_bubblewrap, landlock_abi};
 
 #[cfg(target_os = "linux")]
 mod system {
     use std::sync::OnceLock;
 
-    use super::Basis;
+    use super::SandboxBasis;
     use crate::sandbox::Bubblewrap;
 
-    /// Signals are kept inside since this version of the kernel's rules.
+    /// The first Landlock version that restricts signals.
     const SCOPES_SIGNALS: u32 = 6;
 
-    pub(super) fn standard() -> Result<Basis, String> {
+    pub(super) fn detect_standard() -> Result<SandboxBasis, String> {
         let abi = landlock_abi()?;
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            return Err(format!("there is no filter of system calls for {}", std::env::consts::ARCH));
+            return Err(format!("haft has no filter of system calls for {}", std::env::consts::ARCH));
         }
         crate::sys::can_filter_calls()
             .map_err(|error| format!("the kernel does not filter system calls (seccomp): {error}"))?;
-        let gaps = if abi < SCOPES_SIGNALS {
-            vec!["programs of the same user can be signalled"]
-        } else {
-            Vec::new()
-        };
-        Ok(Basis { means: format!("Landlock {abi}, seccomp"), gaps })
+        let gaps =
+            if abi < SCOPES_SIGNALS { vec!["programs of the same user can be signaled"] } else { Vec::new() };
+        Ok(SandboxBasis { means: format!("Landlock {abi}, seccomp"), gaps })
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
-        let Basis { means, .. } = standard()?;
-        let found = bubblewrap()?;
-        // Nobody else is there to be signalled.
-        Ok(Basis { means: format!("{}, {means}", found.program.display()), gaps: Vec::new() })
+    pub(super) fn detect_strict() -> Result<SandboxBasis, String> {
+        let SandboxBasis { means, .. } = detect_standard()?;
+        let found = find_bubblewrap()?;
+        // Other processes are not visible inside, so they cannot be signaled.
+        Ok(SandboxBasis { means: format!("{}, {means}", found.program.display()), gaps: Vec::new() })
     }
 
-    /// The version of the kernel's rules.
+    /// Returns the kernel's Landlock version.
     ///
     /// # Errors
-    /// Why there are none, for people.
+    /// The reason why Landlock is not available, as readable text.
     pub(crate) fn landlock_abi() -> Result<u32, String> {
         crate::sys::landlock_abi().map_err(|error| match error.raw_os_error() {
-            Some(libc::ENOSYS) => "the kernel has no Landlock; it is there since Linux 5.13".to_owned(),
+            Some(libc::ENOSYS) => "the kernel has no Landlock; use Linux 5.13 or newer".to_owned(),
             Some(libc::EOPNOTSUPP) => {
-                "Landlock is switched off; start the kernel with lsm=landlock,… on its command line"
-                    .to_owned()
+                "Landlock is disabled; add lsm=landlock,… to the kernel's command line".to_owned()
             }
-            _ => format!("the kernel does not say whether it has Landlock: {error}"),
+            _ => format!("cannot detect Landlock: {error}"),
         })
     }
 
     /// # Errors
-    /// Why there is none that works, for people.
-    pub(crate) fn bubblewrap() -> Result<Bubblewrap, String> {
+    /// The reason why no working bubblewrap was found, as readable text.
+    pub(crate) fn find_bubblewrap() -> Result<Bubblewrap, String> {
         static FOUND: OnceLock<Result<Bubblewrap, String>> = OnceLock::new();
         FOUND.get_or_init(Bubblewrap::find).clone()
     }
@@ -93,30 +90,30 @@ mod system {
 
 #[cfg(target_os = "macos")]
 mod system {
-    use super::Basis;
+    use super::SandboxBasis;
     use crate::sandbox::seatbelt::PROGRAM;
 
-    pub(super) fn standard() -> Result<Basis, String> {
+    pub(super) fn detect_standard() -> Result<SandboxBasis, String> {
         if !std::path::Path::new(PROGRAM).exists() {
             return Err(format!("{PROGRAM} is missing"));
         }
-        Ok(Basis { means: "sandbox-exec (untested)".to_owned(), gaps: Vec::new() })
+        Ok(SandboxBasis { means: "sandbox-exec (untested)".to_owned(), gaps: Vec::new() })
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
-        Err("there is no such level on macOS".to_owned())
+    pub(super) fn detect_strict() -> Result<SandboxBasis, String> {
+        Err("macOS has only the level standard".to_owned())
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod system {
-    use super::Basis;
+    use super::SandboxBasis;
 
-    pub(super) fn standard() -> Result<Basis, String> {
-        Err("there is no sandbox for this system yet".to_owned())
+    pub(super) fn detect_standard() -> Result<SandboxBasis, String> {
+        Err("haft has no sandbox for this operating system".to_owned())
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
-        standard()
+    pub(super) fn detect_strict() -> Result<SandboxBasis, String> {
+        detect_standard()
     }
 }

@@ -1,19 +1,19 @@
-//! A group dies whole.
+//! Tests of process groups: a group ends as a whole.
 
 use std::os::unix::process::ExitStatusExt;
 
-use haft_launch::{GroupChild, Spawn, Stream};
+use haft_launch::{GroupChild, SpawnOptions, StdioMode};
 use rustix::process::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
 use crate::support::{PATIENCE, eventually, is_gone};
 
-/// A shell with a grandchild that would outlive it; the grandchild's id is the first line of output.
+/// A shell with a grandchild that would outlive it; the first line of output is the grandchild's id.
 const WITH_GRANDCHILD: &str = "sleep 600 & echo $!; wait";
 
 async fn shell(script: &str) -> (GroupChild, BufReader<tokio::process::ChildStdout>) {
-    let mut spec = Spawn::new("/bin/sh", "/").args(["-c", script]);
-    spec.stdout = Stream::Piped;
+    let mut spec = SpawnOptions::new("/bin/sh", "/").args(["-c", script]);
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let stdout = child.take_stdout().unwrap();
     assert!(child.take_stdout().is_none());
@@ -47,13 +47,13 @@ async fn drop_reaches_the_grandchild() {
     let grandchild = pid_line(&mut stdout).await;
     drop(child);
     wait_until_gone(grandchild).await;
-    // Nobody holds the pipe any more.
+    // All writing ends of the pipe are closed.
     let mut rest = Vec::new();
     tokio::time::timeout(PATIENCE, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn terminate_lets_the_program_say_its_last_word() {
+async fn terminate_lets_the_program_clean_up() {
     let (mut child, mut stdout) =
         // sleep: a step of a loop that ends by the signal
         shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done").await;
@@ -67,7 +67,7 @@ async fn terminate_lets_the_program_say_its_last_word() {
 }
 
 #[tokio::test]
-async fn what_the_leader_left_behind_is_killed_after_its_end() {
+async fn kill_reaches_processes_left_by_an_ended_leader() {
     let (mut child, mut stdout) = shell("sleep 600 & echo $!").await;
     let left = pid_line(&mut stdout).await;
     let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
@@ -78,7 +78,7 @@ async fn what_the_leader_left_behind_is_killed_after_its_end() {
 }
 
 #[tokio::test]
-async fn released_processes_live_on() {
+async fn released_processes_keep_running() {
     let (mut child, mut stdout) = shell("sleep 600 & echo $!").await;
     let left = pid_line(&mut stdout).await;
     child.wait().await.unwrap();

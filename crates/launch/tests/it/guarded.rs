@@ -1,10 +1,10 @@
-//! A program behind a launcher: what it is given, how it ends, what its guardian makes of it.
+//! Tests of a program behind a launcher: its environment, its end, and the behavior of its guardian.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -15,9 +15,9 @@ async fn ended(child: &mut GroupChild) -> ExitStatus {
     timeout(PATIENCE, child.wait()).await.unwrap().unwrap()
 }
 
-async fn output_of(mut spec: Spawn) -> String {
-    spec.stdout = Stream::Piped;
-    spec.stderr = Stderr::SameAsStdout;
+async fn output_of(mut spec: SpawnOptions) -> String {
+    spec.stdout = StdioMode::Piped;
+    spec.stderr = StderrMode::SameAsStdout;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut text = String::new();
     timeout(PATIENCE, child.take_stdout().unwrap().read_to_string(&mut text)).await.unwrap().unwrap();
@@ -26,7 +26,7 @@ async fn output_of(mut spec: Spawn) -> String {
 }
 
 #[tokio::test]
-async fn status_and_signal_are_carried_through() {
+async fn exit_status_and_signal_are_forwarded() {
     let ends = async |script: &str| {
         let mut child = GroupChild::spawn(guarded_shell(script)).unwrap();
         let status = ended(&mut child).await;
@@ -39,17 +39,17 @@ async fn status_and_signal_are_carried_through() {
     for signal in [1, 2, 6, 9, 11, 14, 15] {
         assert_eq!(ends(&format!("kill -{signal} $$")).await, (None, Some(signal)));
     }
-    // The one that means "never started" is told in the way of shells.
+    // The signal that means "never started" is reported as an exit code, like in shells.
     assert_eq!(ends("kill -VTALRM $$").await, (Some(128 + 26), None));
 }
 
 #[tokio::test]
-async fn what_cannot_be_started_is_told_apart_from_what_ended() {
+async fn failed_start_differs_from_a_program_that_ended() {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("program");
     let report = async |program: &std::path::Path| {
         let mut spec = guarded(program, [""; 0]);
-        spec.stderr = Stderr::Own(Stream::Piped);
+        spec.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut text = String::new();
         child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();
@@ -68,7 +68,7 @@ async fn what_cannot_be_started_is_told_apart_from_what_ended() {
         assert!(report(&program).await.contains("Text file busy (os error 26)"));
         drop(open);
     }
-    // What can be known beforehand is an error at once.
+    // Problems that are visible beforehand are reported by the spawn itself.
     for (text, mode, expect) in [
         ("#!/nowhere/python\n", 0o755, "the interpreter in its first line is missing"),
         ("#!/bin/sh\n", 0o644, "Permission denied (os error 13)"),
@@ -88,7 +88,7 @@ async fn what_cannot_be_started_is_told_apart_from_what_ended() {
 }
 
 #[tokio::test]
-async fn words_directory_and_environment_arrive_as_they_are() {
+async fn arguments_directory_and_environment_arrive_unchanged() {
     let mut spec =
         guarded("/bin/sh", ["-c", "printf '%s|' \"$@\"; pwd; echo $A", "sh", "", "--", "--host", "é"]);
     spec.env = EnvPolicy::Only([("A".into(), "b c".into()), ("PATH".into(), "/usr/bin:/bin".into())].into());
@@ -97,10 +97,10 @@ async fn words_directory_and_environment_arrive_as_they_are() {
 }
 
 #[tokio::test]
-async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
+async fn large_streams_and_end_of_input_bypass_the_guardian() {
     let mut spec = guarded("/bin/cat", [""; 0]);
-    spec.stdin = Stream::Piped;
-    spec.stdout = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
     let sent: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[0]).collect();
@@ -114,12 +114,12 @@ async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
     assert!(ended(&mut child).await.success());
 }
 
-/// The guardian keeps no stream open: output that the program closes has ended, and input that it closes is broken.
+/// The guardian keeps no stream open: closed output ends, and writing to closed input fails.
 #[tokio::test]
-async fn a_stream_that_the_program_closes_is_closed() {
+async fn streams_close_when_the_program_closes_them() {
     let mut spec = guarded_shell("exec <&- >&-; sleep 600");
-    spec.stdin = Stream::Piped;
-    spec.stdout = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
     let mut rest = Vec::new();
@@ -132,11 +132,11 @@ async fn a_stream_that_the_program_closes_is_closed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_program_has_a_session_of_its_own_and_few_rights() {
-    // Descriptors that a careless host lets its children have.
+async fn program_has_its_own_session_and_few_rights() {
+    // A descriptor that a careless host leaves open for its children.
     let (reader, _writer) = std::io::pipe().unwrap();
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty()).unwrap();
-    // The fourth is the list itself.
+    // The fourth descriptor is the listed directory itself.
     let script = "cut -d' ' -f4-7 /proc/$$/stat; echo $$ $PPID; echo $(ls /proc/self/fd); \
                   ulimit -Sn; ulimit -Hn; ulimit -Hc; cat /proc/$$/oom_score_adj; \
                   grep -E '^(NoNewPrivs|SigBlk)' /proc/$$/status | tr -d '\\t'; (: </dev/tty) 2>/dev/null || echo no tty";
@@ -154,27 +154,27 @@ async fn the_program_has_a_session_of_its_own_and_few_rights() {
     assert_eq!(rest, expect, "{text}");
 }
 
-/// The host is a shell here, which ignores signals; what is ignored stays so in the programs that one starts.
+/// The host is a shell that ignores signals. Ignored signals are inherited by started programs.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "plays the host")]
 #[test]
-fn what_the_host_ignores_is_not_ignored_by_the_program() {
+fn program_does_not_inherit_ignored_signals() {
     let script =
         "trap '' HUP INT QUIT PIPE USR1 TERM; \"$0\" --host $$ -- /bin/grep SigIgn /proc/self/status; :";
     let mut host = std::process::Command::new("/bin/sh");
     let output = host.args(["-c", script]).arg(launcher().program).output().unwrap().stdout;
     let text = String::from_utf8(output).unwrap();
     let ignored = u64::from_str_radix(text.trim().rsplit('\t').next().unwrap(), 16).unwrap();
-    // Two signals are the C library's own, and it lets nobody change them.
+    // The C library reserves two signals, which cannot be changed.
     let library = (1 << (32 - 1)) | (1 << (33 - 1));
     assert_eq!(ignored & !library, 0, "{text}");
 }
 
 #[tokio::test]
-async fn a_polite_request_reaches_the_program() {
+async fn terminate_reaches_the_program() {
     // sleep: a step of a loop that ends by the signal
     let mut spec = guarded_shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done");
-    spec.stdout = Stream::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut stdout = child.take_stdout().unwrap();
     let mut first = [0; 2];
@@ -186,7 +186,7 @@ async fn a_polite_request_reaches_the_program() {
     assert_eq!(rest, "bye\n");
 }
 
-/// The numbers of the guardian, the program and its child.
+/// Reads the ids of the guardian, the program and its child.
 async fn started(child: &mut GroupChild) -> [Pid; 3] {
     let mut stdout = child.take_stdout().unwrap();
     let mut text = String::new();
@@ -199,10 +199,10 @@ async fn started(child: &mut GroupChild) -> [Pid; 3] {
     [pid(&child.id().to_string()), pid(lines.next().unwrap()), pid(lines.next().unwrap())]
 }
 
-/// One that cannot be asked politely, with a child of that kind.
+/// Starts a program that ignores SIGTERM, with a child that also does.
 fn stubborn() -> GroupChild {
     let mut spec = guarded_shell("trap '' TERM; echo $$; sleep 600 & echo $!; while :; do wait; done");
-    spec.stdout = Stream::Piped;
+    spec.stdout = StdioMode::Piped;
     GroupChild::spawn(spec).unwrap()
 }
 
@@ -212,7 +212,7 @@ fn check_gone(pids: [Pid; 3]) -> impl Future<Output = ()> {
     async move {
         assert!(
             eventually(PATIENCE, || pids.iter().all(|pid| is_gone(*pid))).await,
-            "{at}: {pids:?} are left"
+            "{at}: {pids:?} are still running"
         );
     }
 }
@@ -224,7 +224,7 @@ async fn kill_and_drop_leave_nothing() {
     child.kill().unwrap();
     assert_eq!(ended(&mut child).await.signal(), Some(9));
     check_gone(pids).await;
-    // Whatever has these numbers now is left alone.
+    // Processes that reuse these numbers are not signaled.
     child.kill().unwrap();
     child.kill().unwrap();
     child.terminate().unwrap();
@@ -236,7 +236,7 @@ async fn kill_and_drop_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_stopped_program_and_a_stopped_guardian_are_killed() {
+async fn kill_reaches_stopped_program_and_stopped_guardian() {
     for stopped in 0..3 {
         let mut child = stubborn();
         let pids = started(&mut child).await;
@@ -250,11 +250,11 @@ async fn a_stopped_program_and_a_stopped_guardian_are_killed() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_second_kill_needs_no_help() {
+async fn second_kill_works_without_the_guardian() {
     let mut child = stubborn();
     let pids = started(&mut child).await;
     child.kill().unwrap();
-    // Comes too late to keep the guardian from what it was asked for, or in time to: either way all are gone.
+    // The guardian may stop before or after it has handled the first kill; the tree must end either way.
     let _ = kill_process(pids[0], Signal::STOP);
     child.kill().unwrap();
     ended(&mut child).await;
@@ -263,7 +263,7 @@ async fn the_second_kill_needs_no_help() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_killed_guardian_takes_the_program_along() {
+async fn killed_guardian_ends_the_program() {
     let mut child = stubborn();
     let pids = started(&mut child).await;
     kill_process(pids[0], Signal::KILL).unwrap();
@@ -273,7 +273,7 @@ async fn a_killed_guardian_takes_the_program_along() {
 }
 
 #[test]
-fn threads_that_start_programs_and_end_take_none_along() {
+fn programs_outlive_the_thread_that_started_them() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let children: Vec<GroupChild> = (0..200)
         .map(|_| {
@@ -281,7 +281,7 @@ fn threads_that_start_programs_and_end_take_none_along() {
             let start = move || {
                 let _entered = handle.enter();
                 let mut spec = guarded("/bin/cat", [""; 0]);
-                (spec.stdin, spec.stdout) = (Stream::Piped, Stream::Piped);
+                (spec.stdin, spec.stdout) = (StdioMode::Piped, StdioMode::Piped);
                 GroupChild::spawn(spec).unwrap()
             };
             std::thread::spawn(start).join().unwrap()
@@ -289,7 +289,7 @@ fn threads_that_start_programs_and_end_take_none_along() {
         .collect();
     runtime.block_on(async {
         for mut child in children {
-            // Each answers until its input ends, and then ends by itself.
+            // Each program echoes until its input ends, and then ends by itself.
             let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
             stdin.write_all(b"x").await.unwrap();
             assert_eq!(timeout(PATIENCE, stdout.read_u8()).await.unwrap().unwrap(), b'x');
@@ -299,19 +299,19 @@ fn threads_that_start_programs_and_end_take_none_along() {
     });
 }
 
-/// A host with much memory would be slow if it had to copy its memory map for every start.
+/// A host with much memory would be slow if each start copied its memory map.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "traces this very test program")]
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 #[test]
-fn the_host_does_not_fork() {
+fn spawn_does_not_copy_the_hosts_memory_map() {
     let trace = tempfile::NamedTempFile::new().unwrap();
     let mut strace = std::process::Command::new("strace");
     strace.args(["-f", "-e", "trace=clone,clone3,fork,vfork", "-o"]).arg(trace.path());
     strace.arg(std::env::current_exe().unwrap());
-    strace.args(["--exact", "guarded::words_directory_and_environment_arrive_as_they_are"]);
+    strace.args(["--exact", "guarded::arguments_directory_and_environment_arrive_unchanged"]);
     if !strace.output().is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIP the_host_does_not_fork: strace is not there, or may not trace");
+        eprintln!("SKIP spawn_does_not_copy_the_hosts_memory_map: strace is missing or may not trace");
         return;
     }
     let text = std::fs::read_to_string(trace).unwrap();
@@ -320,14 +320,14 @@ fn the_host_does_not_fork() {
         .filter(|line| line.contains("clone") || line.contains("fork("))
         .filter(|line| !line.contains("CLONE_THREAD") && !line.contains("resumed"))
         .collect();
-    // The host's start of the launcher, and the launcher's fork. The program, a shell, starts nothing.
+    // The host's start of the launcher, and the launcher's fork. The program, a shell, starts no process.
     assert_eq!(starts.len(), 2, "{text}");
     assert!(starts[0].contains("CLONE_VM|CLONE_VFORK"), "{text}");
     assert!(!starts[1].contains("CLONE_VM"), "{text}");
 }
 
 #[tokio::test]
-async fn orders_that_nobody_gave_are_refused() {
+async fn launcher_rejects_invalid_arguments() {
     for args in [
         vec![],
         vec!["--host"],
@@ -335,12 +335,12 @@ async fn orders_that_nobody_gave_are_refused() {
         vec!["--host", "x", "--", "/bin/true"],
     ] {
         let program = launcher().program;
-        let mut spec = Spawn::new(program, "/").args(args);
-        spec.stderr = Stderr::Own(Stream::Piped);
+        let mut spec = SpawnOptions::new(program, "/").args(args);
+        spec.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut text = String::new();
         child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();
-        assert!(text.contains("launcher") || text.contains("host was gone"), "{text}");
+        assert!(text.contains("launcher") || text.contains("host ended"), "{text}");
         assert!(!ended(&mut child).await.success());
     }
 }

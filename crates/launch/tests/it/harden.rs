@@ -1,9 +1,9 @@
-//! Hardening, checked in the test process itself.
+//! Tests of hardening, in the test process itself.
 
 use rustix::process::{Resource, getrlimit};
 
 #[test]
-fn every_step_works_and_twice_is_fine() {
+fn hardening_succeeds_when_repeated() {
     for _ in 0..2 {
         let failed = haft_launch::harden_self();
         assert!(failed.is_empty(), "{failed:?}");

@@ -1,4 +1,4 @@
-//! Real processes: what only they can show.
+//! Integration tests with real processes.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 

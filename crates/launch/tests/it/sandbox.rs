@@ -1,4 +1,4 @@
-//! What a sandbox keeps, on this machine, as root and as nobody.
+//! Tests of what a sandbox prevents on this machine, as root and as the user nobody.
 
 mod limits;
 mod probes;
@@ -8,13 +8,13 @@ mod refusals;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use haft_launch::sandbox::Level;
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use tokio::io::AsyncReadExt as _;
 
 use crate::support::{PATIENCE, launcher};
 
-/// Where copies of the launcher and the probes lie, for a user who cannot enter the directory they were built in.
+/// The directory of copies of the launcher and the probes, for a user who cannot enter the build directory.
 const PROGRAMS: &str = "HAFT_TEST_PROGRAMS";
 
 fn copies() -> Option<PathBuf> {
@@ -29,10 +29,10 @@ fn own_launcher() -> Launcher {
 }
 
 fn probe() -> PathBuf {
-    copies().map_or_else(|| haft_test_support::bin("sandbox-probe"), |dir| dir.join("sandbox-probe"))
+    copies().map_or_else(|| haft_test_support::test_binary("sandbox-probe"), |dir| dir.join("sandbox-probe"))
 }
 
-/// What a program said and how it ended.
+/// The output and the exit status of a program.
 #[derive(Debug)]
 struct Ended {
     out: String,
@@ -41,9 +41,9 @@ struct Ended {
     never_started: bool,
 }
 
-/// Behind a launcher, with `HOME` and the like as the sandboxed have them.
-fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> Spawn {
-    let mut spec = Spawn::new(program, cwd);
+/// Returns options behind a launcher, with an environment like that of sandboxed programs.
+fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> SpawnOptions {
+    let mut spec = SpawnOptions::new(program, cwd);
     spec.launcher = Some(own_launcher());
     spec.sandbox = sandbox;
     let home = spec.cwd.clone();
@@ -52,8 +52,8 @@ fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sa
     spec
 }
 
-async fn run(mut spec: Spawn) -> Ended {
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+async fn run(mut spec: SpawnOptions) -> Ended {
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdout, mut stderr) = (child.take_stdout().unwrap(), child.take_stderr().unwrap());
     let (mut out, mut err) = (String::new(), String::new());
@@ -64,13 +64,14 @@ async fn run(mut spec: Spawn) -> Ended {
     Ended { out, err, status, never_started }
 }
 
-/// True if a level can be tried here; says so if not, after a look at what the product makes of it.
+/// True if a level is available here. Otherwise prints a skip and checks that starting a program reports the same
+/// error.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
-fn is_there(level: Level) -> bool {
+fn is_available(level: ConfinementLevel) -> bool {
     let Err(error) = Sandbox::new(level).check() else { return true };
     let refused = GroupChild::spawn(spec("/bin/true", "/", Some(Sandbox::new(level)))).unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
     assert_eq!(refused.to_string(), error.to_string());
-    eprintln!("SKIP sandbox level {level}, which is refused: {error}");
+    eprintln!("SKIP {error}");
     false
 }

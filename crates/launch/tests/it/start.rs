@@ -1,17 +1,17 @@
-//! Starting: streams, environment, errors.
+//! Tests of starting programs: streams, environment, errors.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek};
 
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
+use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-fn sh(script: &str) -> Spawn {
-    Spawn::new("/bin/sh", "/").args(["-c", script])
+fn sh(script: &str) -> SpawnOptions {
+    SpawnOptions::new("/bin/sh", "/").args(["-c", script])
 }
 
-async fn output_of(mut spec: Spawn) -> String {
-    spec.stdout = Stream::Piped;
+async fn output_of(mut spec: SpawnOptions) -> String {
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut text = String::new();
     child.take_stdout().unwrap().read_to_string(&mut text).await.unwrap();
@@ -22,16 +22,16 @@ async fn output_of(mut spec: Spawn) -> String {
 #[tokio::test]
 async fn merged_output_keeps_the_order_of_writing() {
     let mut spec = sh("echo 1; echo 2 >&2; echo 3; echo 4 >&2");
-    spec.stderr = Stderr::SameAsStdout;
+    spec.stderr = StderrMode::SameAsStdout;
     assert_eq!(output_of(spec).await, "1\n2\n3\n4\n");
 }
 
 #[tokio::test]
-async fn both_streams_into_one_file() {
+async fn both_streams_write_to_one_file() {
     let mut file = tempfile::tempfile().unwrap();
     let mut spec = sh("echo 1; echo 2 >&2");
-    spec.stdout = Stream::File(file.try_clone().unwrap());
-    spec.stderr = Stderr::SameAsStdout;
+    spec.stdout = StdioMode::File(file.try_clone().unwrap());
+    spec.stderr = StderrMode::SameAsStdout;
     GroupChild::spawn(spec).unwrap().wait().await.unwrap();
     let mut text = String::new();
     file.rewind().unwrap();
@@ -41,9 +41,9 @@ async fn both_streams_into_one_file() {
 
 #[tokio::test]
 async fn input_is_piped() {
-    let mut spec = Spawn::new("/bin/cat", "/");
-    spec.stdin = Stream::Piped;
-    spec.stdout = Stream::Piped;
+    let mut spec = SpawnOptions::new("/bin/cat", "/");
+    spec.stdin = StdioMode::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut stdin = child.take_stdin().unwrap();
     stdin.write_all(b"hello").await.unwrap();
@@ -55,41 +55,44 @@ async fn input_is_piped() {
 }
 
 #[tokio::test]
-async fn the_environment_is_what_was_asked_for() {
+async fn environment_policy_is_applied() {
     let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     let mut spec = sh("echo $A; env | grep -c ^HOME=");
     spec.env = EnvPolicy::Only([pair("A", "1"), pair("PATH", "/usr/bin:/bin")].into());
     assert_eq!(output_of(spec).await, "1\n0\n");
     let mut spec = sh("echo ${PATH-none} $A");
     spec.env = EnvPolicy::Inherit { remove: vec!["PATH".into()], set: vec![pair("A", "2")] };
-    // A shell without PATH may bring one of its own; what matters is that it is not this process's.
+    // A shell without PATH may set its own; the test checks only that it differs from this process's.
     let text = output_of(spec).await;
     assert!(text.ends_with(" 2\n"), "{text}");
     assert!(!text.starts_with(&std::env::var("PATH").unwrap()), "{text}");
 }
 
 #[track_caller]
-fn check_error(spec: Spawn, parts: &[&str]) {
+fn check_error(spec: SpawnOptions, parts: &[&str]) {
     let text = GroupChild::spawn(spec).unwrap_err().to_string();
     for part in parts {
-        assert!(text.contains(part), "{part:?} is not in {text:?}");
+        assert!(text.contains(part), "{part:?} is missing in {text:?}");
     }
 }
 
 #[tokio::test]
-async fn errors_name_what_is_missing() {
+async fn errors_name_the_missing_file() {
     check_error(
-        Spawn::new("/nowhere/tool", "/"),
+        SpawnOptions::new("/nowhere/tool", "/"),
         &["/nowhere/tool", "No such file or directory (os error 2)"],
     );
-    check_error(Spawn::new("/bin/sh", "/nowhere/dir"), &["/bin/sh", "directory /nowhere/dir", "os error 2"]);
-    check_error(Spawn::new("sh", "/"), &["sh", "absolute"]);
-    check_error(Spawn::new("/etc/passwd", "/"), &["/etc/passwd", "Permission denied (os error 13)"]);
+    check_error(
+        SpawnOptions::new("/bin/sh", "/nowhere/dir"),
+        &["/bin/sh", "directory /nowhere/dir", "os error 2"],
+    );
+    check_error(SpawnOptions::new("sh", "/"), &["sh", "absolute"]);
+    check_error(SpawnOptions::new("/etc/passwd", "/"), &["/etc/passwd", "Permission denied (os error 13)"]);
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");
     std::fs::write(&script, "#!/nowhere/python\n").unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    check_error(Spawn::new(script, "/"), &["interpreter in its first line"]);
+    check_error(SpawnOptions::new(script, "/"), &["interpreter in its first line"]);
 }
 
 #[test]

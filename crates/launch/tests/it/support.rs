@@ -1,37 +1,37 @@
-//! What several tests need.
+//! Helpers shared by the tests.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_launch::{Launcher, Spawn};
+use haft_launch::{Launcher, SpawnOptions};
 pub(crate) use haft_test_support::PATIENCE;
 use rustix::process::{Pid, test_kill_process};
 
-/// How often a condition is looked at.
+/// The interval at which a condition is checked.
 const POLL: Duration = Duration::from_millis(5);
 
-/// This crate's own launcher.
+/// Returns this crate's own launcher.
 pub(crate) fn launcher() -> Launcher {
     Launcher { program: env!("CARGO_BIN_EXE_haft-launcher").into(), args: Vec::new() }
 }
 
-/// A shell behind a launcher, with nothing on its streams yet.
-pub(crate) fn guarded_shell(script: &str) -> Spawn {
+/// Returns a shell behind a launcher, with no standard streams.
+pub(crate) fn guarded_shell(script: &str) -> SpawnOptions {
     guarded("/bin/sh", ["-c", script])
 }
 
-/// A program behind a launcher, with nothing on its streams yet.
+/// Returns a program behind a launcher, with no standard streams.
 pub(crate) fn guarded<A: Into<OsString>>(
     program: impl AsRef<Path>,
     args: impl IntoIterator<Item = A>,
-) -> Spawn {
-    let mut spec = Spawn::new(program.as_ref(), "/").args(args);
+) -> SpawnOptions {
+    let mut spec = SpawnOptions::new(program.as_ref(), "/").args(args);
     spec.launcher = Some(launcher());
     spec
 }
 
-/// Dead, or a zombie that nobody has reaped: an orphan's new parent may take its time.
+/// True if the process is dead or a zombie that was not reaped yet: an orphan's new parent may take its time.
 pub(crate) fn is_gone(pid: Pid) -> bool {
     if test_kill_process(pid).is_err() {
         return true;
@@ -40,11 +40,11 @@ pub(crate) fn is_gone(pid: Pid) -> bool {
     std::fs::read_to_string(stat).is_ok_and(|text| text.contains(") Z "))
 }
 
-/// Waits until something holds; tells whether it did within the limit.
+/// Waits until a condition holds; returns false if it did not within the limit.
 pub(crate) async fn eventually(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let poll = async {
         while !holds() {
-            // sleep: looks again
+            // sleep: polls the condition
             tokio::time::sleep(POLL).await;
         }
     };

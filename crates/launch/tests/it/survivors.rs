@@ -1,4 +1,4 @@
-//! Nothing of an extension is left, whatever it does to stay and whoever ends first.
+//! Tests that all processes of an extension end, whatever it does to survive and whichever process ends first.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -6,43 +6,44 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haft_launch::sandbox::Level;
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, StdioMode};
 use rustix::process::{Pid, Signal, getpgid, kill_process};
 
 use crate::support::{PATIENCE, eventually, guarded_shell, launcher};
 
-/// The variable by which a test finds what it started.
+/// The environment variable that marks the processes of one test.
 const TAG: &str = "HAFT_LAUNCH_TEST";
 
-/// What an extension does to stay. It makes the file `$UP` when it has done it, and ends when there is a file `$END`.
-struct Kind {
+/// An extension's attempt to survive. The script creates the file `$UP` when ready, and ends when the file `$END`
+/// exists.
+struct SurvivalAttempt {
     name: &'static str,
     script: &'static str,
 }
 
-const KINDS: &[Kind] = &[
-    Kind {
+const ATTEMPTS: &[SurvivalAttempt] = &[
+    SurvivalAttempt {
         name: "reads its input",
         script: ": >\"$UP\"; while read -r line; do [ \"$line\" = end ] && exit 0; done",
     },
-    Kind {
+    SurvivalAttempt {
         name: "ignores input and signal",
-        // sleep: looks for the file again
+        // sleep: polls the file
         script: "trap '' TERM HUP INT; sleep 600 & : >\"$UP\"; while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
     },
-    Kind {
+    SurvivalAttempt {
         name: "leaves a grandchild in its group",
         script: "sh -c 'trap \"\" TERM HUP; : >\"$UP\"; sleep 600; :' </dev/null & \
-                 while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: looks for the file again
+                 while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: polls the file
     },
     DAEMON,
 ];
 
-const DAEMON: Kind = Kind {
+const DAEMON: SurvivalAttempt = SurvivalAttempt {
     name: "becomes a daemon",
     script: "(setsid sh -c '(trap \"\" TERM HUP; cd /; : >\"$UP\"; sleep 600; :) </dev/null >/dev/null 2>&1 & exit 0' &); \
-             while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: looks for the file again
+             while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: polls the file
 };
 
 fn tag() -> String {
@@ -50,7 +51,8 @@ fn tag() -> String {
     format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Every live process with the tag in its environment, apart from guardians, whose environment only root can read.
+/// Returns all live processes with the tag in their environment, except guardians, whose environment only root can
+/// read.
 fn tagged(tag: &str) -> Vec<Pid> {
     let wanted = format!("{TAG}={tag}");
     let pids = std::fs::read_dir("/proc").unwrap().flatten();
@@ -66,15 +68,19 @@ fn tagged(tag: &str) -> Vec<Pid> {
     .collect()
 }
 
-/// Nothing is left long before what was started would end by itself.
+/// Checks that no process is left well before the processes would end by themselves.
 async fn check_gone(tag: &str, what: &str) {
-    assert!(eventually(PATIENCE, || tagged(tag).is_empty()).await, "{what}: {:?} stay", tagged(tag));
+    assert!(
+        eventually(PATIENCE, || tagged(tag).is_empty()).await,
+        "{what}: {:?} are still running",
+        tagged(tag)
+    );
 }
 
-/// Where `$UP` and `$END` are.
-struct Place(tempfile::TempDir);
+/// The directory of `$UP` and `$END`.
+struct ScriptDir(tempfile::TempDir);
 
-impl Place {
+impl ScriptDir {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -87,36 +93,36 @@ impl Place {
         self.0.path().join("end")
     }
 
-    /// An extension of this kind that has done what it does.
-    async fn extension(&self, tag: &str, kind: &Kind, launcher: Option<Launcher>) -> GroupChild {
+    /// Starts an extension and waits until it is ready.
+    async fn extension(&self, tag: &str, kind: &SurvivalAttempt, launcher: Option<Launcher>) -> GroupChild {
         self.confined(tag, kind, launcher, None).await
     }
 
     async fn confined(
         &self,
         tag: &str,
-        kind: &Kind,
+        kind: &SurvivalAttempt,
         launcher: Option<Launcher>,
-        level: Option<Level>,
+        level: Option<ConfinementLevel>,
     ) -> GroupChild {
         let child = start(self.0.path(), tag, kind.script, launcher, level);
-        self.is_up(kind.name).await;
+        self.wait_until_up(kind.name).await;
         assert!(!tagged(tag).is_empty());
         child
     }
 
-    async fn is_up(&self, what: &str) {
-        assert!(eventually(PATIENCE, || self.up().exists()).await, "{what}: does not come up");
+    async fn wait_until_up(&self, what: &str) {
+        assert!(eventually(PATIENCE, || self.up().exists()).await, "{what}: did not become ready");
     }
 }
 
-/// A program that finds its files in a directory.
+/// Starts a program that finds its files in a directory.
 fn start(
     dir: &Path,
     tag: &str,
     script: &str,
     launcher: Option<Launcher>,
-    level: Option<Level>,
+    level: Option<ConfinementLevel>,
 ) -> GroupChild {
     let mut spec = guarded_shell(script);
     spec.launcher = launcher;
@@ -133,14 +139,15 @@ fn start(
             ("END".into(), dir.join("end").into()),
         ],
     };
-    spec.stdin = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
     GroupChild::spawn(spec).unwrap()
 }
 
 #[tokio::test]
-async fn stopped() {
-    for (kind, level) in KINDS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level))) {
-        let (tag, place) = (tag(), Place::new());
+async fn kill_leaves_no_process() {
+    for (kind, level) in ATTEMPTS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level)))
+    {
+        let (tag, place) = (tag(), ScriptDir::new());
         let mut child = place.confined(&tag, kind, Some(launcher()), level).await;
         child.terminate().unwrap();
         child.kill().unwrap();
@@ -150,33 +157,34 @@ async fn stopped() {
 }
 
 #[tokio::test]
-async fn ended_by_itself() {
-    for (kind, level) in KINDS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level))) {
-        let (tag, place) = (tag(), Place::new());
+async fn program_end_leaves_no_process() {
+    for (kind, level) in ATTEMPTS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level)))
+    {
+        let (tag, place) = (tag(), ScriptDir::new());
         let mut child = place.confined(&tag, kind, Some(launcher()), level).await;
         std::fs::write(place.end(), "").unwrap();
-        // Most kinds do not read it.
+        // Most attempts do not read their input.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut child.take_stdin().unwrap(), b"end\n").await;
         let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
         assert!(status.success(), "{}: {status}", kind.name);
-        assert_eq!(tagged(&tag), [], "{}: its end is seen when all is gone", kind.name);
+        assert_eq!(tagged(&tag), [], "{}: wait() returned before all processes ended", kind.name);
     }
 }
 
-/// None and every level that this machine has; what is refused is said by the tests of the sandbox.
-fn levels() -> Vec<Option<Level>> {
-    let all = [Level::Standard, Level::Strict].into_iter();
+/// Returns `None` and every level of this machine. Missing levels are reported by the tests of the sandbox.
+fn levels() -> Vec<Option<ConfinementLevel>> {
+    let all = [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter();
     let there = all.filter(|level| Sandbox::new(*level).check().is_ok());
     std::iter::once(None).chain(there.map(Some)).collect()
 }
 
-/// The host is a shell here, which starts the launcher and is killed.
+/// The host is a shell, which starts the launcher and is killed.
 #[expect(clippy::disallowed_methods, reason = "plays the host")]
 #[tokio::test]
-async fn host_killed() {
-    for kind in KINDS {
-        let (tag, place) = (tag(), Place::new());
-        // A job of a shell has no input unless it is said where from.
+async fn killed_host_leaves_no_process() {
+    for kind in ATTEMPTS {
+        let (tag, place) = (tag(), ScriptDir::new());
+        // A background job of a shell has no input unless it is redirected.
         let script = "exec 3<&0; \"$0\" --host $$ -- /bin/sh -c \"$1\" <&3 & wait";
         let mut host = std::process::Command::new("/bin/sh")
             .args(["-c", script])
@@ -188,9 +196,9 @@ async fn host_killed() {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        place.is_up(kind.name).await;
+        place.wait_until_up(kind.name).await;
         assert!(!tagged(&tag).is_empty());
-        // Its input stays open, so that nothing but the guardian ends it.
+        // The input stays open, so that only the guardian can end the program.
         let _stdin = host.stdin.take();
         host.kill().unwrap();
         host.wait().unwrap();
@@ -198,27 +206,27 @@ async fn host_killed() {
     }
 }
 
-/// By which a test program knows that it plays the host: a level.
+/// The environment variable that makes this test program play the host. The value starts with a level.
 const HOST: &str = "HAFT_LAUNCH_TEST_HOST";
 
-/// The host is this test program here, which starts extensions in a sandbox and is killed.
+/// The host is this test program, which starts extensions in a sandbox and is killed.
 #[expect(clippy::disallowed_methods, reason = "plays the host")]
 #[tokio::test]
-async fn host_of_sandboxes_killed() {
+async fn killed_host_leaves_no_sandboxed_process() {
     if let Ok(wanted) = std::env::var(HOST) {
         return play_host(&wanted).await;
     }
     for level in levels().into_iter().flatten() {
-        for (at, kind) in KINDS.iter().enumerate() {
-            let (tag, place) = (tag(), Place::new());
+        for (at, kind) in ATTEMPTS.iter().enumerate() {
+            let (tag, place) = (tag(), ScriptDir::new());
             let mut host = std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "survivors::host_of_sandboxes_killed"])
+                .args(["--exact", "survivors::killed_host_leaves_no_sandboxed_process"])
                 .env(HOST, format!("{level} {at} {tag} {}", place.0.path().display()))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            place.is_up(kind.name).await;
+            place.wait_until_up(kind.name).await;
             assert!(!tagged(&tag).is_empty());
             host.kill().unwrap();
             host.wait().unwrap();
@@ -227,19 +235,19 @@ async fn host_of_sandboxes_killed() {
     }
 }
 
-/// Until it is killed.
+/// Starts the extension and waits to be killed.
 async fn play_host(wanted: &str) {
     let [level, kind, tag, dir] = wanted.split(' ').collect::<Vec<_>>()[..] else { panic!("{wanted}") };
-    let level = if level == "strict" { Level::Strict } else { Level::Standard };
-    let kind = &KINDS[kind.parse::<usize>().unwrap()];
+    let level = if level == "strict" { ConfinementLevel::Strict } else { ConfinementLevel::Standard };
+    let kind = &ATTEMPTS[kind.parse::<usize>().unwrap()];
     let _child = start(Path::new(dir), tag, kind.script, Some(launcher()), Some(level));
     std::future::pending::<()>().await;
 }
 
-/// A host that is gone before its launcher has looked.
+/// The host ends before its launcher has looked for it.
 #[expect(clippy::disallowed_methods, reason = "plays the host")]
 #[tokio::test]
-async fn host_gone_at_once() {
+async fn launcher_of_an_ended_host_starts_nothing() {
     let tag = tag();
     for _ in 0..20 {
         let mut host = std::process::Command::new("/bin/sh")
@@ -255,28 +263,32 @@ async fn host_gone_at_once() {
     check_gone(&tag, "the host ended").await;
 }
 
-/// One that is never the same process for long.
+/// The extension forks repeatedly, so that no process lives long.
 #[tokio::test]
-async fn forks_on_and_on() {
-    let (tag, place) = (tag(), Place::new());
+async fn drop_ends_a_program_that_keeps_forking() {
+    let (tag, place) = (tag(), ScriptDir::new());
     // sleep: a step of a chain that never ends
     let script = "f() { : >\"$UP\"; [ -e \"$END\" ] || { (sleep 0.005; f) & }; }; f; sleep 600";
-    let child = place.extension(&tag, &Kind { name: "forks on", script }, Some(launcher())).await;
+    let child =
+        place.extension(&tag, &SurvivalAttempt { name: "keeps forking", script }, Some(launcher())).await;
     drop(child);
-    check_gone(&tag, "forks on").await;
+    check_gone(&tag, "keeps forking").await;
 }
 
-/// What stays is found: these tests can fail.
+/// Proves that these tests can detect a survivor.
 #[tokio::test]
-async fn without_a_launcher_a_daemon_stays() {
-    let (tag, place) = (tag(), Place::new());
+async fn daemon_survives_without_a_launcher() {
+    let (tag, place) = (tag(), ScriptDir::new());
     let mut child = place.extension(&tag, &DAEMON, None).await;
     let group = child.id();
     child.kill().unwrap();
     child.wait().await.unwrap();
     let group = Pid::from_raw(group.cast_signed());
     let is_of_group = |pid: &Pid| getpgid(Some(*pid)).ok() == group;
-    assert!(eventually(PATIENCE, || !tagged(&tag).iter().any(is_of_group)).await, "the group stays");
+    assert!(
+        eventually(PATIENCE, || !tagged(&tag).iter().any(is_of_group)).await,
+        "the group is still running"
+    );
     let left = tagged(&tag);
     assert!(!left.is_empty());
     for pid in left {

@@ -1,4 +1,4 @@
-//! The contents of a tree: every file, link and directory, and one digest of all of it.
+//! The contents of a tree: every file, link and directory, and one digest of all of them.
 
 mod walk;
 
@@ -10,57 +10,62 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::digest::{self, Digest};
-use super::{Difference, InstallError, MAX_BYTES};
+use super::{ChangeSet, InstallError, MAX_BYTES};
 use crate::open::open;
-pub(crate) use walk::Looks;
-pub(super) use walk::walk;
+pub(crate) use walk::TreeStampHasher;
+pub(super) use walk::walk_tree;
 
-/// All that is in a tree, by its path in it. What belongs to git is no part of it.
+/// The entries of a tree, by their path in it. Git's own files are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
-    items: BTreeMap<PathBuf, Item>,
+pub struct TreeContents {
+    entries: BTreeMap<PathBuf, TreeEntry>,
     bytes: u64,
 }
 
-/// One thing in a tree. Of its mode only counts whether it can be executed.
+/// One entry of a tree. The executable bit is the only part of its mode that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum TreeEntry {
     Directory,
     Link(PathBuf),
     File { executable: bool, digest: Digest },
 }
 
-impl Contents {
-    /// Reads a tree, whole.
+impl TreeContents {
+    /// Reads a whole tree.
     ///
     /// # Errors
-    /// [`InstallError`] when something of it cannot be read, is neither file, link nor directory, or is too much.
+    /// [`InstallError`] if an entry cannot be read, is not a file, link or directory, or exceeds a limit.
     pub fn read(root: &Path) -> Result<Self, InstallError> {
-        let mut contents = Self { items: BTreeMap::new(), bytes: 0 };
-        walk(root, &mut |name, path, metadata| {
-            let item = contents.item(root, path, metadata)?;
-            contents.items.insert(name.to_owned(), item);
+        let mut contents = Self { entries: BTreeMap::new(), bytes: 0 };
+        walk_tree(root, &mut |name, path, metadata| {
+            let item = contents.read_entry(root, path, metadata)?;
+            contents.entries.insert(name.to_owned(), item);
             Ok(())
         })?;
         Ok(contents)
     }
 
-    fn item(&mut self, root: &Path, path: &Path, metadata: &Metadata) -> Result<Item, InstallError> {
+    fn read_entry(
+        &mut self,
+        root: &Path,
+        path: &Path,
+        metadata: &Metadata,
+    ) -> Result<TreeEntry, InstallError> {
         if metadata.is_dir() {
-            Ok(Item::Directory)
+            Ok(TreeEntry::Directory)
         } else if metadata.is_symlink() {
-            std::fs::read_link(path).map(Item::Link).map_err(InstallError::io("read", path))
+            std::fs::read_link(path).map(TreeEntry::Link).map_err(InstallError::io("read", path))
         } else {
-            let digest = self.file(root, path)?;
-            Ok(Item::File { executable: is_executable(metadata), digest })
+            let digest = self.hash_file(root, path)?;
+            Ok(TreeEntry::File { executable: is_executable(metadata), digest })
         }
     }
 
-    fn file(&mut self, root: &Path, path: &Path) -> Result<Digest, InstallError> {
+    fn hash_file(&mut self, root: &Path, path: &Path) -> Result<Digest, InstallError> {
         let file = open(path, false).map_err(InstallError::io("read", path))?;
         let limit = MAX_BYTES - self.bytes + 1;
         let mut file = file.take(limit);
-        let digest = digest::copied(&mut file, None).map_err(InstallError::io("read", path))?;
+        let digest = digest::copy_and_digest(&mut file, None).map_err(InstallError::io("read", path))?;
         self.bytes += limit - file.limit();
         if self.bytes > MAX_BYTES {
             return Err(InstallError::too_large(root, format!("more than {} MiB", MAX_BYTES >> 20)));
@@ -68,8 +73,8 @@ impl Contents {
         Ok(digest)
     }
 
-    /// The digest of all of it: of every path in order, with its kind, whether it can be executed, what a link leads to and
-    /// what a file holds.
+    /// Returns the digest of the tree: of each path in order, with its kind, its executable bit, and its link target
+    /// or file content.
     pub fn digest(&self) -> Digest {
         let mut all = Sha256::new_with_prefix(b"haft tree 1\n");
         let mut text = |kind: u8, bytes: &[u8]| {
@@ -77,53 +82,53 @@ impl Contents {
             all.update((bytes.len() as u64).to_le_bytes());
             all.update(bytes);
         };
-        for (path, item) in &self.items {
-            text(b'p', slashed(path).as_slice());
+        for (path, item) in &self.entries {
+            text(b'p', slash_separated(path).as_slice());
             match item {
-                Item::Directory => text(b'd', b""),
-                Item::Link(target) => text(b'l', target.as_os_str().as_encoded_bytes()),
-                Item::File { executable: true, digest } => text(b'x', digest.bytes()),
-                Item::File { executable: false, digest } => text(b'f', digest.bytes()),
+                TreeEntry::Directory => text(b'd', b""),
+                TreeEntry::Link(target) => text(b'l', target.as_os_str().as_encoded_bytes()),
+                TreeEntry::File { executable: true, digest } => text(b'x', digest.bytes()),
+                TreeEntry::File { executable: false, digest } => text(b'f', digest.bytes()),
             }
         }
-        digest::of(all)
+        digest::digest_from_hasher(all)
     }
 
     /// Returns the differences from an earlier tree.
-    pub fn since(&self, before: &Self) -> Difference {
-        Difference::between(&before.items, &self.items, |path| path.display().to_string())
+    pub fn difference_from(&self, before: &Self) -> ChangeSet {
+        ChangeSet::compare(&before.entries, &self.entries, |path| path.display().to_string())
     }
 
-    /// The digest of one file; none when there is no such file.
+    /// Returns the digest of a file, or `None` if the tree has no such file.
     pub fn file_digest(&self, path: &Path) -> Option<Digest> {
-        match self.items.get(path)? {
-            Item::File { digest, .. } => Some(*digest),
-            Item::Directory | Item::Link(_) => None,
+        match self.entries.get(path)? {
+            TreeEntry::File { digest, .. } => Some(*digest),
+            TreeEntry::Directory | TreeEntry::Link(_) => None,
         }
     }
 
-    /// The number of files and links.
-    pub fn files(&self) -> usize {
-        self.items.values().filter(|item| **item != Item::Directory).count()
+    /// Returns the number of files and links.
+    pub fn file_count(&self) -> usize {
+        self.entries.values().filter(|item| **item != TreeEntry::Directory).count()
     }
 
-    /// The number of bytes the files hold.
+    /// Returns the total size of the files in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn items(&self) -> &BTreeMap<PathBuf, Item> {
-        &self.items
+    pub(super) fn entries(&self) -> &BTreeMap<PathBuf, TreeEntry> {
+        &self.entries
     }
 }
 
-/// A path in a tree as every system would write it.
-fn slashed(path: &Path) -> Vec<u8> {
+/// Returns a path in the tree with `/` as the separator on every system.
+fn slash_separated(path: &Path) -> Vec<u8> {
     let parts: Vec<_> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
     parts.join(&b'/')
 }
 
-/// Of the mode, only this is the same wherever a repository is checked out.
+/// Returns the executable bit: no other part of the mode is the same in every checkout of a repository.
 #[cfg(unix)]
 pub(super) fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,6 +1,6 @@
 //! Private copies of approved code, for extensions that keep their state beside it.
 //!
-//! What was approved is put back before each start; all other files are the extension's own and stay.
+//! Each start restores the approved files. All other files belong to the extension and stay.
 
 mod kept;
 mod within;
@@ -9,38 +9,41 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::InstallError;
-use super::contents::{Contents, Item, is_executable};
+use super::contents::{TreeContents, TreeEntry, is_executable};
 use super::copy::make_link;
 use super::digest::{self, Digest};
 use super::workshop::{SCRAPS, remove};
 use crate::open::open;
 use crate::timeouts::SCRAP_AGE;
-pub use kept::Kept;
-pub(super) use kept::make_room;
-pub(crate) use kept::put_back;
+pub use kept::PreservedPath;
+pub(super) use kept::prepare_copy;
+pub(crate) use kept::undo_moves;
 
-/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too. Returns those that were
-/// something else there, by their path in it.
+/// Restores every file, link and directory of a tree in `store` in `copy`. Returns the paths that differed.
 ///
 /// # Errors
-/// When something cannot be written, or the tree is not what `contents` says.
-pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
-    // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
+/// [`InstallError`] if writing fails, or if the tree is not the one in `contents`.
+pub(crate) fn restore(
+    contents: &TreeContents,
+    store: &Path,
+    copy: &Path,
+) -> Result<Vec<PathBuf>, InstallError> {
+    // Not next to the replaced file: leftovers of a killed process would look like the extension's own files.
     let aside = copy.parent().unwrap_or(copy).join(SCRAPS);
     fs::create_dir_all(&aside).map_err(InstallError::io("create", &aside))?;
-    directory(copy)?;
+    ensure_directory(copy)?;
     let mut changed = Vec::new();
-    for (name, item) in contents.items() {
+    for (name, item) in contents.entries() {
         let (from, to) = (store.join(name), copy.join(name));
         let was_there = to.symlink_metadata().is_ok();
         let written = match item {
-            // Before what is in it, so that no link in its place is followed.
-            Item::Directory => directory(&to)?,
-            Item::Link(target) => link(target, &to)?,
-            Item::File { executable, digest } => {
-                let same = is_same(&to, *executable, digest);
+            // Directories come before their entries, so that no link in their place is followed.
+            TreeEntry::Directory => ensure_directory(&to)?,
+            TreeEntry::Link(target) => ensure_link(target, &to)?,
+            TreeEntry::File { executable, digest } => {
+                let same = path_matches(&to, *executable, digest);
                 if !same {
-                    file(&from, &to, &aside, *executable, digest)?;
+                    copy_file(&from, &to, &aside, *executable, digest)?;
                 }
                 !same
             }
@@ -52,38 +55,38 @@ pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<
     Ok(changed)
 }
 
-/// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
-/// lock, so only what is old counts.
-pub(super) fn tidy(dir: &Path) {
+/// Removes temporary files of processes that were killed while they restored a copy. Only old files are removed,
+/// because several processes may restore a copy at once without a lock.
+pub(super) fn remove_old_scraps(dir: &Path) {
     for entry in fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten() {
         let is_old = |metadata: fs::Metadata| {
             metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRAP_AGE))
         };
         if entry.metadata().is_ok_and(is_old) {
-            // What stays is in nobody's way.
+            // A file that cannot be removed does no harm.
             _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// Removes from a copy what one version brought and the next one does not, unless it was changed since, and the directories
-/// that are empty then. Links stay.
-fn retire(before: &Contents, now: &Contents, copy: &Path) {
-    let gone = before.items().iter().rev().filter(|(name, _)| !now.items().contains_key(*name));
-    for (name, item) in gone.filter(|(_, item)| !matches!(item, Item::Link(_))) {
+/// Removes the files that only the earlier version brought, unless they were changed, and the directories that become
+/// empty. Links stay.
+fn remove_outdated(before: &TreeContents, now: &TreeContents, copy: &Path) {
+    let gone = before.entries().iter().rev().filter(|(name, _)| !now.entries().contains_key(*name));
+    for (name, item) in gone.filter(|(_, item)| !matches!(item, TreeEntry::Link(_))) {
         within::delete(copy, name, item);
     }
 }
 
-/// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
-pub(crate) fn clear(code: &Contents, copy: &Path) {
-    for (name, item) in code.items().iter().rev() {
+/// Removes the approved files that were not changed from a copy, and the directories that become empty.
+pub(crate) fn clear(code: &TreeContents, copy: &Path) {
+    for (name, item) in code.entries().iter().rev() {
         within::delete(copy, name, item);
     }
     _ = fs::remove_dir(copy);
 }
 
-fn directory(path: &Path) -> Result<bool, InstallError> {
+fn ensure_directory(path: &Path) -> Result<bool, InstallError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => return Ok(false),
         Ok(_) => remove(path)?,
@@ -93,7 +96,7 @@ fn directory(path: &Path) -> Result<bool, InstallError> {
     Ok(true)
 }
 
-fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
+fn ensure_link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     if fs::read_link(path).is_ok_and(|now| now == target) {
         return Ok(false);
     }
@@ -105,35 +108,43 @@ fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     Ok(true)
 }
 
-/// A directory in the place of a file or link of the code is moved aside: what is in it is the extension's own.
+/// Moves a directory aside that is in the place of an approved file or link. Its files belong to the extension.
 fn clear_way(path: &Path) -> Result<(), InstallError> {
     if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(());
     }
-    // Only one that holds nothing can be removed like this.
+    // `remove_dir` removes only an empty directory.
     if fs::remove_dir(path).is_err() {
-        kept::aside(path, |_| true)?;
+        kept::move_aside(path, |_| true)?;
     }
     Ok(())
 }
 
-fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
+fn path_matches(path: &Path, executable: bool, digest: &Digest) -> bool {
     let is_file = |metadata: fs::Metadata| metadata.is_file();
-    // What is no file is not even opened.
+    // Anything but a regular file is not opened.
     path.symlink_metadata().is_ok_and(is_file)
-        && open(path, false).is_ok_and(|file| holds(file, executable, digest))
+        && open(path, false).is_ok_and(|file| file_matches(file, executable, digest))
 }
 
-fn holds(file: File, executable: bool, digest: &Digest) -> bool {
+fn file_matches(file: File, executable: bool, digest: &Digest) -> bool {
     let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
-    file.metadata().is_ok_and(same_kind) && digest::copied(file, None).is_ok_and(|now| now == *digest)
+    file.metadata().is_ok_and(same_kind)
+        && digest::copy_and_digest(file, None).is_ok_and(|now| now == *digest)
 }
 
-fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
+fn copy_file(
+    from: &Path,
+    to: &Path,
+    aside: &Path,
+    executable: bool,
+    digest: &Digest,
+) -> Result<(), InstallError> {
     clear_way(to)?;
     let write = || InstallError::io("write", to);
     let mut new = tempfile::NamedTempFile::new_in(aside).map_err(write())?;
-    let copied = open(from, false).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
+    let copied =
+        open(from, false).and_then(|source| digest::copy_and_digest(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
@@ -157,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_old_scraps_are_swept_up() {
+    fn removes_only_old_temporary_files() {
         let dir = tempfile::tempdir().unwrap();
         let now = std::time::SystemTime::now();
         let scraps = dir.path().join(SCRAPS);
@@ -167,13 +178,13 @@ mod tests {
             let file = File::create(file).unwrap();
             file.set_modified(now.checked_sub(age).unwrap()).unwrap();
         }
-        tidy(dir.path());
+        remove_old_scraps(dir.path());
         assert_eq!(files.map(|file| file.exists()), [false, true, true]);
     }
 
     struct Pair {
         root: tempfile::TempDir,
-        contents: Contents,
+        contents: TreeContents,
     }
 
     impl Pair {
@@ -185,7 +196,7 @@ mod tests {
             fs::write(store.join("lib/deep/a"), "library").unwrap();
             #[cfg(unix)]
             std::os::unix::fs::symlink("lib/deep/a", store.join("link")).unwrap();
-            let pair = Self { contents: Contents::read(&store).unwrap(), root };
+            let pair = Self { contents: TreeContents::read(&store).unwrap(), root };
             pair.restore();
             pair
         }
@@ -199,21 +210,21 @@ mod tests {
         }
     }
 
-    /// After this was done to the copy, it is as it was, but for what was added.
+    /// Checks that `restore` undoes the damage and keeps files that were added.
     #[track_caller]
     fn check(spoil: impl FnOnce(&Path)) {
         let pair = Pair::new();
-        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+        assert_eq!(TreeContents::read(&pair.copy()).unwrap(), pair.contents);
         fs::write(pair.copy().join("lib/state"), "kept").unwrap();
         spoil(&pair.copy());
         pair.restore();
         assert_eq!(fs::read_to_string(pair.copy().join("lib/state")).ok().as_deref(), Some("kept"));
         fs::remove_file(pair.copy().join("lib/state")).unwrap();
-        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+        assert_eq!(TreeContents::read(&pair.copy()).unwrap(), pair.contents);
     }
 
     #[test]
-    fn what_was_approved_is_put_back() {
+    fn restores_approved_files() {
         check(|_| ());
         check(|copy| fs::write(copy.join("run"), "evil").unwrap());
         check(|copy| fs::remove_file(copy.join("run")).unwrap());
@@ -226,7 +237,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn nothing_is_written_through_a_link() {
+    fn does_not_write_through_links() {
         use std::os::unix::fs::symlink;
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("a"), "precious").unwrap();
@@ -246,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_in_the_place_of_a_file_is_moved_aside() {
+    fn moves_aside_directory_in_place_of_file() {
         let pair = Pair::new();
         for number in 1..3 {
             fs::remove_file(pair.copy().join("run")).unwrap();
@@ -260,16 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn what_only_an_older_version_brought_goes_unless_it_was_changed() {
+    fn removes_outdated_files_unless_changed() {
         let pair = Pair::new();
         let newer = tempfile::tempdir().unwrap();
         fs::write(newer.path().join("run"), "code 2").unwrap();
         fs::write(pair.copy().join("own"), "state").unwrap();
-        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        remove_outdated(&pair.contents, &TreeContents::read(newer.path()).unwrap(), &pair.copy());
         assert!(!pair.copy().join("lib").exists() && pair.copy().join("own").exists());
         pair.restore();
         fs::write(pair.copy().join("lib/deep/a"), "changed").unwrap();
-        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        remove_outdated(&pair.contents, &TreeContents::read(newer.path()).unwrap(), &pair.copy());
         assert!(pair.copy().join("lib/deep/a").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Copying a tree that nobody has to trust.
+//! Copies a tree from an untrusted source.
 
 mod names;
 
@@ -8,58 +8,58 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Component, Path};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::InstallError;
 use crate::open::open;
 
-/// The most files and directories an extension may have.
+/// The greatest number of files and directories of an extension.
 pub(crate) const MAX_ENTRIES: usize = 20_000;
 
-/// The most bytes an extension may have: 200 MiB.
+/// The greatest size of an extension in bytes: 200 MiB.
 pub(crate) const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
-/// The most directories inside each other, the extension's own counted as 1.
+/// The greatest depth of nested directories, the extension's own counted as 1.
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// Copies the tree `from` to `to`, which must not exist, without its `.git`.
 ///
-/// Files keep their permissions without set-user-id and the like, and what was one file under two names is two;
-/// symlinks are kept when they cannot lead out of the tree; anything else is refused, and so are names that do not mean
-/// the same everywhere. `store` is where extensions are kept: a tree that holds it is refused.
+/// Files keep their permissions without the set-user-id, set-group-id and sticky bits. Hard links become separate
+/// files. Symlinks are kept if they cannot lead out of the tree. Anything else is rejected, and so are names that are
+/// not portable. `store` is the directory of approved code; a tree that contains it is rejected.
 pub(crate) fn copy_tree(from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
-    let limits = Limits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
-    copy_within(limits, from, to, store)
+    let limits = TreeLimits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
+    copy_with_limits(limits, from, to, store)
 }
 
-fn copy_within(limits: Limits, from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
+fn copy_with_limits(limits: TreeLimits, from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
-        return Err(InstallError::refused(&root, "holds the directory that extensions are installed in"));
+        return Err(InstallError::refused(&root, "contains the directory that extensions are installed in"));
     }
-    Copy { limits, entries: 0, bytes: 0, root: root.clone() }.directory(&root, to, 1)
+    TreeCopier { limits, entries: 0, bytes: 0, root: root.clone() }.copy_directory(&root, to, 1)
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct TreeLimits {
     entries: usize,
     bytes: u64,
     depth: usize,
 }
 
-struct Copy {
-    limits: Limits,
+struct TreeCopier {
+    limits: TreeLimits,
     entries: usize,
     bytes: u64,
     root: std::path::PathBuf,
 }
 
-impl Copy {
-    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+impl TreeCopier {
+    fn copy_directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         if depth > self.limits.depth {
             return Err(
-                self.too_large(format!("more than {} directories inside each other", self.limits.depth))
+                self.too_large(format!("directories nested more than {} levels deep", self.limits.depth))
             );
         }
         std::fs::create_dir(to).map_err(InstallError::io("create", to))?;
@@ -67,37 +67,37 @@ impl Copy {
         for entry in std::fs::read_dir(from).map_err(InstallError::io("list", from))? {
             let entry = entry.map_err(InstallError::io("list", from))?;
             let name = entry.file_name();
-            if is_repository(&name) {
+            if is_git_dir_name(&name) {
                 continue;
             }
-            // Of one that cannot even be listed to its end, the rest is not looked at.
+            // Beyond the limit, the rest of the directory is not listed.
             self.entries += 1;
             if self.entries > self.limits.entries {
                 return Err(self.too_large(format!("more than {} files", self.limits.entries)));
             }
-            if is_up(Defence::TreeRules) {
+            if is_up(Defense::TreeRules) {
                 names::check(&name, &mut names)
                     .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
             }
-            self.entry(&entry.path(), &to.join(name), depth)?;
+            self.copy_entry(&entry.path(), &to.join(name), depth)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+    fn copy_entry(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         let metadata = from.symlink_metadata().map_err(InstallError::io("read", from))?;
         if metadata.is_dir() {
-            self.directory(from, to, depth + 1)
+            self.copy_directory(from, to, depth + 1)
         } else if metadata.is_symlink() {
             copy_link(from, to, depth)
         } else if metadata.is_file() {
-            self.file(from, to, &metadata)
+            self.copy_file(from, to, &metadata)
         } else {
-            Err(special(from))
+            Err(special_file_error(from))
         }
     }
 
-    fn file(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), InstallError> {
+    fn copy_file(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), InstallError> {
         let left = self.limits.bytes - self.bytes;
         if metadata.len() > left {
             return Err(self.too_many_bytes());
@@ -105,18 +105,18 @@ impl Copy {
         let source = open(from, false).map_err(InstallError::io("read", from))?;
         let opened = source.metadata().map_err(InstallError::io("read", from))?;
         if !opened.is_file() {
-            return Err(special(from));
+            return Err(special_file_error(from));
         }
-        // `create_new`: on a disk that takes `A` and `a` for one name, the second one is an error.
+        // `create_new` fails if a case-insensitive disk takes `A` and `a` for the same name.
         let mut target = File::create_new(to).map_err(InstallError::io("create", to))?;
-        // Counted while copying: a file can grow, and its length can be a lie.
+        // The bytes are counted during the copy: a file can grow, and its reported length can be wrong.
         let copied = std::io::copy(&mut source.take(left + 1), &mut target);
         let copied = copied.map_err(InstallError::io("copy", from))?;
         if copied > left {
             return Err(self.too_many_bytes());
         }
         self.bytes += copied;
-        keep_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
+        copy_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
     }
 
     fn too_many_bytes(&self) -> InstallError {
@@ -128,31 +128,34 @@ impl Copy {
     }
 }
 
-/// `depth` is that of the directory the link is in, the root's being 1.
+/// Copies a link. `depth` is the depth of its directory; the root has depth 1.
 fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
     let target = std::fs::read_link(from).map_err(InstallError::io("read", from))?;
-    if stays_inside(&target, depth) || !is_up(Defence::TreeRules) {
+    if stays_inside(&target, depth) || !is_up(Defense::TreeRules) {
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();
         Err(InstallError::refused(
             from,
-            format!("is a symlink that leads out of the extension, to {target}; copy what it leads to"),
+            format!(
+                "is a symlink that leads out of the extension, to {target}; replace the link with a copy of its target"
+            ),
         ))
     }
 }
 
-/// True if it is what git keeps beside a checkout, on any disk: some take `.GIT` for the same name.
-pub(super) fn is_repository(name: &OsStr) -> bool {
+/// True for git's directory beside a checkout, in any case: some disks take `.GIT` for the same name.
+pub(super) fn is_git_dir_name(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-fn special(path: &Path) -> InstallError {
-    InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
+fn special_file_error(path: &Path) -> InstallError {
+    InstallError::refused(path, "is not a regular file or a directory and cannot be copied; remove it")
 }
 
-/// True if a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real
-/// directory of the tree, and not above the root. Behind that it can only go down, through links of the same kind.
+/// True if a link cannot lead out of the tree. It may climb only at its beginning, where every step is a real
+/// directory of the tree, and not above the root. The rest can only go down, through links that were checked in the
+/// same way.
 fn stays_inside(target: &Path, depth: usize) -> bool {
     let mut climbed = 0;
     let mut going_down = false;
@@ -181,14 +184,14 @@ pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn keep_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
+fn copy_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = metadata.permissions().mode() & 0o777;
     target.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn keep_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
+fn copy_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
     Ok(())
 }
 
@@ -196,13 +199,13 @@ fn keep_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    const SMALL: Limits = Limits { entries: 3, bytes: 10, depth: 2 };
+    const SMALL: TreeLimits = TreeLimits { entries: 3, bytes: 10, depth: 2 };
 
     #[track_caller]
     fn check(make: impl FnOnce(&Path), expect: Result<(), &str>) {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         make(from.path());
-        let got = copy_within(SMALL, from.path(), &to.path().join("tree"), to.path());
+        let got = copy_with_limits(SMALL, from.path(), &to.path().join("tree"), to.path());
         match (got, expect) {
             (Ok(()), Ok(())) => {}
             (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
@@ -217,17 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_holds_and_one_more_is_refused() {
+    fn accepts_each_limit_and_rejects_one_more() {
         check(|dir| files(dir, &[1, 1, 1]), Ok(()));
         check(|dir| files(dir, &[1, 1, 1, 1]), Err("more than 3 files"));
         check(|dir| files(dir, &[4, 6]), Ok(()));
         check(|dir| files(dir, &[4, 7]), Err("more than 0 MiB"));
         check(|dir| std::fs::create_dir_all(dir.join("a")).unwrap(), Ok(()));
-        check(|dir| std::fs::create_dir_all(dir.join("a/b")).unwrap(), Err("more than 2 directories"));
+        check(|dir| std::fs::create_dir_all(dir.join("a/b")).unwrap(), Err("nested more than 2 levels"));
     }
 
     #[test]
-    fn what_belongs_to_git_is_left_out() {
+    fn leaves_out_git_directories() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for dir in [".git/hooks", "lib/.GIT", "sub"] {
             std::fs::create_dir_all(from.path().join(dir)).unwrap();
@@ -235,9 +238,9 @@ mod tests {
         std::fs::write(from.path().join(".git/hooks/post-checkout"), "").unwrap();
         std::fs::write(from.path().join("sub/.git"), "gitdir: /elsewhere").unwrap();
         std::fs::write(from.path().join(".gitignore"), "").unwrap();
-        let limits = Limits { entries: 10, ..SMALL };
+        let limits = TreeLimits { entries: 10, ..SMALL };
         let tree = to.path().join("tree");
-        copy_within(limits, from.path(), &tree, to.path()).unwrap();
+        copy_with_limits(limits, from.path(), &tree, to.path()).unwrap();
         let names = [".git", "lib", "lib/.GIT", "sub", "sub/.git", ".gitignore"];
         let there = names.map(|name| tree.join(name).symlink_metadata().is_ok());
         assert_eq!(there, [false, true, false, true, false, true]);
@@ -245,57 +248,57 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn names_for_one_file_become_files_of_their_own() {
+    fn hard_links_become_separate_files() {
         use std::os::unix::fs::MetadataExt as _;
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(from.path().join("a"), "text").unwrap();
         std::fs::hard_link(from.path().join("a"), from.path().join("b")).unwrap();
         let tree = to.path().join("tree");
-        copy_within(SMALL, from.path(), &tree, to.path()).unwrap();
+        copy_with_limits(SMALL, from.path(), &tree, to.path()).unwrap();
         assert_eq!(["a", "b"].map(|name| tree.join(name).metadata().unwrap().nlink()), [1, 1]);
     }
 
-    /// What was looked at as a file can be a pipe when it is opened.
+    /// A regular file can be replaced by a pipe before it is opened.
     #[test]
     #[cfg(unix)]
     #[expect(clippy::disallowed_methods, reason = "there is no safe call for it in std")]
-    fn a_pipe_in_a_files_place_keeps_nobody_waiting() {
+    fn does_not_block_on_pipe_in_place_of_file() {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe) = (dir.path().join("file"), dir.path().join("pipe"));
         std::fs::write(&file, "x").unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
-        let error = copy.file(&pipe, &dir.path().join("to"), &file.metadata().unwrap()).unwrap_err();
-        assert!(error.to_string().contains("neither a file nor"), "{error}");
+        let mut copy = TreeCopier { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.copy_file(&pipe, &dir.path().join("to"), &file.metadata().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
     #[test]
-    fn a_file_that_grows_while_it_is_copied_ends() {
+    fn stops_copying_file_that_grows_beyond_limit() {
         let dir = tempfile::tempdir().unwrap();
         let before = File::create(dir.path().join("grows")).unwrap().metadata().unwrap();
         std::fs::write(dir.path().join("grows"), [b'x'; 100]).unwrap();
-        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
-        let error = copy.file(&dir.path().join("grows"), &dir.path().join("to"), &before).unwrap_err();
+        let mut copy = TreeCopier { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.copy_file(&dir.path().join("grows"), &dir.path().join("to"), &before).unwrap_err();
         assert!(error.to_string().contains("more than 0 MiB"), "{error}");
         assert_eq!(std::fs::metadata(dir.path().join("to")).unwrap().len(), SMALL.bytes + 1);
     }
 
     #[test]
-    fn a_sparse_giant_is_given_up_early() {
+    fn rejects_huge_sparse_file_early() {
         check(|dir| File::create(dir.join("big")).unwrap().set_len(1 << 40).unwrap(), Err("MiB"));
     }
 
     #[test]
-    fn the_store_is_not_copied_into_itself() {
+    fn does_not_copy_store_into_itself() {
         let from = tempfile::tempdir().unwrap();
         let store = from.path().join("extensions");
         std::fs::create_dir(&store).unwrap();
-        let error = copy_within(SMALL, from.path(), &store.join("tree"), &store).unwrap_err();
+        let error = copy_with_limits(SMALL, from.path(), &store.join("tree"), &store).unwrap_err();
         assert!(error.to_string().contains("installed in"), "{error}");
     }
 
     #[test]
-    fn links_stay_inside() {
+    fn accepts_only_links_that_stay_inside() {
         for (target, depth, inside) in [
             ("file", 1, true),
             ("./a/b", 1, true),

@@ -1,4 +1,4 @@
-//! Why an extension was not installed, changed or removed.
+//! Errors of installing, changing and removing extensions.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::lock::LockError;
 use crate::file_name::dir_name;
 use crate::manifest::{ExecError, ManifestError};
 
-/// Why an extension was not installed, changed or removed.
+/// The reason why an extension was not installed, changed or removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
@@ -17,41 +17,42 @@ pub enum InstallError {
     Source {
         /// The source as given.
         source_text: String,
-        /// The mistake.
+        /// The problem with it.
         problem: String,
     },
-    /// The extension's manifest.
+    /// The extension's manifest is not valid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// One of that name is installed.
+    /// An extension of that name is in the global directory.
     #[error(
-        "extension {name} is there already in {}; remove it first, or, if you put it there, `haft ext trust` approves it",
+        "extension {name} already exists in {}; remove it first, or approve it there with `haft ext trust \
+        {name}`",
         dir.display()
     )]
     Exists {
         /// The name.
         name: ExtensionName,
-        /// Where.
+        /// Its directory.
         dir: PathBuf,
     },
-    /// An installed extension has that name, or one that differs in case only.
+    /// An extension with that name, or with a name that differs only in case, is installed.
     #[error(
-        "extension {known} is installed already, from {from}{}; `haft ext remove {known}` first, if this one is to take its \
-         place",
-        if name == known { String::new() } else { format!(", and {name} is the same name in other letters") }
+        "extension {known} is already installed from {from}{}; to replace it, run `haft ext remove \
+        {known}` first",
+        if name == known { String::new() } else { format!(", and {name} differs only in case") }
     )]
     Taken {
         /// The name.
         name: ExtensionName,
-        /// The name of the one that is there.
+        /// The name of the installed extension.
         known: ExtensionName,
-        /// Where that came from.
+        /// The source of the installed extension.
         from: String,
     },
-    /// Another extension was approved in that directory than its manifest says now.
+    /// The directory's manifest has another name than the extension that was approved there.
     #[error(
-        "{} is approved as {known}, and its manifest says {name} now; give it its name back, or `haft ext remove {known}` \
-         first, which keeps what was changed there",
+        "{} was approved as {known}, but its manifest now has the name {name}; change the name back, or \
+        run `haft ext remove {known}` first, which keeps changed files",
         dir.display()
     )]
     Renamed {
@@ -59,101 +60,100 @@ pub enum InstallError {
         dir: PathBuf,
         /// The name in its manifest.
         name: ExtensionName,
-        /// The name of what was approved.
+        /// The approved name.
         known: ExtensionName,
     },
-    /// Somebody else changed what is approved of it while it was asked about.
+    /// Another process changed the approval while the user was asked.
     #[error(
-        "what is approved of {name} has changed since this was shown, so nothing was done; try again to see what it is now"
+        "the approval of {name} changed after this was shown, so nothing was done; run the command again \
+        to see the present state"
     )]
     Meanwhile {
         /// The extension.
         name: ExtensionName,
     },
-    /// None of that name is installed.
-    #[error("extension {name:?} not found; `haft ext list` shows what is installed")]
+    /// No extension has that name.
+    #[error("extension {name:?} not found; `haft ext list` lists the installed extensions")]
     NotFound {
         /// The name.
         name: String,
     },
-    /// Two of that name are there.
+    /// Two extensions have that name.
     #[error(
-        "{name:?} is the name of two extensions, {} and {}; say which by the name of its directory",
+        "{name:?} is the name of two extensions, in {} and {}; use the directory's name instead",
         first.display(), second.display()
     )]
     Ambiguous {
         /// The name.
         name: String,
-        /// One.
+        /// The first directory.
         first: PathBuf,
-        /// The other.
+        /// The second directory.
         second: PathBuf,
     },
-    /// The tree holds something that is not copied.
+    /// The tree contains an entry that is not copied.
     #[error("{} {problem}", path.display())]
     Refused {
-        /// What.
+        /// The entry.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// The tree is too large.
+    /// The tree exceeds a limit.
     #[error(
-        "{} holds {what}; copy extension.json and the program into a directory of their own and install that, \
-         or run it in place with --ext",
+        "{} contains {what}; copy extension.json and the program into a separate directory and install \
+        that, or run it in place with --ext",
         dir.display()
     )]
     TooLarge {
         /// The tree.
         dir: PathBuf,
-        /// Which limit it exceeds.
+        /// The exceeded limit.
         what: String,
     },
-    /// The source was changed while it was copied.
-    #[error("{} was changed while it was copied; try again", dir.display())]
+    /// The source changed while it was copied.
+    #[error("{} changed while it was copied; try again", dir.display())]
     Changed {
         /// The source.
         dir: PathBuf,
     },
-    /// Another process is at it.
-    #[error("another haft is changing {} right now; try again when it is done", dir.display())]
+    /// Another process holds the lock.
+    #[error("another haft process is changing {}; try again when it has finished", dir.display())]
     Busy {
         /// The directory of extensions.
         dir: PathBuf,
     },
-    /// `git` did not do it.
+    /// `git` failed.
     #[error("git could not clone {url}: {detail}")]
     Git {
         /// The address.
         url: String,
-        /// The message of git, or why it did not start.
+        /// Git's message, or the reason why it did not start.
         detail: String,
     },
     /// The lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// There is no version to go back to.
-    #[error("there is no version of {name} to go back to")]
+    /// No earlier version is recorded.
+    #[error("no earlier version of {name} is recorded to roll back to")]
     NoOlder {
         /// The extension.
         name: ExtensionName,
     },
-    /// There are older versions, and none of them can be used.
-    #[error(
-        "no older version of {name} can be gone back to: {why}; `haft ext update {name}` fetches it again"
-    )]
+    /// Earlier versions are recorded, and none of them can be used.
+    #[error("cannot roll back {name}: {why}; run `haft ext update {name}` to fetch it again")]
     NoneUsable {
         /// The extension.
         name: ExtensionName,
-        /// Why, of each.
+        /// The reason for each version.
         why: String,
     },
-    /// A version cannot be gone back to.
-    #[error("the older version of {name} cannot be used")]
+    /// An earlier version cannot be used.
+    #[error("cannot use the earlier version of {name}")]
     Tree {
         /// The extension.
         name: ExtensionName,
-        /// Why.
+        /// The problem with its code.
         source: TreeError,
     },
     /// Its `exec` does not lead to a program.
@@ -164,36 +164,36 @@ pub enum InstallError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// With what.
+        /// The file or directory.
         path: PathBuf,
         /// Why it failed.
         source: std::io::Error,
     },
 }
 
-/// A tree of the store is not what its name says.
+/// A tree in the store does not match its digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// It is not there.
-    #[error("its code is gone from {}", shown(dir))]
+    /// The tree is missing.
+    #[error("its code is missing from {}", short_store_path(dir))]
     Missing {
-        /// Where it should be.
+        /// The expected directory.
         dir: PathBuf,
     },
-    /// It holds something else.
-    #[error("its code in {} is not what was approved", shown(dir))]
+    /// The tree has other content.
+    #[error("its code in {} differs from the approved code", short_store_path(dir))]
     Changed {
-        /// Where it is.
+        /// Its directory.
         dir: PathBuf,
     },
-    /// It cannot be read.
-    #[error("its code cannot be read")]
+    /// The tree cannot be read.
+    #[error("cannot read its code")]
     Read(#[source] Box<InstallError>),
 }
 
-/// A place in the store, for people: nobody reads a whole digest.
-fn shown(dir: &Path) -> String {
+/// Returns a path in the store with a shortened digest, for messages.
+fn short_store_path(dir: &Path) -> String {
     let name = dir_name(dir);
     format!("store/{}…", name.chars().take(12).collect::<String>())
 }
@@ -203,13 +203,12 @@ impl InstallError {
         Self::TooLarge { dir: dir.into(), what }
     }
 
-    /// A tree holds something that is not copied, or is not taken for what it is.
+    /// Creates the error for an entry that is not copied, or whose content is not accepted.
     pub(crate) fn refused(path: &Path, problem: impl Into<String>) -> Self {
         Self::Refused { path: path.into(), problem: problem.into() }
     }
 
-    /// The stable name of what is wrong: `install_rejected` for a source, a manifest or a tree that haft installs nothing
-    /// from, whoever tries.
+    /// Returns the stable code: `install_rejected` for a source, manifest or tree that haft never installs from.
     pub fn code(&self) -> Option<&'static str> {
         let rejected = matches!(
             self,
@@ -218,8 +217,9 @@ impl InstallError {
         rejected.then_some("install_rejected")
     }
 
-    /// The same with a path in a clone as it is in the repository: where the clone lies means nothing to anybody.
-    pub(crate) fn in_clone(mut self, checkout: &Path) -> Self {
+    /// Returns the error with paths relative to the repository, because the user does not know the directory of the
+    /// clone.
+    pub(crate) fn relative_to_checkout(mut self, checkout: &Path) -> Self {
         let inner = |path: &Path| {
             let real = checkout.canonicalize().ok();
             let inner = path.strip_prefix(checkout).ok();
@@ -238,7 +238,7 @@ impl InstallError {
         self
     }
 
-    /// For `map_err`: an [`Io`](Self::Io) about `path`.
+    /// Returns a closure for `map_err` that creates an [`Io`](Self::Io) error about `path`.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

@@ -1,58 +1,58 @@
-//! The conditions for the start of an approved extension.
+//! The checks before an approved extension starts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
-use super::contents::Looks;
+use super::contents::TreeStampHasher;
 use super::digest::Digest;
 use super::error::with_causes;
-use super::trees::Trees;
+use super::trees::TreeStore;
 use super::{InstallError, copies};
 use crate::state_files::StateFiles;
 
-/// The approved content, to be compared with the present one.
+/// The approved code of an extension, to be compared with the present files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pin {
+pub struct CodePin {
     /// The store of approved code.
-    pub trees: Trees,
-    /// The name of its code in the store.
+    pub trees: TreeStore,
+    /// The digest of its code, which names a tree in the store.
     pub tree: Digest,
-    /// Where it runs, if not in the store itself.
+    /// The private copy that it runs in, if any.
     pub copy: Option<PathBuf>,
-    /// The program outside of it that is started.
+    /// The program outside of the extension that runs it.
     pub interpreter: Option<PathBuf>,
-    /// Why it must not be started in any case.
+    /// The reason why the extension must not start in any case.
     pub changed: Option<String>,
 }
 
-impl Pin {
-    /// The digest of the code that was approved.
+impl CodePin {
+    /// Returns the digest of the approved code.
     pub fn tree(&self) -> &Digest {
         &self.tree
     }
 
-    /// Makes sure that what is started is what was approved, and puts its private copy in order. Reads all of it, unless it
-    /// looks as it did the last time; that is remembered in `files` under `name`. May take long. Returns what had been
-    /// changed in the copy, by its path in it.
+    /// Checks that the files are the approved ones, and restores the private copy. Reads all files unless their
+    /// metadata is that of the last check, which is stored in `files` under `name`. Can take long. Returns the paths
+    /// that were changed in the copy.
     ///
     /// # Errors
-    /// Why it must not be started, and what to do, for people.
+    /// The reason why the extension must not start, and what to do, for the user.
     pub fn verify(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
-        if !is_up(Defence::PinnedCode) {
+        if !is_up(Defense::PinnedCode) {
             return Ok(Vec::new());
         }
-        self.verified(files, name).map_err(|why| format!("was not started: {why}"))
+        self.verify_code(files, name).map_err(|why| format!("was not started: {why}"))
     }
 
-    fn verified(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
+    fn verify_code(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
         if let Some(why) = &self.changed {
             return Err(why.clone());
         }
-        self.interpreter.as_deref().map_or(Ok(()), is_there)?;
-        // Before it is read: what changes meanwhile looks otherwise the next time.
-        let looks = self.looks().ok();
+        self.interpreter.as_deref().map_or(Ok(()), check_program_exists)?;
+        // The metadata is taken first: a change during the check changes the metadata of the next one.
+        let looks = self.stamp_files().ok();
         let text = |looks: &Digest| format!("{} {looks}\n", self.tree);
         if let Some((looks, true)) = &looks
             && files.read(name).is_some_and(|known| known == text(looks))
@@ -63,8 +63,8 @@ impl Pin {
         let contents = self.trees.verify(&self.tree).map_err(again)?;
         let mut changed = Vec::new();
         if let Some(copy) = &self.copy {
-            let store = self.trees.place(&self.tree);
-            let broken = |error| format!("its private copy cannot be put in order: {}", with_causes(&error));
+            let store = self.trees.tree_path(&self.tree);
+            let broken = |error| format!("cannot restore its private copy: {}", with_causes(&error));
             changed = copies::restore(&contents, &store, copy).map_err(broken)?;
         }
         if let Some((looks, true)) = looks {
@@ -73,29 +73,30 @@ impl Pin {
         Ok(changed)
     }
 
-    /// Returns the looks of its files, here and in its copy, and whether they tell that nothing has changed.
-    fn looks(&self) -> Result<(Digest, bool), InstallError> {
-        let store = self.trees.place(&self.tree);
-        let Some(copy) = &self.copy else { return Looks::of_tree(&store) };
-        let mut looks = Looks::begin();
-        super::contents::walk(&store, &mut |name, _, metadata| {
+    /// Returns the hash of the metadata of the files here and in the copy, and true if it proves that nothing
+    /// changed.
+    fn stamp_files(&self) -> Result<(Digest, bool), InstallError> {
+        let store = self.trees.tree_path(&self.tree);
+        let Some(copy) = &self.copy else { return TreeStampHasher::stamp_tree(&store) };
+        let mut looks = TreeStampHasher::begin();
+        super::contents::walk_tree(&store, &mut |name, _, metadata| {
             looks.add(name, metadata);
             let path = copy.join(name);
             looks.add(name, &path.symlink_metadata().map_err(InstallError::io("read", &path))?);
             Ok(())
         })?;
-        Ok(looks.end())
+        Ok(looks.finish())
     }
 }
 
-pub(super) fn is_there(program: &Path) -> Result<(), String> {
+pub(super) fn check_program_exists(program: &Path) -> Result<(), String> {
     let ok =
         fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && crate::manifest::may_run(&metadata));
     if ok {
         return Ok(());
     }
     Err(format!(
-        "the program that runs it, {}, is gone; put it back, or approve the extension again",
+        "the program that runs it, {}, is missing; install it again, or approve the extension again",
         program.display()
     ))
 }

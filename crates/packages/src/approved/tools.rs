@@ -1,54 +1,54 @@
-//! The texts of tools, kept in the lock file beside the code that registered them.
+//! The texts of tools, stored in the lock file beside the code that registered them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::lock::{Approved, Entry, LockError};
+use super::lock::{ApprovalStore, LockEntry, LockError};
 use crate::pins::{PinnedTool, ToolPins};
 
-/// Runs a job beside the caller, for example on a thread of its runtime that may block.
-pub type Background = fn(Box<dyn FnOnce() + Send>);
+/// A function that runs a job in the background, for example on a blocking thread of the runtime.
+pub type BackgroundSpawner = fn(Box<dyn FnOnce() + Send>);
 
-/// The texts of tools in the lock file. The file is read again only when another process has changed it.
+/// The texts of tools in the lock file. The file is read again only after another process changed it.
 ///
-/// New texts are written in the background. Texts that are lost with the run count as new the next time.
+/// New texts are written in the background. Texts that are lost when the process ends count as new the next time.
 #[derive(Debug)]
-pub struct LockedTools(Arc<Inner>);
+pub struct LockFileToolPins(Arc<ToolPinWriter>);
 
 #[derive(Debug)]
-struct Inner {
-    approved: Approved,
-    background: Background,
-    state: Mutex<State>,
+struct ToolPinWriter {
+    approved: ApprovalStore,
+    background: BackgroundSpawner,
+    state: Mutex<PendingToolPins>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The registrations to write down.
-    new: Vec<Registered>,
-    writes: bool,
+struct PendingToolPins {
+    /// The registrations that are not written yet.
+    new: Vec<ToolRegistration>,
+    is_writing: bool,
 }
 
 #[derive(Debug)]
-struct Registered {
+struct ToolRegistration {
     extension: ExtensionName,
     tools: BTreeMap<String, PinnedTool>,
-    /// True if these are other texts than those that count.
+    /// True if these texts differ from the approved ones.
     differ: bool,
 }
 
-impl LockedTools {
-    /// The texts in the user's lock file, which are written by jobs that `background` runs.
-    pub fn new(approved: Approved, background: Background) -> Self {
-        Self(Arc::new(Inner { approved, background, state: Mutex::default() }))
+impl LockFileToolPins {
+    /// Returns the texts in the user's lock file. `background` runs the jobs that write them.
+    pub fn new(approved: ApprovalStore, background: BackgroundSpawner) -> Self {
+        Self(Arc::new(ToolPinWriter { approved, background, state: Mutex::default() }))
     }
 
-    fn keep(&self, registered: Registered) {
+    fn enqueue(&self, registered: ToolRegistration) {
         let mut state = self.0.state();
         state.new.push(registered);
-        if std::mem::replace(&mut state.writes, true) {
+        if std::mem::replace(&mut state.is_writing, true) {
             return;
         }
         drop(state);
@@ -58,39 +58,47 @@ impl LockedTools {
     }
 }
 
-impl ToolPins for LockedTools {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
-        // One that cannot be used approves nothing, and that is told where extensions are looked for.
-        let file = self.0.approved.current().ok()?;
+impl ToolPins for LockFileToolPins {
+    fn pinned_tools(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
+        // A file with an error approves nothing; discovery reports it.
+        let file = self.0.approved.load_cached().ok()?;
         file.extensions.get(extension).map(|entry| entry.tools.clone())
     }
 
-    fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        self.keep(Registered { extension: extension.clone(), tools, differ: false });
+    fn pin_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
+        self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: false });
         Ok(())
     }
 
-    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        self.keep(Registered { extension: extension.clone(), tools, differ: true });
+    fn record_locked_tools(
+        &self,
+        extension: &ExtensionName,
+        tools: BTreeMap<String, PinnedTool>,
+    ) -> Result<(), String> {
+        self.enqueue(ToolRegistration { extension: extension.clone(), tools, differ: true });
         Ok(())
     }
 }
 
-impl Inner {
-    /// Writes down what is new, until nothing is.
+impl ToolPinWriter {
+    /// Writes new registrations until none is left.
     fn write(&self) {
         loop {
             let new = {
                 let mut state = self.state();
-                state.writes = !state.new.is_empty();
+                state.is_writing = !state.new.is_empty();
                 std::mem::take(&mut state.new)
             };
             if new.is_empty() {
                 return;
             }
             let written = self.approved.edit(|file| {
-                for Registered { extension, tools, differ } in new {
-                    // One that was removed meanwhile has nothing to be kept beside.
+                for ToolRegistration { extension, tools, differ } in new {
+                    // The extension was removed in the meantime.
                     let Some(entry) = file.extensions.get_mut(&extension) else { continue };
                     for (name, tool) in tools {
                         match differ {
@@ -101,25 +109,25 @@ impl Inner {
                 }
             });
             if let Err(error) = written {
-                tracing::warn!(%error, "the texts of tools are not kept");
+                tracing::warn!(%error, "cannot store the texts of tools in the lock file");
             }
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PendingToolPins> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Agrees to the texts that tools of an extension came with, as they are in `shown`; texts that came later are not
-/// agreed to. Returns true if this version is still the approved one: nobody has agreed to the texts of another one.
+/// Approves the changed texts of an extension's tools as they are in `shown`. Texts that came later are not approved.
+/// Returns false if another version is approved by now, whose texts the user has not seen.
 ///
 /// # Errors
 /// If the lock file cannot be changed.
-pub fn agree_to_tools(
-    approved: &Approved,
+pub fn approve_tools(
+    approved: &ApprovalStore,
     extension: &ExtensionName,
-    shown: &Entry,
+    shown: &LockEntry,
 ) -> Result<bool, LockError> {
     approved.edit(|file| {
         let known = file.extensions.get_mut(extension).filter(|known| known.is_same_version(shown));

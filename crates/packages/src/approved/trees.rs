@@ -1,183 +1,184 @@
-//! The store of approved code: whole trees under their own digest, which nobody writes to.
+//! The store of approved code: read-only trees, each named by its digest.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::contents::Contents;
+use super::contents::TreeContents;
 use super::digest::Digest;
 use super::error::{TreeError, with_causes};
-use super::lock::Entry;
-use super::seal::{protect, seal, sync};
-use super::workshop::{Workshop, remove};
-use super::{Difference, InstallError, Kept, copies};
+use super::lock::LockEntry;
+use super::seal::{seal, set_mode, sync};
+use super::workshop::{StagingArea, remove};
+use super::{ChangeSet, InstallError, PreservedPath, copies};
 use crate::file_name::dir_name;
 
-/// The prefix of a note that a tree is not needed, unless the lock file names it.
+/// The prefix of a marker file: the tree is not needed unless the lock file names it.
 const LOOSE: &str = ".loose-";
 
-/// `$HAFT_HOME/store`.
+/// The store, in `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trees {
+pub struct TreeStore {
     dir: Arc<Path>,
 }
 
-impl Trees {
+impl TreeStore {
     pub(super) fn at(dir: PathBuf) -> Self {
         Self { dir: dir.into() }
     }
 
-    /// Where all trees are.
+    /// Returns the directory of all trees.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Where the tree of a digest is, whether it is there or not.
-    pub fn place(&self, tree: &Digest) -> PathBuf {
-        self.dir.join(tree.hex())
+    /// Returns the path of a tree, which need not exist.
+    pub fn tree_path(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(tree.to_hex())
     }
 
-    /// Reads a tree, whole, and makes sure that it is what its name says.
+    /// Reads a whole tree and checks it against its digest.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn verify(&self, tree: &Digest) -> Result<Contents, TreeError> {
-        let dir = self.place(tree);
-        // A link in its place would lead to what can be changed.
+    /// The problem with the tree.
+    pub fn verify(&self, tree: &Digest) -> Result<TreeContents, TreeError> {
+        let dir = self.tree_path(tree);
+        // A link in its place would lead to files that can be changed.
         if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(TreeError::Missing { dir });
         }
-        let contents = Contents::read(&dir).map_err(|error| TreeError::Read(error.into()))?;
+        let contents = TreeContents::read(&dir).map_err(|error| TreeError::Read(error.into()))?;
         if contents.digest() == *tree { Ok(contents) } else { Err(TreeError::Changed { dir }) }
     }
 
-    /// Returns the differences between the tree of a digest and the present content; none where there is no such tree
-    /// to compare.
-    pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
-        Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
+    /// Returns the differences between the tree of a digest and the present content, or `None` without such a tree.
+    pub fn difference(&self, tree: &Digest, now: &TreeContents) -> Option<ChangeSet> {
+        TreeContents::read(&self.tree_path(tree)).ok().map(|before| now.difference_from(&before))
     }
 
-    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `now`, which comes after `before`;
-    /// says what of the extension's own was moved aside.
+    /// Prepares the private copy of an extension, if `entry` runs in one, for the code `now`, which follows `before`.
+    /// Returns the extension's own files that were moved aside.
     ///
     /// # Errors
-    /// When something cannot be moved; then nothing is.
-    pub(crate) fn make_room(
+    /// If a file cannot be moved; then none is moved.
+    pub(crate) fn prepare_copy(
         &self,
-        before: Option<&Entry>,
-        entry: &Entry,
-        now: &Contents,
+        before: Option<&LockEntry>,
+        entry: &LockEntry,
+        now: &TreeContents,
         copy: &Path,
-    ) -> Result<Vec<Kept>, InstallError> {
+    ) -> Result<Vec<PreservedPath>, InstallError> {
         if !entry.runs_in_copy() {
             return Ok(Vec::new());
         }
-        // One that asked for permissions never ran there.
+        // A version with permissions never ran there.
         let mut versions = before.into_iter().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
         let before = versions.find(|entry| entry.runs_in_copy());
         let before = before.and_then(|entry| self.verify(&entry.tree).ok());
-        copies::make_room(before.as_ref(), now, copy)
+        copies::prepare_copy(before.as_ref(), now, copy)
     }
 
-    /// Puts the private copy of an extension, if `entry` runs in one, in order after a change was made. The change counts
-    /// whether that succeeds or not; returns what is said of a failure.
-    pub(crate) fn restore_copy(&self, entry: &Entry, now: &Contents, copy: &Path) -> Option<String> {
+    /// Restores the private copy of an extension, if `entry` runs in one, after a change. The change stays in effect
+    /// if this fails; then the text of a warning is returned.
+    pub(crate) fn restore_copy(&self, entry: &LockEntry, now: &TreeContents, copy: &Path) -> Option<String> {
         if !entry.runs_in_copy() {
             return None;
         }
-        let error = copies::restore(now, &self.place(&entry.tree), copy).err()?;
+        let error = copies::restore(now, &self.tree_path(&entry.tree), copy).err()?;
         let why = with_causes(&error);
-        Some(format!(
-            "its private copy is not in order: {why}; each start tries again, and does not happen without it"
-        ))
+        Some(format!("cannot restore its private copy: {why}; each start tries again, and fails without it"))
     }
 
-    /// Moves a tree into the store: read-only, on the disk, and then under the name of what it holds. The store is as it was
-    /// or has all of it, wherever this is stopped.
+    /// Moves a tree into the store: makes it read-only, syncs it, and renames it to its digest. If the process is
+    /// killed, the store has either all of the tree or nothing.
     ///
     /// # Errors
-    /// When the tree does not hold what it is expected to, or cannot be moved.
-    pub(crate) fn put(
+    /// If the tree has other content than expected, or cannot be moved.
+    pub(crate) fn insert_tree(
         &self,
-        workshop: &Workshop,
+        staging_area: &StagingArea,
         tree: &Path,
         expected: &Digest,
     ) -> Result<(), InstallError> {
-        let place = self.place(expected);
+        let place = self.tree_path(expected);
         if self.verify(expected).is_ok() {
-            // Whoever moved it may have been stopped before this.
-            return protect(&place, 0o555).map_err(InstallError::io("protect", &place));
+            // The process that moved it may have been killed before this step.
+            return set_mode(&place, 0o555).map_err(InstallError::io("protect", &place));
         }
         seal(tree)?;
-        // What lies on the disk counts, and not what was meant to: it has waited for an answer.
-        if Contents::read(tree)?.digest() != *expected {
+        // The content on the disk counts: the tree has waited for an answer.
+        if TreeContents::read(tree)?.digest() != *expected {
             return Err(InstallError::Changed { dir: tree.into() });
         }
         if place.symlink_metadata().is_ok() {
-            workshop.discard(&place)?;
+            staging_area.discard(&place)?;
         }
-        // Nobody has approved it yet, and whoever does may be stopped before.
-        self.loosen(expected).map_err(InstallError::io("write to", &*self.dir))?;
+        // The tree is not approved yet, and the process can be killed before the approval.
+        self.mark_unreferenced(expected).map_err(InstallError::io("write to", &*self.dir))?;
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
-        // Only now: a directory that nobody may write to cannot be moved.
-        protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
+        // Only now, because a read-only directory cannot be moved.
+        set_mode(&place, 0o555).map_err(InstallError::io("protect", &place))?;
         sync(&self.dir).map_err(InstallError::io("write to", &*self.dir))
     }
 
-    /// Notes that a tree goes with the next sweep that is not to keep it.
+    /// Marks a tree for removal by the next cleanup, unless the lock file names it then.
     ///
     /// # Errors
-    /// When that cannot be written down; then it stays.
-    pub(super) fn loosen(&self, tree: &Digest) -> std::io::Result<()> {
-        File::create(self.note_of(tree)).map(drop)
+    /// If the marker cannot be written; then the tree stays.
+    pub(super) fn mark_unreferenced(&self, tree: &Digest) -> std::io::Result<()> {
+        File::create(self.unreferenced_marker(tree)).map(drop)
     }
 
-    fn note_of(&self, tree: &Digest) -> PathBuf {
-        self.dir.join(format!("{LOOSE}{}", tree.hex()))
+    fn unreferenced_marker(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(format!("{LOOSE}{}", tree.to_hex()))
     }
 
-    /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
-    /// with the lock file, and may come back as that does.
-    pub(crate) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
-        let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
+    /// Removes files that are not trees, and the marked trees except these. Unmarked trees that the lock file does
+    /// not name stay: a lost lock file, and their approval with it, can be restored.
+    pub(crate) fn remove_unreferenced(
+        &self,
+        staging_area: &StagingArea,
+        keep: &HashSet<Digest>,
+    ) -> Result<(), InstallError> {
+        let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.tree_path(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = dir_name(&path);
             if let Some(hex) = name.strip_prefix(LOOSE) {
                 let tree = self.dir.join(hex);
                 if !keep.contains(&tree) && tree.symlink_metadata().is_ok() {
-                    workshop.discard(&tree)?;
+                    staging_area.discard(&tree)?;
                 }
-                // Last: who is stopped before this looks at it again.
+                // The marker is removed last: a cleanup that was killed before this tries again.
                 remove(&path)?;
-            } else if !name.starts_with('.') && tree_of(&name).is_none() {
-                workshop.discard(&path)?;
+            } else if !name.starts_with('.') && parse_tree_name(&name).is_none() {
+                staging_area.discard(&path)?;
             }
         }
         Ok(())
     }
 
-    /// The trees that are there and not loosened, but for these.
-    pub(super) fn beside(&self, known: &HashSet<Digest>) -> Vec<PathBuf> {
+    /// Returns the unmarked trees except these.
+    pub(super) fn orphaned_trees(&self, known: &HashSet<Digest>) -> Vec<PathBuf> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        let trees = names.filter_map(|name| tree_of(name.to_str()?));
-        let lost = trees.filter(|tree| !known.contains(tree) && !self.note_of(tree).exists());
-        let mut places: Vec<_> = lost.map(|tree| self.place(&tree)).collect();
+        let trees = names.filter_map(|name| parse_tree_name(name.to_str()?));
+        let lost = trees.filter(|tree| !known.contains(tree) && !self.unreferenced_marker(tree).exists());
+        let mut places: Vec<_> = lost.map(|tree| self.tree_path(&tree)).collect();
         places.sort();
         places
     }
 }
 
-fn tree_of(name: &str) -> Option<Digest> {
+fn parse_tree_name(name: &str) -> Option<Digest> {
     format!("sha256:{name}").parse().ok()
 }
 
-/// Returns the text about a sweep that failed after a change was made: the change counts.
-pub(crate) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
+/// Returns the warning about a failed cleanup after a change. The change stays in effect.
+pub(crate) fn sweep_warning(outcome: Result<(), InstallError>) -> Option<String> {
     let error = outcome.err()?;
     Some(format!(
-        "the store still holds code that nobody needs: {}; the next change tries again",
+        "unused code is left in the store: {}; the next change tries to remove it again",
         with_causes(&error)
     ))
 }
@@ -187,32 +188,32 @@ mod tests {
     use super::super::seal::unseal;
     use super::*;
 
-    /// A store with one tree in it.
-    fn store(root: &Path) -> (Trees, Workshop, Digest) {
-        let trees = Trees::at(root.join("store"));
-        let workshop = Workshop::open(trees.dir()).unwrap();
-        let tree = bench(&workshop, "one");
-        let digest = Contents::read(&tree).unwrap().digest();
-        trees.put(&workshop, &tree, &digest).unwrap();
-        (trees, workshop, digest)
+    /// Creates a store with one tree in it.
+    fn store(root: &Path) -> (TreeStore, StagingArea, Digest) {
+        let trees = TreeStore::at(root.join("store"));
+        let staging_area = StagingArea::open(trees.dir()).unwrap();
+        let tree = stage_tree(&staging_area, "one");
+        let digest = TreeContents::read(&tree).unwrap().digest();
+        trees.insert_tree(&staging_area, &tree, &digest).unwrap();
+        (trees, staging_area, digest)
     }
 
-    fn bench(workshop: &Workshop, text: &str) -> PathBuf {
-        let tree = workshop.bench().unwrap().keep().join("tree");
+    fn stage_tree(staging_area: &StagingArea, text: &str) -> PathBuf {
+        let tree = staging_area.create_staging_dir().unwrap().keep().join("tree");
         fs::create_dir_all(tree.join("lib")).unwrap();
         fs::write(tree.join("lib/a"), text).unwrap();
         fs::write(tree.join("run"), "#!/bin/sh\n").unwrap();
         #[cfg(unix)]
-        protect(&tree.join("run"), 0o700).unwrap();
+        set_mode(&tree.join("run"), 0o700).unwrap();
         tree
     }
 
     #[test]
-    fn what_is_put_is_there_whole_and_read_only() {
+    fn inserted_tree_is_complete_and_read_only() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
-        let place = trees.place(&digest);
-        assert_eq!(trees.verify(&digest).unwrap().files(), 2);
+        let (trees, staging_area, digest) = store(root.path());
+        let place = trees.tree_path(&digest);
+        assert_eq!(trees.verify(&digest).unwrap().file_count(), 2);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -220,58 +221,58 @@ mod tests {
             let modes = ["", "lib", "lib/a", "run"].map(|name| mode(&place.join(name)));
             assert_eq!(modes, [0o555, 0o555, 0o444, 0o555]);
         }
-        // The same once more is the same tree.
-        let again = bench(&workshop, "one");
-        trees.put(&workshop, &again, &digest).unwrap();
+        // The same content again is the same tree.
+        let again = stage_tree(&staging_area, "one");
+        trees.insert_tree(&staging_area, &again, &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
     #[test]
-    fn another_tree_is_not_taken_for_it() {
+    fn rejects_tree_with_other_content() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
-        let other = bench(&workshop, "two");
-        let expected = Contents::read(&other).unwrap().digest();
+        let (trees, staging_area, digest) = store(root.path());
+        let other = stage_tree(&staging_area, "two");
+        let expected = TreeContents::read(&other).unwrap().digest();
         fs::write(other.join("lib/a"), "six").unwrap();
-        let error = trees.put(&workshop, &other, &expected).unwrap_err();
+        let error = trees.insert_tree(&staging_area, &other, &expected).unwrap_err();
         assert!(matches!(error, InstallError::Changed { .. }), "{error:?}");
         assert!(matches!(trees.verify(&expected), Err(TreeError::Missing { .. })));
         trees.verify(&digest).unwrap();
     }
 
     #[test]
-    fn what_was_changed_in_the_store_is_noticed_and_replaced() {
+    fn detects_and_replaces_changed_tree() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
-        let file = trees.place(&digest).join("lib/a");
-        unseal(&trees.place(&digest)).unwrap();
+        let (trees, staging_area, digest) = store(root.path());
+        let file = trees.tree_path(&digest).join("lib/a");
+        unseal(&trees.tree_path(&digest)).unwrap();
         fs::remove_file(&file).unwrap();
         fs::write(&file, "evil").unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Changed { .. })));
-        trees.put(&workshop, &bench(&workshop, "one"), &digest).unwrap();
+        trees.insert_tree(&staging_area, &stage_tree(&staging_area, "one"), &digest).unwrap();
         trees.verify(&digest).unwrap();
     }
 
     #[test]
-    fn trees_that_nobody_needs_are_swept_up_and_those_that_lost_their_approval_are_not() {
+    fn removes_unused_trees_and_keeps_orphaned_ones() {
         let root = tempfile::tempdir().unwrap();
-        let (trees, workshop, digest) = store(root.path());
-        assert!(trees.beside(&HashSet::new()).is_empty(), "it is being installed");
-        trees.sweep(&workshop, &HashSet::from([digest])).unwrap();
-        trees.sweep(&workshop, &HashSet::new()).unwrap();
+        let (trees, staging_area, digest) = store(root.path());
+        assert!(trees.orphaned_trees(&HashSet::new()).is_empty(), "it is being installed");
+        trees.remove_unreferenced(&staging_area, &HashSet::from([digest])).unwrap();
+        trees.remove_unreferenced(&staging_area, &HashSet::new()).unwrap();
         trees.verify(&digest).unwrap();
-        assert_eq!(trees.beside(&HashSet::new()), [trees.place(&digest)]);
-        assert!(trees.beside(&HashSet::from([digest])).is_empty());
-        trees.loosen(&digest).unwrap();
-        trees.sweep(&workshop, &HashSet::new()).unwrap();
+        assert_eq!(trees.orphaned_trees(&HashSet::new()), [trees.tree_path(&digest)]);
+        assert!(trees.orphaned_trees(&HashSet::from([digest])).is_empty());
+        trees.mark_unreferenced(&digest).unwrap();
+        trees.remove_unreferenced(&staging_area, &HashSet::new()).unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
-        drop(workshop);
-        // Also those that a killed process left half sealed.
+        drop(staging_area);
+        // This includes trees that a killed process left partly sealed.
         let left = trees.dir().join(".scraps/x");
         fs::create_dir_all(left.join("lib")).unwrap();
         fs::write(left.join("lib/a"), "x").unwrap();
         seal(&left).unwrap();
-        Workshop::open(trees.dir()).unwrap();
+        StagingArea::open(trees.dir()).unwrap();
         assert!(!left.exists());
     }
 }

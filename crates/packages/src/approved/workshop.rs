@@ -1,4 +1,5 @@
-//! Changes to a directory of extensions or of the store: prepared aside, put in place by one rename, swept up after a crash.
+//! Staging of changes to a directory of extensions or the store: prepared aside, put in place by one rename, cleaned
+//! up after a crash.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -10,45 +11,45 @@ use tempfile::TempDir;
 use super::{InstallError, seal};
 use crate::timeouts;
 
-/// The subdirectory in which things are prepared and thrown away. What is in it is of no use once nobody holds the lock.
-/// Every start looks into it, so it is a directory of its own: the one around it may have thousands of entries.
+/// The subdirectory for preparations and removals. Its content is useless once no process holds its lock. Every start
+/// lists it, so it is separate from the parent directory, which can have thousands of entries.
 pub(super) const SCRAPS: &str = ".scraps";
 
-/// The file that is locked in a bench as long as it is needed.
+/// The lock file of a staging directory.
 const IN_USE: &str = ".lock";
 
-/// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
+/// The exclusive right to change a directory of extensions. No process holds it while the user is asked.
 #[derive(Debug)]
-pub(crate) struct Workshop {
+pub(crate) struct StagingArea {
     dir: PathBuf,
     /// Held for its lock.
     _lock: File,
 }
 
-/// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
-/// long as this process has it nobody sweeps it up.
+/// A temporary directory for a preparation, deleted on drop. It may outlive its staging area: while this process
+/// holds its lock, no other process deletes it.
 #[derive(Debug)]
-pub(crate) struct Bench {
-    /// Held for its lock. Dropped first: some systems remove no file that is open.
+pub(crate) struct StagingDir {
+    /// Held for its lock. Dropped first, because some systems cannot delete an open file.
     _lock: File,
     dir: TempDir,
 }
 
-/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there.
-pub(super) fn tidy(dir: &Path) {
-    if scraps(dir).any(|scrap| is_left(&scrap)) {
-        // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
-        _ = Workshop::open_within(dir, Duration::ZERO);
+/// Removes leftovers of killed processes in a directory, unless another process holds the lock.
+pub(super) fn sweep_leftovers(dir: &Path) {
+    if leftovers(dir).any(|scrap| is_abandoned(&scrap)) {
+        // A process with the lock removes leftovers itself. Without write access, nothing can be done.
+        _ = StagingArea::open_with_timeout(dir, Duration::ZERO);
     }
 }
 
-impl Workshop {
-    /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
+impl StagingArea {
+    /// Waits for the lock, takes it, and removes leftovers of killed processes. Processes hold it only briefly.
     pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
-        Self::open_within(dir, timeouts::WORKSHOP)
+        Self::open_with_timeout(dir, timeouts::STAGING_LOCK)
     }
 
-    fn open_within(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
+    fn open_with_timeout(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
@@ -58,47 +59,49 @@ impl Workshop {
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(timeouts::WORKSHOP_LOOK),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    sleep(timeouts::STAGING_LOCK_RETRY)
+                }
                 Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
                 Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
             }
         }
-        let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.sweep();
-        Ok(workshop)
+        let staging_area = Self { dir: dir.into(), _lock: lock };
+        staging_area.remove_leftovers();
+        Ok(staging_area)
     }
 
-    /// Removes scraps; those that cannot be removed are left and keep no change from being made.
-    fn sweep(&self) {
-        for path in scraps(&self.dir).filter(|scrap| is_left(scrap)) {
+    /// Removes leftovers. A leftover that cannot be removed does not prevent changes.
+    fn remove_leftovers(&self) {
+        for path in leftovers(&self.dir).filter(|scrap| is_abandoned(scrap)) {
             if let Err(error) = remove(&path) {
-                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
+                tracing::warn!(path = %path.display(), %error, "cannot remove a leftover of an interrupted change");
             }
         }
     }
 
-    pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
+    pub(crate) fn create_staging_dir(&self) -> Result<StagingDir, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
         let scraps = self.dir.join(SCRAPS);
         std::fs::create_dir_all(&scraps).map_err(write())?;
         let dir = TempDir::new_in(scraps).map_err(write())?;
-        // Before anybody else may sweep.
+        // The lock is taken before another process can remove the directory.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
-        Ok(Bench { _lock: lock, dir })
+        Ok(StagingDir { _lock: lock, dir })
     }
 
-    /// Takes an extension out of its place at once, then deletes it.
+    /// Moves an extension out of its place at once, then deletes it.
     pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
-        let bench = self.bench()?;
-        let aside = bench.path().join("removed");
-        seal::let_go(place).map_err(InstallError::io("remove", place))?;
+        let staging_dir = self.create_staging_dir()?;
+        let aside = staging_dir.path().join("removed");
+        seal::make_movable(place).map_err(InstallError::io("remove", place))?;
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
 }
 
-impl Bench {
+impl StagingDir {
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -110,17 +113,17 @@ impl Bench {
 }
 
 /// Returns the leftovers of preparations and removals in a directory.
-fn scraps(dir: &Path) -> impl Iterator<Item = PathBuf> {
+fn leftovers(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// True if nobody is at work in what was being prepared.
-fn is_left(scrap: &Path) -> bool {
+/// True if no process holds the lock of the staging directory.
+fn is_abandoned(scrap: &Path) -> bool {
     let lock = File::options().write(true).open(scrap.join(IN_USE));
     !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
+/// Deletes a directory with its content, also if it is read-only, or a symlink without its target.
 pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
@@ -144,58 +147,58 @@ mod tests {
     }
 
     #[test]
-    fn one_process_at_a_time() {
+    fn only_one_process_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
-        let first = Workshop::open(dir.path()).unwrap();
-        let impatient = Workshop::open_within(dir.path(), Duration::ZERO);
+        let first = StagingArea::open(dir.path()).unwrap();
+        let impatient = StagingArea::open_with_timeout(dir.path(), Duration::ZERO);
         assert!(matches!(impatient, Err(InstallError::Busy { .. })));
         let patient = std::thread::scope(|scope| {
-            let patient = scope.spawn(|| Workshop::open(dir.path()).map(drop));
+            let patient = scope.spawn(|| StagingArea::open(dir.path()).map(drop));
             drop(first);
             patient.join().unwrap()
         });
         patient.unwrap();
-        Workshop::open(dir.path()).unwrap();
+        StagingArea::open(dir.path()).unwrap();
     }
 
     #[test]
-    fn scraps_of_somebody_at_work_stay() {
+    fn keeps_staging_dirs_in_use() {
         let dir = tempfile::tempdir().unwrap();
-        tidy(&dir.path().join("missing"));
+        sweep_leftovers(&dir.path().join("missing"));
         let scrap = dir.path().join(SCRAPS).join("1");
-        let busy = Workshop::open(dir.path()).unwrap();
+        let busy = StagingArea::open(dir.path()).unwrap();
         tree(&scrap, "half");
-        tidy(dir.path());
+        sweep_leftovers(dir.path());
         assert!(scrap.exists());
         drop(busy);
-        tidy(dir.path());
+        sweep_leftovers(dir.path());
         assert!(!scrap.exists());
     }
 
     #[test]
-    fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
+    fn staging_dir_outlives_its_area_and_is_exclusive() {
         let dir = tempfile::tempdir().unwrap();
-        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
-        tree(&bench.path().join("tree"), "shown");
-        tidy(dir.path());
-        drop(Workshop::open(dir.path()).unwrap());
-        assert_eq!(read(&bench.path().join("tree")), "shown");
-        let left = bench.keep();
-        Workshop::open(dir.path()).unwrap();
-        assert!(!left.exists(), "nobody needs it any more");
-        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
-        let place = bench.path().to_owned();
-        drop(bench);
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        tree(&staging_dir.path().join("tree"), "shown");
+        sweep_leftovers(dir.path());
+        drop(StagingArea::open(dir.path()).unwrap());
+        assert_eq!(read(&staging_dir.path().join("tree")), "shown");
+        let left = staging_dir.keep();
+        StagingArea::open(dir.path()).unwrap();
+        assert!(!left.exists(), "the staging directory is removed on drop");
+        let staging_dir = StagingArea::open(dir.path()).unwrap().create_staging_dir().unwrap();
+        let place = staging_dir.path().to_owned();
+        drop(staging_dir);
         assert!(!place.exists());
     }
 
     #[test]
-    fn what_a_crash_left_is_swept_up() {
+    fn removes_leftovers_of_crashes() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         tree(&at(SCRAPS).join("1"), "half");
         tree(&at("there"), "whole");
-        Workshop::open(dir.path()).unwrap();
+        StagingArea::open(dir.path()).unwrap();
         assert!(!at(SCRAPS).join("1").exists());
         assert_eq!(read(&at("there")), "whole");
     }

@@ -1,4 +1,4 @@
-//! The user's own extensions, where only what was approved runs.
+//! The user's own extensions, of which only approved ones run.
 
 use std::collections::hash_map::Entry;
 use std::path::PathBuf;
@@ -7,42 +7,44 @@ use std::sync::Arc;
 use haft_protocol::ids::ExtensionName;
 
 use super::{
-    Collect, DiscoveryError, DiscoveryErrorKind, Held, Owned, SkipReason, Skipped, absolute, approvals, key,
-    owned, spec,
+    ApprovedVersion, DiscoveryCollector, DiscoveryError, DiscoveryErrorKind, SkipReason, SkippedExtension,
+    UserExtension, build_spec, load_approvals, make_absolute, name_key, user_extensions,
 };
-use crate::approved::lock::{Approved, LockError};
+use crate::approved::lock::{ApprovalStore, LockError};
 use crate::file_name::dir_name;
-use crate::manifest::{Launch, Lifecycle, Manifest, Roles};
-use crate::spec::{Dialect, ExtensionSpec, Origin};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle, Manifest};
+use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
-/// Why one does not run whose newer version asks for more.
-fn waiting(name: &ExtensionName) -> String {
+/// Returns the reason why an extension with a pending update does not run.
+fn pending_update_reason(name: &ExtensionName) -> String {
     format!(
-        "its new version asks for more than was granted; `haft ext update {name}` shows what, and asks, and `haft ext enable \
-         {name}` goes on with the old one"
+        "its new version requests more permissions than were granted; `haft ext update {name}` shows them \
+        and asks, and `haft ext enable {name}` keeps the old version"
     )
 }
 
-impl Collect<'_> {
-    /// Takes what was approved, and names what was not.
-    pub(super) fn take_owned(&mut self, approved: &Approved) {
-        let global = self.search.global.as_deref().map(absolute);
-        // Without a global directory the user wants no extensions of the user's own.
+impl DiscoveryCollector<'_> {
+    /// Adds the approved extensions, and reports the others as skipped.
+    pub(super) fn add_user_extensions(&mut self, approved: &ApprovalStore) {
+        let global = self.search.global.as_deref().map(make_absolute);
+        // Without a global directory, the user runs no extensions of their own.
         let Some(global) = global else { return };
-        approved.tidy();
-        let (file, error) = approvals(approved);
+        approved.remove_leftovers();
+        let (file, error) = load_approvals(approved);
         if let Some(error) = error {
-            self.found.errors.push(unusable(approved, error));
+            self.found.errors.push(lock_file_error(approved, error));
         }
-        for Owned { candidate, held } in owned(Some(&global), approved, &file) {
+        for UserExtension { candidate, approved_version: held } in
+            user_extensions(Some(&global), approved, &file)
+        {
             match held {
-                Some(held) => self.take_held(approved, candidate.dir, candidate.manifest, held),
-                None => self.take_unapproved(candidate),
+                Some(held) => self.add_approved(approved, candidate.dir, candidate.manifest, held),
+                None => self.add_unapproved(candidate),
             }
         }
     }
 
-    fn take_unapproved(&mut self, candidate: super::Candidate) {
+    fn add_unapproved(&mut self, candidate: super::ExtensionCandidate) {
         if self.is_known(&candidate) {
             return;
         }
@@ -50,95 +52,110 @@ impl Collect<'_> {
         let manifest = match candidate.manifest {
             Ok(manifest) => manifest,
             Err(kind) => {
-                self.names.entry(key(&name)).or_insert_with(|| dir.clone());
-                self.found.errors.push(DiscoveryError { name, dir, origin: Origin::Global, kind });
+                self.names.entry(name_key(&name)).or_insert_with(|| dir.clone());
+                self.found.errors.push(DiscoveryError { name, dir, origin: ExtensionOrigin::Global, kind });
                 return;
             }
         };
-        let reason = self.reason_to_skip(Origin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
-        // What waits for an answer keeps its name, or a project could take the place of a guard.
-        self.names.entry(key(&name)).or_insert_with(|| dir.clone());
-        self.found.skipped.push(Skipped { name: manifest.name, dir, origin: Origin::Global, reason });
+        let reason =
+            self.reason_to_skip(ExtensionOrigin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
+        // A pending update keeps its name, so that a project cannot replace a gate.
+        self.names.entry(name_key(&name)).or_insert_with(|| dir.clone());
+        self.found.skipped.push(SkippedExtension {
+            name: manifest.name,
+            dir,
+            origin: ExtensionOrigin::Global,
+            reason,
+        });
     }
 
-    fn take_held(
+    fn add_approved(
         &mut self,
-        approved: &Approved,
+        approved: &ApprovalStore,
         place: PathBuf,
         manifest: Result<Manifest, DiscoveryErrorKind>,
-        mut held: Held<'_>,
+        mut held: ApprovedVersion<'_>,
     ) {
-        // What lies there now may say another name than what was approved.
+        // The manifest in the directory may have another name than the approved extension.
         let says = manifest.as_ref().ok().filter(|_| held.changed.is_none());
         self.is_known_as(&place, says);
-        let taken = match self.names.entry(key(held.name.as_str())) {
+        let taken = match self.names.entry(name_key(held.name.as_str())) {
             Entry::Occupied(taken) => Some(taken.get().clone()),
             Entry::Vacant(free) => {
                 free.insert(place.clone());
                 None
             }
         };
-        // One that waits for an answer was not switched off by the user.
+        // A pending update disables the extension, but the user did not.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
         if waits && held.changed.is_none() {
-            held.changed = Some(waiting(held.name));
+            held.changed = Some(pending_update_reason(held.name));
         }
         let enabled = held.entry.enabled || waits;
         let reason = match (taken, held.changed.clone()) {
             (Some(by), _) => Some(SkipReason::NameTaken { by }),
             (None, _) if !enabled => Some(SkipReason::Disabled),
-            // The host must know of a guard that must not start, or nobody would block what it guards.
+            // The host must know of a gate that must not start, to block the actions that it guards.
             (None, Some(summary)) if !held.entry.required => Some(SkipReason::Changed { summary }),
             (None, _) => None,
         };
         if let Some(reason) = reason {
-            self.found.skipped.push(Skipped {
+            self.found.skipped.push(SkippedExtension {
                 name: held.name.clone(),
                 dir: place,
-                origin: Origin::Global,
+                origin: ExtensionOrigin::Global,
                 reason,
             });
             return;
         }
         let spec = match manifest {
             Ok(manifest) if held.changed.is_none() => {
-                self.found.warn_of_ignored(held.name, &manifest.ignored);
+                self.found.warn_about_ignored(held.name, &manifest.ignored);
                 approved_spec(approved, manifest, held)
             }
-            Ok(manifest) => kept_out(approved, held, manifest.version),
-            Err(_) => kept_out(approved, held, None),
+            Ok(manifest) => blocked_spec(approved, held, manifest.version),
+            Err(_) => blocked_spec(approved, held, None),
         };
         self.found.specs.push(spec);
     }
 }
 
-/// As it was approved. That its files are there is looked at right before it starts.
-fn approved_spec(approved: &Approved, mut manifest: Manifest, held: Held<'_>) -> ExtensionSpec {
-    let pin = Some(Arc::new(held.pin(approved)));
+/// Returns the specification of an approved extension. Its files are checked right before it starts.
+fn approved_spec(
+    approved: &ApprovalStore,
+    mut manifest: Manifest,
+    held: ApprovedVersion<'_>,
+) -> ExtensionSpec {
+    let pin = Some(Arc::new(held.code_pin(approved)));
     let launch = match manifest.exec.take() {
-        None => Launch::ThemeOnly,
+        None => LaunchPlan::ThemeOnly,
         Some(exec) => {
             let own = || held.dir.join(&exec.program).components().collect();
             let program = held.entry.interpreter.clone().unwrap_or_else(own);
-            Launch::Process { program, args: exec.args }
+            LaunchPlan::Process { program, args: exec.args }
         }
     };
     let (permissions, level) = (held.entry.permissions.clone(), held.entry.sandbox);
-    let spec = spec(manifest, held.dir, launch, Origin::Global);
+    let spec = build_spec(manifest, held.dir, launch, ExtensionOrigin::Global);
     ExtensionSpec { name: held.name.clone(), permissions, level, pin, ..spec }
 }
 
-/// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
-fn kept_out(approved: &Approved, held: Held<'_>, version: Option<String>) -> ExtensionSpec {
-    let pin = held.pin(approved);
+/// Returns the specification of a required extension that must not start. Its manifest cannot be trusted, so it
+/// guards every tool call.
+fn blocked_spec(
+    approved: &ApprovalStore,
+    held: ApprovedVersion<'_>,
+    version: Option<String>,
+) -> ExtensionSpec {
+    let pin = held.code_pin(approved);
     ExtensionSpec {
         name: held.name.clone(),
         version,
         dir: held.dir,
-        launch: Launch::Impossible { why: held.changed.unwrap_or_default() },
-        dialect: Dialect::Native,
-        origin: Origin::Global,
-        roles: Roles { required: true, ..Roles::default() },
+        launch: LaunchPlan::Impossible { why: held.changed.unwrap_or_default() },
+        dialect: ExtensionDialect::Native,
+        origin: ExtensionOrigin::Global,
+        roles: GuardRoles { required: true, ..GuardRoles::default() },
         permissions: None,
         level: held.entry.sandbox,
         description: None,
@@ -147,7 +164,7 @@ fn kept_out(approved: &Approved, held: Held<'_>, version: Option<String>) -> Ext
     }
 }
 
-fn unusable(approved: &Approved, error: LockError) -> DiscoveryError {
-    let dir = approved.file();
-    DiscoveryError { name: dir_name(&dir), dir, origin: Origin::Global, kind: error.into() }
+fn lock_file_error(approved: &ApprovalStore, error: LockError) -> DiscoveryError {
+    let dir = approved.lock_file_path();
+    DiscoveryError { name: dir_name(&dir), dir, origin: ExtensionOrigin::Global, kind: error.into() }
 }

@@ -1,4 +1,4 @@
-//! An extension that is there and is not run: why, and what is said of it.
+//! Skipped extensions: the reasons, and the texts for the user.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,63 +6,63 @@ use std::path::PathBuf;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
-use crate::spec::Origin;
+use crate::spec::ExtensionOrigin;
 
-/// The stable name of an extension that is not what the user approved, as `extension_error` events carry it.
+/// The stable code of an extension that differs from the approved version, as in `extension_error` events.
 pub const PIN_MISMATCH: &str = "pin_mismatch";
 
-/// An extension that is there and does not run.
+/// An extension that exists and does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedExtension {
     /// The manifest's name.
     pub name: ExtensionName,
-    /// Its directory, absolute.
+    /// The absolute path of its directory.
     pub dir: PathBuf,
-    /// Where it was found.
-    pub origin: Origin,
-    /// Why it does not run.
+    /// The origin of the extension.
+    pub origin: ExtensionOrigin,
+    /// The reason why it does not run.
     pub reason: SkipReason,
 }
 
-/// Why an extension does not run.
+/// The reason why an extension does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkipReason {
-    /// Its manifest says `"enabled": false`.
+    /// Its manifest has `"enabled": false`.
     Disabled,
     /// The project is not trusted.
     Untrusted,
-    /// It lies in the user's directory, and the user has not approved it.
+    /// The extension is in the user's directory and is not approved.
     NotApproved,
-    /// It is not what the user approved.
+    /// The extension differs from the approved version.
     Changed {
-        /// The differences, and the next step.
+        /// The differences, and what to do.
         summary: String,
     },
-    /// An earlier one has its name.
+    /// An earlier extension has the same name.
     NameTaken {
-        /// The earlier one's directory.
+        /// The directory of the earlier extension.
         by: PathBuf,
     },
 }
 
-impl fmt::Display for Skipped {
+impl fmt::Display for SkippedExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.why())
+        write!(f, "extension {} in {} does not run: {}", self.name, self.dir.display(), self.explain())
     }
 }
 
-/// Why, without what to do.
+/// Formats the reason without the next step.
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disabled => f.write_str("it is disabled"),
+            Self::Disabled => f.write_str("the extension is disabled"),
             Self::Untrusted => f.write_str("the project is not trusted"),
-            Self::NotApproved => f.write_str("it was not approved"),
+            Self::NotApproved => f.write_str("the extension is not approved"),
             Self::Changed { summary } => f.write_str(summary),
             Self::NameTaken { by } => {
                 write!(
                     f,
-                    "{} has the same name, whatever the case of its letters, and comes first",
+                    "the extension in {} has the same name, ignoring case, and comes first",
                     by.display()
                 )
             }
@@ -71,7 +71,7 @@ impl fmt::Display for SkipReason {
 }
 
 impl SkipReason {
-    /// Its stable name, if it is a fault: something that the user has, and has to look at before it runs.
+    /// Returns the stable code if this is a fault: the user's own extension needs attention before it runs.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             Self::NotApproved => Some("not_approved"),
@@ -81,23 +81,23 @@ impl SkipReason {
     }
 }
 
-impl Skipped {
-    fn why(&self) -> String {
+impl SkippedExtension {
+    fn explain(&self) -> String {
         let Self { name, origin, reason, .. } = self;
-        let scope = if *origin == Origin::Project { " --scope project" } else { "" };
+        let scope = if *origin == ExtensionOrigin::Project { " --scope project" } else { "" };
         match reason {
-            SkipReason::Disabled => format!("{reason}; `haft ext enable {name}{scope}` lets it run"),
-            SkipReason::Untrusted => format!("{reason}; `haft trust` shows and allows it"),
+            SkipReason::Disabled => format!("{reason}; run `haft ext enable {name}{scope}` to enable it"),
+            SkipReason::Untrusted => format!("{reason}; run `haft trust` to review and trust it"),
             SkipReason::NotApproved => {
-                format!("{reason}; `haft ext trust {name}` shows what it would run, and asks")
+                format!("{reason}; run `haft ext trust {name}` to review and approve it")
             }
             SkipReason::Changed { .. } | SkipReason::NameTaken { .. } => reason.to_string(),
         }
     }
 
-    pub(super) fn fault(&self) -> Option<ExtensionFault> {
+    pub(super) fn to_fault(&self) -> Option<ExtensionFault> {
         let code = self.reason.code()?.to_owned();
-        let message = format!("was not started from {}: {}", self.dir.display(), self.why());
+        let message = format!("was not started from {}: {}", self.dir.display(), self.explain());
         Some(ExtensionFault { extension: self.name.clone(), code, message })
     }
 }

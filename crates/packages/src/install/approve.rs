@@ -1,117 +1,122 @@
-//! From somebody else's tree to an approved extension: everything is shown, and what was shown is what is approved.
+//! Approval of an extension: the user sees everything, and exactly the shown code is approved.
 //!
-//! The tree is copied before it is looked at, to where nobody else writes. What is shown, hashed and approved is the copy,
-//! whatever becomes of the source meanwhile.
+//! The tree is first copied to a directory that no other process writes to. The copy is shown, hashed and approved,
+//! so later changes of the source do not matter.
 
 mod shown;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::ExtensionName;
 
-use super::interpreter::{self, Places};
-use super::lock::{Approval, Approved, Came, Entry, How, LockFile, Waiting};
-use super::{Contents, Difference, Digest, InstallError, Kept, Source, Store, git};
-use crate::approved::contents::Looks;
-use crate::approved::trees::swept;
-use crate::approved::workshop::{Bench, Workshop};
+use super::interpreter::{self, ProgramSearchPath};
+use super::lock::{
+    Approval, ApprovalMethod, ApprovalStore, InstallOrigin, LockEntry, LockFile, PendingUpdate,
+};
+use super::{
+    ChangeSet, Digest, ExtensionStore, InstallError, InstallSource, PreservedPath, TreeContents, git,
+};
+use crate::approved::contents::TreeStampHasher;
+use crate::approved::trees::sweep_warning;
+use crate::approved::workshop::{StagingArea, StagingDir};
 use crate::approved::{copies, copy};
-use crate::manifest::permission::{Line as PermissionLine, Permissions};
+use crate::manifest::permission::{PermissionLine, Permissions};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
-pub use shown::{Line, quoted};
+pub use shown::{ApprovalLine, shell_quote};
 
-/// Something that can be approved. Nothing has changed so far, and nothing of it was run.
+/// An extension that waits for approval. Nothing is changed yet, and none of its code has run.
 ///
-/// It keeps nobody from approving something else, or the same, meanwhile: whoever is asked may take all day.
+/// It holds no lock: other proposals, also of the same extension, can be approved in the meantime.
 #[derive(Debug)]
-pub struct Proposal {
-    approved: Approved,
-    /// The directory that holds it until it is approved.
-    bench: Bench,
+pub struct InstallProposal {
+    approved: ApprovalStore,
+    /// The directory that holds the copy until the approval.
+    staging_dir: StagingDir,
     manifest: Manifest,
-    contents: Contents,
-    entry: Entry,
-    before: Option<Before>,
+    contents: TreeContents,
+    entry: LockEntry,
+    before: Option<PreviousApproval>,
 }
 
-/// The approval before this one under this name.
+/// The present approval under the same name.
 #[derive(Debug)]
-struct Before {
-    entry: Entry,
-    /// None when its code is no longer there to compare.
-    difference: Option<Difference>,
+struct PreviousApproval {
+    entry: LockEntry,
+    /// `None` if its code is missing and cannot be compared.
+    difference: Option<ChangeSet>,
 }
 
-/// An approval that is new.
+/// The result of an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
-    /// Its name.
+pub struct ApprovalOutcome {
+    /// The name of the extension.
     pub name: ExtensionName,
-    /// The present entry of the lock file.
-    pub entry: Entry,
-    /// Where it will run.
+    /// The new entry of the lock file.
+    pub entry: LockEntry,
+    /// The directory in which it will run.
     pub dir: PathBuf,
     /// True if another version was approved before.
     pub replaced: bool,
-    /// The files it had written where this version has its own, by where they are now.
-    pub kept: Vec<Kept>,
-    /// Warnings about leftovers that could not be cleared away yet, for people. It is approved all the same.
+    /// The extension's own files that were moved aside for files of this version.
+    pub kept: Vec<PreservedPath>,
+    /// Warnings for the user about leftovers that could not be removed. The approval is in effect.
     pub warnings: Vec<String>,
 }
 
-impl Store {
-    /// Fetches an extension and gets it ready to be approved.
+impl ExtensionStore {
+    /// Fetches an extension and prepares its approval.
     ///
     /// # Errors
-    /// [`InstallError`]; then everything is as it was before.
-    pub fn propose(&self, source: &Source) -> Result<Proposal, InstallError> {
-        let workshop = self.workshop()?;
-        let bench = workshop.bench()?;
+    /// [`InstallError`]; then nothing is changed.
+    pub fn propose(&self, source: &InstallSource) -> Result<InstallProposal, InstallError> {
+        let staging_area = self.open_staging_area()?;
+        let staging_dir = staging_area.create_staging_dir()?;
         match source {
-            Source::Directory(dir) => {
-                drop(workshop);
-                self.refuse_own(dir)?;
-                let came = Came::Directory { path: dir.clone() };
-                self.propose_tree(bench, dir, came, Some(dir))
+            InstallSource::Directory(dir) => {
+                drop(staging_area);
+                self.refuse_installed(dir)?;
+                let install_origin = InstallOrigin::Directory { path: dir.clone() };
+                self.propose_tree(staging_dir, dir, install_origin, Some(dir))
             }
-            Source::Git(url) => {
-                let clone = workshop.bench()?;
-                drop(workshop);
+            InstallSource::Git(url) => {
+                let clone = staging_area.create_staging_dir()?;
+                drop(staging_area);
                 let checkout = clone.path().join("checkout");
-                let commit = git::clone(url, &checkout, self.places())?;
-                let came = Came::Git { url: url.to_string(), commit: Some(commit) };
-                self.propose_tree(bench, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
+                let commit = git::clone(url, &checkout, self.program_search_path())?;
+                let install_origin = InstallOrigin::Git { url: url.to_string(), commit: Some(commit) };
+                self.propose_tree(staging_dir, &checkout, install_origin, None)
+                    .map_err(|error| error.relative_to_checkout(&checkout))
             }
         }
     }
 
-    /// Gets an extension ready to be approved that lies in the global directory, in `dir`.
+    /// Prepares the approval of an extension in the global directory, in `dir`.
     ///
     /// # Errors
-    /// As [`propose`](Self::propose).
-    pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
-        let came = Came::Placed { path: dir.into(), looks: None };
-        let bench = self.workshop()?.bench()?;
-        self.propose_tree(bench, dir, came, Some(dir))
+    /// The same as [`propose`](Self::propose).
+    pub fn propose_in_place(&self, dir: &Path) -> Result<InstallProposal, InstallError> {
+        let install_origin = InstallOrigin::Placed { path: dir.into(), looks: None };
+        let staging_dir = self.open_staging_area()?.create_staging_dir()?;
+        self.propose_tree(staging_dir, dir, install_origin, Some(dir))
     }
 
-    pub(super) fn places(&self) -> Places<'_> {
-        Places { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
+    pub(super) fn program_search_path(&self) -> ProgramSearchPath<'_> {
+        ProgramSearchPath { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
     }
 
-    fn workshop(&self) -> Result<Workshop, InstallError> {
-        Workshop::open(self.approved.trees().dir())
+    fn open_staging_area(&self) -> Result<StagingArea, InstallError> {
+        StagingArea::open(self.approved.tree_store().dir())
     }
 
-    fn refuse_own(&self, dir: &Path) -> Result<(), InstallError> {
+    fn refuse_installed(&self, dir: &Path) -> Result<(), InstallError> {
         let (dir, global) = (dir.canonicalize(), self.global.canonicalize());
         match (dir, global) {
             (Ok(dir), Ok(global)) if dir.starts_with(&global) => {
                 let problem =
-                    "lies where extensions are looked for already; `haft ext trust NAME` approves it there";
+                    "is already in a directory of extensions; run `haft ext trust NAME` to approve it there";
                 Err(InstallError::refused(&dir, problem))
             }
             _ => Ok(()),
@@ -120,23 +125,24 @@ impl Store {
 
     fn propose_tree(
         &self,
-        bench: Bench,
+        staging_dir: StagingDir,
         source: &Path,
-        came: Came,
+        install_origin: InstallOrigin,
         origin: Option<&Path>,
-    ) -> Result<Proposal, InstallError> {
-        // Before anything is copied, so that a wrong directory is refused at once.
+    ) -> Result<InstallProposal, InstallError> {
+        // Reject a wrong directory before the copy.
         let name = Manifest::read(source)?.name;
-        let tree = bench.path().join("tree");
-        copy::copy_tree(source, &tree, self.approved.trees().dir())?;
+        let tree = staging_dir.path().join("tree");
+        copy::copy_tree(source, &tree, self.approved.tree_store().dir())?;
         let manifest = Manifest::read(&tree)?;
-        let contents = Contents::read(&tree)?;
+        let contents = TreeContents::read(&tree)?;
         let digest = contents.file_digest(Path::new(MANIFEST_FILE));
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
-        let interpreter = interpreter::outside(&manifest, &tree, origin, self.places())?;
-        let entry = Entry {
-            source: came,
+        let interpreter =
+            interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())?;
+        let entry = LockEntry {
+            source: install_origin,
             tree: contents.digest(),
             manifest: digest,
             interpreter,
@@ -148,145 +154,159 @@ impl Store {
             changed: BTreeMap::new(),
             locks: BTreeMap::new(),
             waiting: None,
-            approved: Approval { at: now(), how: How::Terminal, haft: String::new() },
+            approved: Approval {
+                at: current_timestamp(),
+                how: ApprovalMethod::Terminal,
+                haft: String::new(),
+            },
             previous: Vec::new(),
         };
-        let before = self.before(&name, &contents, &entry)?;
-        Ok(Proposal { approved: self.approved.clone(), bench, manifest, contents, entry, before })
+        let before = self.previous_approval(&name, &contents, &entry)?;
+        Ok(InstallProposal {
+            approved: self.approved.clone(),
+            staging_dir,
+            manifest,
+            contents,
+            entry,
+            before,
+        })
     }
 
-    /// Returns the approval under this name; a name that differs in case, or that another place has, is refused.
-    fn before(
+    /// Returns the present approval under this name. Rejects a name that differs only in case, and one that is in use
+    /// in another directory.
+    fn previous_approval(
         &self,
         name: &ExtensionName,
-        contents: &Contents,
-        entry: &Entry,
-    ) -> Result<Option<Before>, InstallError> {
-        if !matches!(entry.source, Came::Placed { .. })
-            && let Some(row) = self.placed(name.as_str())
+        contents: &TreeContents,
+        entry: &LockEntry,
+    ) -> Result<Option<PreviousApproval>, InstallError> {
+        if !matches!(entry.source, InstallOrigin::Placed { .. })
+            && let Some(row) = self.find_in_global_dir(name.as_str())
         {
             return Err(InstallError::Exists { name: name.clone(), dir: row.dir });
         }
         let file = self.approved.load()?;
-        if let Some(known) = another_there(&file, name, &entry.source) {
+        if let Some(known) = other_name_in_dir(&file, name, &entry.source) {
             return Err(known);
         }
         let Some((known, before)) = file.find(name.as_str()) else { return Ok(None) };
         let moved = matches!(
             (&before.source, &entry.source),
-            (Came::Git { .. } | Came::Directory { .. }, Came::Placed { .. })
+            (InstallOrigin::Git { .. } | InstallOrigin::Directory { .. }, InstallOrigin::Placed { .. })
         );
         if known != name || moved {
             let from = before.source.to_string();
             return Err(InstallError::Taken { name: name.clone(), known: known.clone(), from });
         }
-        let difference = self.approved.trees().difference(&before.tree, contents);
-        Ok(Some(Before { entry: before.clone(), difference }))
+        let difference = self.approved.tree_store().difference(&before.tree, contents);
+        Ok(Some(PreviousApproval { entry: before.clone(), difference }))
     }
 }
 
-/// A directory has one extension. Were another name approved there, nobody would miss the one that was, or what it guards.
-fn another_there(file: &LockFile, name: &ExtensionName, source: &Came) -> Option<InstallError> {
-    let Came::Placed { path, .. } = source else { return None };
-    let known = file.placed(path).find(|known| !known.as_str().eq_ignore_ascii_case(name.as_str()))?;
+/// Returns an error if the directory was approved under another name. Otherwise the loss of that extension, and of
+/// its gate, would go unnoticed.
+fn other_name_in_dir(file: &LockFile, name: &ExtensionName, source: &InstallOrigin) -> Option<InstallError> {
+    let InstallOrigin::Placed { path, .. } = source else { return None };
+    let known = file.names_in_dir(path).find(|known| !known.as_str().eq_ignore_ascii_case(name.as_str()))?;
     Some(InstallError::Renamed { dir: path.clone(), name: name.clone(), known: known.clone() })
 }
 
-impl Proposal {
-    /// The name of the extension.
+impl InstallProposal {
+    /// Returns the name of the extension.
     pub fn name(&self) -> &ExtensionName {
         &self.manifest.name
     }
 
-    /// Its manifest.
+    /// Returns its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// Returns the entry for the lock file.
-    pub fn entry(&self) -> &Entry {
+    pub fn entry(&self) -> &LockEntry {
         &self.entry
     }
 
-    /// Returns the approval before this one under this name.
-    fn before(&self) -> Option<&Entry> {
+    /// Returns the present approval under this name.
+    fn previous_entry(&self) -> Option<&LockEntry> {
         self.before.as_ref().map(|before| &before.entry)
     }
 
-    /// Returns the permissions beyond those of the version before, in words; none when there was none.
-    pub fn excess(&self) -> Vec<PermissionLine> {
-        let Some(Before { entry: before, .. }) = &self.before else { return Vec::new() };
+    /// Returns the permissions beyond those of the present version, as text. Empty without a present version.
+    pub fn excess_permissions(&self) -> Vec<PermissionLine> {
+        let Some(PreviousApproval { entry: before, .. }) = &self.before else { return Vec::new() };
         match (&self.entry.permissions, &before.permissions) {
-            (Some(asked), Some(granted)) => asked.excess(granted),
-            // A plain extension may do everything, so it asks for more than any other.
+            (Some(asked), Some(granted)) => asked.excess_over(granted),
+            // An extension without permissions has all rights, which is more than any permission.
             (None, Some(_)) => vec![PermissionLine {
                 permission: "permissions",
-                text: "is no longer there: it asks for nothing, so that nothing would confine it".to_owned(),
+                text: "was removed from the manifest, so the extension would run WITHOUT A SANDBOX"
+                    .to_owned(),
                 red: true,
             }],
             (_, None) => Vec::new(),
         }
     }
 
-    /// Leaves it unapproved. When it asks for more than was granted, the version before does not run either until somebody
-    /// has agreed: says whether that is so.
+    /// Declines the proposal. If it requests more permissions than were granted, the present version does not run
+    /// either until the user decides; then returns true.
     ///
     /// # Errors
-    /// When that cannot be written down.
+    /// [`InstallError`] if the lock file cannot be written.
     pub fn decline(self) -> Result<bool, InstallError> {
-        if self.excess().is_empty() || !is_up(Defence::MoreAsked) {
+        if self.excess_permissions().is_empty() || !is_up(Defense::MoreAsked) {
             return Ok(false);
         }
         let waits = self.approved.clone().edit(|file| {
-            // It was asked about another version than there is by now.
-            if !self.is_about(file) {
+            // Another version was approved while the user was asked.
+            if !self.is_up_to_date(file) {
                 return false;
             }
-            let Self { manifest, entry: Entry { tree, source, .. }, .. } = self;
+            let Self { manifest, entry: LockEntry { tree, source, .. }, .. } = self;
             let Some(known) = file.extensions.get_mut(&manifest.name) else { return false };
             let enabled = known.waiting.take().map_or(known.enabled, |waiting| waiting.enabled);
             known.enabled = false;
-            known.waiting = Some(Waiting { tree, source, enabled });
+            known.waiting = Some(PendingUpdate { tree, source, enabled });
             true
         })?;
         Ok(waits)
     }
 
-    /// True if exactly this is approved already and came from the same place, so that there is nothing to ask.
+    /// True if exactly this code from the same source is approved already, so that the user need not be asked.
     pub fn is_approved(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
-            let Before { entry: before, difference } = before;
+            let PreviousApproval { entry: before, difference } = before;
             let same = (before.tree, &before.interpreter, before.sandbox)
                 == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
-            // A tree that is gone, or is not what it was, is put back.
-            same && before.source.is_same_place(&self.entry.source)
-                && difference.as_ref().is_some_and(Difference::is_empty)
+            // A missing or damaged tree in the store is restored.
+            same && before.source.is_same_origin(&self.entry.source)
+                && difference.as_ref().is_some_and(ChangeSet::is_empty)
                 && before.waiting.is_none()
         })
     }
 
-    fn is_about(&self, file: &LockFile) -> bool {
-        if another_there(file, &self.manifest.name, &self.entry.source).is_some() {
+    fn is_up_to_date(&self, file: &LockFile) -> bool {
+        if other_name_in_dir(file, &self.manifest.name, &self.entry.source).is_some() {
             return false;
         }
         let now = file.find(self.manifest.name.as_str()).map(|(_, entry)| entry);
-        match (now, self.before()) {
+        match (now, self.previous_entry()) {
             (None, None) => true,
             (Some(now), Some(before)) => now.is_same_version(before),
             (None, Some(_)) | (Some(_), None) => false,
         }
     }
 
-    /// Of what is approved already, writes down what is new of where it came from: the commit, which may be another one that
-    /// holds the same. Says whether that is other than before.
+    /// Records a new origin of code that is already approved: another commit can have the same content. Returns true
+    /// if the origin changed.
     ///
     /// # Errors
-    /// When it cannot be written down, or something else is approved by now.
-    pub fn record(self) -> Result<bool, InstallError> {
-        let _workshop = Workshop::open(self.approved.trees().dir())?;
-        let source = looked_at(self.entry.source.clone(), &self.entry.tree);
+    /// [`InstallError`] if the lock file cannot be written, or if the approval has changed.
+    pub fn record_origin(self) -> Result<bool, InstallError> {
+        let _workshop = StagingArea::open(self.approved.tree_store().dir())?;
+        let source = stamp_origin(self.entry.source.clone(), &self.entry.tree);
         let recorded = self.approved.edit(|file| {
-            let is_about = self.is_about(file);
+            let is_about = self.is_up_to_date(file);
             let known = file.extensions.get_mut(&self.manifest.name).filter(|_| is_about)?;
             let is_other = known.source.to_string() != source.to_string();
             known.source = source;
@@ -295,58 +315,59 @@ impl Proposal {
         recorded.ok_or(InstallError::Meanwhile { name: self.manifest.name })
     }
 
-    /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.
+    /// Approves the proposal: from now on exactly this code runs. `haft` is the version of the program that asked.
     ///
     /// # Errors
-    /// [`InstallError`], also when something of this name was approved meanwhile; then nothing is approved that was not
-    /// before. What fails after it was approved is a warning.
-    pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
-        let workshop = Workshop::open(self.approved.trees().dir())?;
-        if !self.is_about(&self.approved.load()?) {
+    /// [`InstallError`], also if the approval of this name has changed in the meantime; then nothing is approved. A
+    /// failure after the approval is a warning.
+    pub fn accept(self, how: ApprovalMethod, haft: &str) -> Result<ApprovalOutcome, InstallError> {
+        let staging_area = StagingArea::open(self.approved.tree_store().dir())?;
+        if !self.is_up_to_date(&self.approved.load()?) {
             return Err(InstallError::Meanwhile { name: self.manifest.name });
         }
-        let Self { approved, bench, manifest, contents, entry, before } = self;
-        let (trees, name) = (approved.trees(), manifest.name);
+        let Self { approved, staging_dir, manifest, contents, entry, before } = self;
+        let (trees, name) = (approved.tree_store(), manifest.name);
         let tree = entry.tree;
-        let put = || trees.put(&workshop, &bench.path().join("tree"), &tree);
-        // First: what may run is there, wherever this ends.
-        if is_up(Defence::WholeInstalls) {
+        let put = || trees.insert_tree(&staging_area, &staging_dir.path().join("tree"), &tree);
+        // The code is stored first, so that the lock file never names missing code.
+        if is_up(Defense::WholeInstalls) {
             put()?;
         }
-        let approval = Approval { at: now(), how, haft: haft.to_owned() };
-        let source = looked_at(entry.source, &entry.tree);
-        let entry = Entry { approved: approval, source, ..entry };
-        let dir = approved.runs_in(&name, &entry);
+        let approval = Approval { at: current_timestamp(), how, haft: haft.to_owned() };
+        let source = stamp_origin(entry.source, &entry.tree);
+        let entry = LockEntry { approved: approval, source, ..entry };
+        let dir = approved.run_dir(&name, &entry);
         let older = before.as_ref().map(|before| &before.entry);
-        let kept = trees.make_room(older, &entry, &contents, &dir)?;
-        // As it is now: it may have been switched off meanwhile.
+        let kept = trees.prepare_copy(older, &entry, &contents, &dir)?;
+        // The present entry counts: the extension may have been disabled in the meantime.
         let edited = approved.edit(|file| {
-            let entry = entry.replace(file.extensions.remove(&name));
+            let entry = entry.replacing(file.extensions.remove(&name));
             file.extensions.insert(name.clone(), entry.clone());
-            (entry, file.trees())
+            (entry, file.referenced_trees())
         });
-        let (entry, keep) = edited.inspect_err(|_| copies::put_back(&kept))?;
-        if !is_up(Defence::WholeInstalls) {
+        let (entry, keep) = edited.inspect_err(|_| copies::undo_moves(&kept))?;
+        if !is_up(Defense::WholeInstalls) {
             put()?;
         }
         let copy = trees.restore_copy(&entry, &contents, &dir);
-        let warnings = copy.into_iter().chain(swept(trees.sweep(&workshop, &keep))).collect();
-        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept, warnings })
+        let warnings =
+            copy.into_iter().chain(sweep_warning(trees.remove_unreferenced(&staging_area, &keep))).collect();
+        Ok(ApprovalOutcome { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }
 
-/// Returns the origin with the looks of a directory that is approved in place, if it still holds this tree and its
-/// looks tell when it changes.
-fn looked_at(source: Came, tree: &Digest) -> Came {
-    let Came::Placed { path, .. } = source else { return source };
-    // Before it is read: what is changed meanwhile looks otherwise than this.
-    let looks = Looks::of_tree(&path).ok().filter(|(_, tells)| *tells);
-    let holds = || Contents::read(&path).is_ok_and(|now| now.digest() == *tree);
+/// Returns the origin with the metadata hash of a directory that is approved in place, if the directory still holds
+/// this tree and the hash is reliable.
+fn stamp_origin(source: InstallOrigin, tree: &Digest) -> InstallOrigin {
+    let InstallOrigin::Placed { path, .. } = source else { return source };
+    // The metadata is taken before the files are read, so that a change in between shows.
+    let looks = TreeStampHasher::stamp_tree(&path).ok().filter(|(_, tells)| *tells);
+    let holds = || TreeContents::read(&path).is_ok_and(|now| now.digest() == *tree);
     let looks = looks.map(|(looks, _)| looks).filter(|_| holds());
-    Came::Placed { path, looks }
+    InstallOrigin::Placed { path, looks }
 }
 
-fn now() -> String {
+fn current_timestamp() -> String {
     jiff::Timestamp::now().strftime("%FT%TZ").to_string()
 }
 

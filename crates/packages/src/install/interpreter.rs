@@ -1,59 +1,60 @@
-//! Which program runs an extension, or is `git`: looked for where nobody else can put one.
+//! Finds the program that runs an extension, or `git`, in directories that other users cannot write to.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use super::InstallError;
-use crate::manifest::{Exec, Launch, Manifest, find_in_path};
+use crate::manifest::{ExecCommand, LaunchPlan, Manifest, find_in_path};
 
-/// Where programs are looked for, and where they must not be found.
+/// The directories to search for programs, and those to leave out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places<'a> {
+pub(super) struct ProgramSearchPath<'a> {
     pub(super) path: Option<&'a OsStr>,
-    /// The directory that the user works in: what lies in it is not the user's own.
+    /// The agent's directory: programs in it are not the user's own.
     pub(super) workspace: Option<&'a Path>,
 }
 
-impl Places<'_> {
-    /// A program by its name, unless others may have put it there or may change it.
-    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
-        let dirs = self.cleaned()?;
+impl ProgramSearchPath<'_> {
+    /// Finds a program by its name, unless other users may have put it there or can change it.
+    pub(super) fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let dirs = self.trusted_path()?;
         std::env::split_paths(&dirs)
             .filter_map(|dir| find_in_path(name, Some(dir.as_os_str())))
-            .find(|program| !is_others(program) || !is_up(Defence::CleanPath))
+            .find(|program| !is_world_writable(program) || !is_up(Defense::CleanPath))
     }
 
-    /// The directories that only the user and the system write to: those that are absolute, outside of the workspace, and
-    /// closed to other users.
-    pub(super) fn cleaned(&self) -> Option<OsString> {
+    /// Returns the directories of `PATH` that only the user and the system write to: those that are absolute, outside
+    /// of the workspace, and not writable by other users.
+    pub(super) fn trusted_path(&self) -> Option<OsString> {
         let path = self.path?;
-        if !is_up(Defence::CleanPath) {
+        if !is_up(Defense::CleanPath) {
             return Some(path.to_owned());
         }
-        let workspace = self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
+        let workspace =
+            self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !contains_home(dir));
         let keeps = |dir: &PathBuf| {
             let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
             let is_projects =
                 |place: &Path| workspace.as_ref().is_some_and(|workspace| place.starts_with(workspace));
-            dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_others(&real)
+            dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_world_writable(&real)
         };
-        // Nothing that was split cannot be joined.
+        // Joining cannot fail, because the parts come from a split.
         Some(std::env::join_paths(std::env::split_paths(path).filter(keeps)).unwrap_or_default())
     }
 }
 
-/// The program that `exec` means, if it lies outside of the extension, whose files are in `tree`. `origin` is where the
-/// extension came from, for an `exec` that leads out of it.
+/// Returns the program that `exec` means if it is outside of the extension, whose files are in `tree`. `origin` is
+/// the source directory of the extension, for an `exec` that leads out of it.
 ///
 /// # Errors
-/// When there is none, or others may have put it there.
-pub(super) fn outside(
+/// [`InstallError`] if the program does not exist, or if other users may have put it there.
+pub(super) fn resolve_interpreter(
     manifest: &Manifest,
     tree: &Path,
     origin: Option<&Path>,
-    places: Places<'_>,
+    places: ProgramSearchPath<'_>,
 ) -> Result<Option<PathBuf>, InstallError> {
     let Some(exec) = &manifest.exec else { return Ok(None) };
     let leads_out = leads_out(&exec.program);
@@ -61,30 +62,30 @@ pub(super) fn outside(
         Some(origin) if leads_out => origin,
         Some(_) | None => tree,
     };
-    let path = places.cleaned();
-    match manifest.launch(dir, path.as_deref())? {
-        Launch::Process { program, .. } if exec.is_shared() || leads_out => {
-            if is_others(&program) {
-                let problem = "is what would run the extension, and other users may change it";
+    let path = places.trusted_path();
+    match manifest.resolve_launch(dir, path.as_deref())? {
+        LaunchPlan::Process { program, .. } if exec.is_shared() || leads_out => {
+            if is_world_writable(&program) {
+                let problem = "would run the extension, but other users can change it";
                 return Err(InstallError::refused(&program, problem));
             }
-            // A path that climbs would mean something else once a directory on its way is replaced.
+            // A path that climbs would mean another file after a directory on its way was replaced.
             match leads_out {
                 true => program.canonicalize().map(Some).map_err(InstallError::io("find", program)),
                 false => Ok(Some(program)),
             }
         }
-        Launch::Process { .. } | Launch::ThemeOnly | Launch::Impossible { .. } => Ok(None),
+        LaunchPlan::Process { .. } | LaunchPlan::ThemeOnly | LaunchPlan::Impossible { .. } => Ok(None),
     }
 }
 
-/// Returns the words of a command line that lead outside of the extension, or may: people are shown each of these.
-pub(super) fn elsewhere(exec: &Exec) -> impl Iterator<Item = &str> {
+/// Returns the words of a command line that lead outside of the extension, or may. The user sees each of them.
+pub(super) fn outside_paths(exec: &ExecCommand) -> impl Iterator<Item = &str> {
     let is_path = |word: &&String| Path::new(word.as_str()).is_absolute() || leads_out(word);
     [&exec.program].into_iter().chain(&exec.args).filter(is_path).map(String::as_str)
 }
 
-/// True if a relative path climbs out of the directory it is in.
+/// True if a relative path climbs out of its directory.
 fn leads_out(path: &str) -> bool {
     let mut depth = 0_usize;
     Path::new(path).components().any(|part| match part {
@@ -101,20 +102,20 @@ fn leads_out(path: &str) -> bool {
     })
 }
 
-/// Whoever works in the home directory, or above it, has all programs of the user's own in the workspace.
-fn is_users(dir: &Path) -> bool {
+/// True if the directory is the home directory or above it; then all of the user's own programs are in the workspace.
+fn contains_home(dir: &Path) -> bool {
     std::env::home_dir().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(dir))
 }
 
-/// True if any user may write to it.
+/// True if any user can write to the file.
 #[cfg(unix)]
-fn is_others(path: &Path) -> bool {
+fn is_world_writable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_others(_: &Path) -> bool {
+fn is_world_writable(_: &Path) -> bool {
     false
 }
 
@@ -162,8 +163,9 @@ mod tests {
             });
             let path = std::env::join_paths(dirs).unwrap();
             let (project, source) = (self.at("project"), self.at("source/deep"));
-            let places = Places { path: Some(&path), workspace: Some(&project) };
-            outside(&manifest, &self.at("tree"), Some(&source), places).map_err(|error| error.to_string())
+            let places = ProgramSearchPath { path: Some(&path), workspace: Some(&project) };
+            resolve_interpreter(&manifest, &self.at("tree"), Some(&source), places)
+                .map_err(|error| error.to_string())
         }
     }
 
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_is_looked_for_where_only_the_user_puts_programs() {
+    fn searches_bare_name_only_in_trusted_directories() {
         let hostile =
             ["project/node_modules/.bin", "link", "open", "=node_modules/.bin", "=.", "safe", "later"];
         check("tool", &hostile, Ok(Some("safe/tool")));
@@ -186,34 +188,34 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_extension_is_pinned_with_it() {
+    fn program_inside_extension_needs_no_interpreter() {
         check("./tool", &["safe"], Ok(None));
-        check("./missing", &["safe"], Err("there is no file"));
+        check("./missing", &["safe"], Err("does not exist"));
     }
 
     #[test]
-    fn what_leads_out_is_looked_for_from_where_it_came() {
+    fn resolves_outside_path_from_origin() {
         check("../bin/tool", &[], Ok(Some("source/bin/tool")));
-        check("lib/../../bin/tool", &[], Err("there is no file"));
-        check("/no/such/program", &[], Err("there is no file"));
+        check("lib/../../bin/tool", &[], Err("does not exist"));
+        check("/no/such/program", &[], Err("does not exist"));
     }
 
     #[test]
-    fn a_program_that_anybody_may_change_is_refused() {
+    fn rejects_world_writable_program() {
         let place = Place::new();
         fs::set_permissions(place.at("safe/tool"), fs::Permissions::from_mode(0o777)).unwrap();
         let error = place.found("tool", &["safe"]).unwrap_err();
-        assert!(error.contains("other users may change it"), "{error}");
+        assert!(error.contains("other users can change it"), "{error}");
     }
 
     #[test]
-    fn every_path_out_of_the_extension_is_named() {
-        let exec = |words: &[&str]| Exec {
+    fn lists_every_path_outside_extension() {
+        let exec = |words: &[&str]| ExecCommand {
             program: words[0].into(),
             args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
         };
         let check = |words: &[&str], expect: &[&str]| {
-            assert_eq!(elsewhere(&exec(words)).collect::<Vec<_>>(), expect);
+            assert_eq!(outside_paths(&exec(words)).collect::<Vec<_>>(), expect);
         };
         check(&["python3", "main.py", "--x=/y"], &[]);
         check(&["/bin/sh", "-c", "true"], &["/bin/sh"]);

@@ -1,24 +1,24 @@
-//! Installed extensions.
+//! The list of installed extensions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
 use super::InstallError;
-use super::lock::Entry;
-use crate::discovery::{Candidate, Held, Owned, scan};
-use crate::manifest::Exec;
+use super::lock::LockEntry;
+use crate::discovery::{ApprovedVersion, ExtensionCandidate, UserExtension, scan};
+use crate::manifest::ExecCommand;
 use crate::manifest::permission::Permissions;
-use crate::spec::Origin;
+use crate::spec::ExtensionOrigin;
 
-/// One extension that is there.
+/// An installed extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// The user's or the project's.
-    pub origin: Origin,
-    /// The manifest's name, or the directory's when the manifest is broken.
+pub struct InstalledExtension {
+    /// The origin: the user's or the project's.
+    pub origin: ExtensionOrigin,
+    /// The manifest's name, or the directory's if the manifest is broken.
     pub name: String,
     /// The manifest's version.
     pub version: Option<String>,
@@ -27,60 +27,60 @@ pub struct Row {
     /// The manifest's description.
     pub description: Option<String>,
     /// The command that would be started.
-    pub exec: Option<Exec>,
-    /// Its directory, absolute: where the user put it, else where it lies in the store.
+    pub exec: Option<ExecCommand>,
+    /// The absolute path of its directory: the user's own, otherwise the one in the store.
     pub dir: PathBuf,
-    /// Where it runs.
+    /// The directory in which it runs.
     pub runs_in: PathBuf,
-    /// The sandbox that it runs in by itself, or would run in; none for one that would have the user's rights.
-    pub level: Option<Level>,
+    /// The default level of its sandbox; `None` for an extension that has the user's rights.
+    pub level: Option<ConfinementLevel>,
     /// The entry of its approval.
-    pub entry: Option<Entry>,
+    pub entry: Option<LockEntry>,
     /// The state of the extension.
-    pub state: State,
+    pub state: InstallStatus,
 }
 
-impl Row {
-    /// The error for a change of an extension that somebody else has changed since this was looked up.
-    pub(super) fn meanwhile(&self) -> InstallError {
+impl InstalledExtension {
+    /// Returns the error for an extension whose approval changed since this was looked up.
+    pub(super) fn changed_meanwhile_error(&self) -> InstallError {
         InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
     }
 }
 
 /// The state of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It can.
+pub enum InstallStatus {
+    /// It can run.
     Enabled,
-    /// It was switched off.
+    /// It is disabled.
     Disabled,
-    /// It lies in the user's directory, and the user has not approved it.
+    /// It is in the user's directory and not approved.
     NotApproved,
-    /// It is not what was approved; the text says why.
+    /// It differs from the approved version, for the reason in the text.
     Changed(String),
-    /// It cannot; the text says why.
+    /// It cannot run, for the reason in the text.
     Broken(String),
 }
 
-/// The extensions in one directory, by name; of those nothing is approved.
-pub(super) fn rows(dir: &Path, origin: Origin, path: Option<&OsStr>) -> Vec<Row> {
-    scan(dir).into_iter().map(|candidate| row(candidate, origin, path)).collect()
+/// Returns the extensions in one directory by name. They need no approval.
+pub(super) fn rows(dir: &Path, origin: ExtensionOrigin, path: Option<&OsStr>) -> Vec<InstalledExtension> {
+    scan(dir).into_iter().map(|candidate| from_candidate(candidate, origin, path)).collect()
 }
 
-pub(super) fn owned(owned: Owned<'_>, path: Option<&OsStr>) -> Row {
-    let mut row = row(owned.candidate, Origin::Global, path);
-    let Some(Held { name, entry, dir, changed }) = owned.held else {
-        if row.state == State::Enabled {
-            row.state = State::NotApproved;
+pub(super) fn from_user_extension(owned: UserExtension<'_>, path: Option<&OsStr>) -> InstalledExtension {
+    let mut row = from_candidate(owned.candidate, ExtensionOrigin::Global, path);
+    let Some(ApprovedVersion { name, entry, dir, changed }) = owned.approved_version else {
+        if row.state == InstallStatus::Enabled {
+            row.state = InstallStatus::NotApproved;
         }
         return row;
     };
     row.state = match changed {
-        Some(why) => State::Changed(why),
-        None if !entry.enabled => State::Disabled,
-        None => State::Enabled,
+        Some(why) => InstallStatus::Changed(why),
+        None if !entry.enabled => InstallStatus::Disabled,
+        None => InstallStatus::Enabled,
     };
-    Row {
+    InstalledExtension {
         name: name.as_str().to_owned(),
         runs_in: dir,
         level: entry.sandbox,
@@ -89,24 +89,40 @@ pub(super) fn owned(owned: Owned<'_>, path: Option<&OsStr>) -> Row {
     }
 }
 
-fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
+fn from_candidate(
+    candidate: ExtensionCandidate,
+    origin: ExtensionOrigin,
+    path: Option<&OsStr>,
+) -> InstalledExtension {
     let name = candidate.name();
-    let Candidate { dir, manifest } = candidate;
+    let ExtensionCandidate { dir, manifest } = candidate;
     let (manifest, state) = match manifest {
         Ok(manifest) => {
-            let state = match manifest.launch(&dir, path) {
-                _ if !manifest.enabled => State::Disabled,
-                Ok(_) => State::Enabled,
-                Err(error) => State::Broken(error.to_string()),
+            let state = match manifest.resolve_launch(&dir, path) {
+                _ if !manifest.enabled => InstallStatus::Disabled,
+                Ok(_) => InstallStatus::Enabled,
+                Err(error) => InstallStatus::Broken(error.to_string()),
             };
             (Some(manifest), state)
         }
-        Err(error) => (None, State::Broken(error.to_string())),
+        Err(error) => (None, InstallStatus::Broken(error.to_string())),
     };
     let level = manifest.as_ref().and_then(|manifest| manifest.permissions.as_ref()).map(Permissions::level);
     let (version, language, description, exec) = manifest
         .map(|manifest| (manifest.version, manifest.language, manifest.description, manifest.exec))
         .unwrap_or_default();
     let runs_in = dir.clone();
-    Row { origin, name, version, language, description, exec, dir, runs_in, level, entry: None, state }
+    InstalledExtension {
+        origin,
+        name,
+        version,
+        language,
+        description,
+        exec,
+        dir,
+        runs_in,
+        level,
+        entry: None,
+        state,
+    }
 }

@@ -1,89 +1,99 @@
-//! Going back to a version that was approved before.
+//! Rollback to an earlier approved version.
 
 use haft_protocol::ids::ExtensionName;
 
-use super::lock::{Approved, Came, Entry};
-use super::{InstallError, Kept, Row};
+use super::lock::{ApprovalStore, InstallOrigin, LockEntry};
+use super::{InstallError, InstalledExtension, PreservedPath};
 use crate::approved::copies;
 use crate::approved::error::with_causes;
-use crate::approved::workshop::Workshop;
+use crate::approved::workshop::StagingArea;
 
-/// A version that can be gone back to.
+/// An earlier version that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Older {
+pub struct RollbackTarget {
     /// The entry for the lock file.
-    pub entry: Entry,
-    /// Newer ones that cannot be, the newest first.
-    pub passed: Vec<Passed>,
+    pub entry: LockEntry,
+    /// Newer versions that cannot be restored, the newest first.
+    pub unusable_versions: Vec<UnusableVersion>,
 }
 
-/// A version that cannot be gone back to.
+/// A version that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passed {
+pub struct UnusableVersion {
     /// The approved entry.
-    pub entry: Entry,
-    /// Why it is not used, for people.
+    pub entry: LockEntry,
+    /// The reason, for the user.
     pub why: String,
 }
 
-/// The outcome of going back to an older version.
+/// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RolledBack {
-    /// The present entry of the lock file.
-    pub entry: Entry,
-    /// The files that the extension had written where the older version has its own, by where they are now.
-    pub kept: Vec<Kept>,
-    /// Warnings about leftovers that could not be put in order yet, for people. The older version is the one that
-    /// counts all the same.
+pub struct RollbackOutcome {
+    /// The new entry of the lock file.
+    pub entry: LockEntry,
+    /// The extension's own files that were moved aside for files of the earlier version.
+    pub kept: Vec<PreservedPath>,
+    /// Warnings for the user about steps that could not be completed. The rollback is in effect.
     pub warnings: Vec<String>,
 }
 
-/// Finds a version to go back to, see [`Store::older`](super::Store::older).
-pub(super) fn older(approved: &Approved, row: &Row) -> Result<Older, InstallError> {
+/// Finds a version to roll back to, see
+/// [`ExtensionStore::find_rollback_target`](super::ExtensionStore::find_rollback_target).
+pub(super) fn find_rollback_target(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+) -> Result<RollbackTarget, InstallError> {
     let name = ExtensionName::new(&row.name);
     let mut passed = Vec::new();
     for (index, older) in row.entry.iter().flat_map(|entry| &entry.previous).enumerate() {
-        let back = row.entry.as_ref().and_then(|entry| entry.rolled_back(index));
-        match (back, unusable(approved, older)) {
-            (Some(entry), None) => return Ok(Older { entry, passed }),
+        let back = row.entry.as_ref().and_then(|entry| entry.rollback_to(index));
+        match (back, unusable_reason(approved, older)) {
+            (Some(entry), None) => return Ok(RollbackTarget { entry, unusable_versions: passed }),
             (_, why) => {
-                let why = why.unwrap_or_else(|| "there is no such version".to_owned());
-                passed.push(Passed { entry: older.clone(), why });
+                let why = why.unwrap_or_else(|| "no such version".to_owned());
+                passed.push(UnusableVersion { entry: older.clone(), why });
             }
         }
     }
     if passed.is_empty() {
         return Err(InstallError::NoOlder { name });
     }
-    let all: Vec<_> =
-        passed.iter().map(|Passed { entry, why }| format!("{}: {why}", entry.tree.short())).collect();
+    let all: Vec<_> = passed
+        .iter()
+        .map(|UnusableVersion { entry, why }| format!("{}: {why}", entry.tree.short_hex()))
+        .collect();
     Err(InstallError::NoneUsable { name, why: all.join("; ") })
 }
 
-fn unusable(approved: &Approved, older: &Entry) -> Option<String> {
-    if let Came::Placed { path, .. } = &older.source {
-        return Some(format!("it lay in {}, where its files are yours to change", path.display()));
+fn unusable_reason(approved: &ApprovalStore, older: &LockEntry) -> Option<String> {
+    if let InstallOrigin::Placed { path, .. } = &older.source {
+        return Some(format!("it was in {}, where you may have changed its files", path.display()));
     }
-    approved.trees().verify(&older.tree).err().map(|error| with_causes(&error))
+    approved.tree_store().verify(&older.tree).err().map(|error| with_causes(&error))
 }
 
-pub(super) fn roll_back(approved: &Approved, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
-    let trees = approved.trees();
-    let _workshop = Workshop::open(trees.dir())?;
+pub(super) fn roll_back(
+    approved: &ApprovalStore,
+    row: &InstalledExtension,
+    older: &RollbackTarget,
+) -> Result<RollbackOutcome, InstallError> {
+    let trees = approved.tree_store();
+    let _workshop = StagingArea::open(trees.dir())?;
     let (name, older) = (ExtensionName::new(&row.name), &older.entry);
     let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
     let code = trees.verify(&older.tree).map_err(unusable)?;
-    let dir = approved.runs_in(&name, older);
-    let kept = trees.make_room(row.entry.as_ref(), older, &code, &dir)?;
+    let dir = approved.run_dir(&name, older);
+    let kept = trees.prepare_copy(row.entry.as_ref(), older, &code, &dir)?;
     let edited = approved.edit(|file| {
         let known = file.extensions.get_mut(&name)?;
         row.entry.as_ref().filter(|shown| known.is_same_version(shown))?;
         let index = known.previous.iter().position(|version| version.is_same_version(older))?;
-        *known = known.rolled_back(index)?;
+        *known = known.rollback_to(index)?;
         Some(known.clone())
     });
-    let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(|| row.meanwhile()));
-    let entry = done.inspect_err(|_| copies::put_back(&kept))?;
+    let done =
+        edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(|| row.changed_meanwhile_error()));
+    let entry = done.inspect_err(|_| copies::undo_moves(&kept))?;
     let warnings = trees.restore_copy(&entry, &code, &dir).into_iter().collect();
-    Ok(RolledBack { entry, kept, warnings })
+    Ok(RollbackOutcome { entry, kept, warnings })
 }

@@ -1,4 +1,4 @@
-//! Changing `enabled` in a manifest and nothing else.
+//! Edits `enabled` in a manifest without changing anything else.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,12 +9,12 @@ use serde_json::value::RawValue;
 use super::InstallError;
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
-/// Writes `enabled` into the manifest in `dir`. Says whether that changed anything.
+/// Writes `enabled` into the manifest in `dir`. Returns true if that changed anything.
 pub(super) fn set_enabled(dir: &Path, enabled: bool) -> Result<bool, InstallError> {
     if Manifest::read(dir)?.enabled == enabled {
         return Ok(false);
     }
-    // A manifest may be a symlink; the file it points to is changed, the link stays.
+    // If the manifest is a symlink, its target is changed and the link stays.
     let path = dir.join(MANIFEST_FILE);
     let path = path.canonicalize().map_err(InstallError::io("find", &path))?;
     let text = std::fs::read_to_string(&path).map_err(InstallError::io("read", &path))?;
@@ -23,7 +23,7 @@ pub(super) fn set_enabled(dir: &Path, enabled: bool) -> Result<bool, InstallErro
     Ok(true)
 }
 
-/// The manifest with another `enabled`; none when it is not an object.
+/// Returns the manifest with another `enabled`, or `None` if it is not an object.
 fn edit(text: &str, enabled: bool) -> Option<String> {
     let start = text.find('{')?;
     let (mark, object) = text.split_at_checked(start)?;
@@ -31,12 +31,12 @@ fn edit(text: &str, enabled: bool) -> Option<String> {
     let value = fields.iter().find(|(key, _)| key.eq_ignore_ascii_case("enabled"));
     let (at, old, new) = match value {
         Some((_, value)) => {
-            // The value borrows from the text, so its address says where it stands.
+            // The value borrows from the text, so its address gives its position.
             let at = value.get().as_ptr().addr().checked_sub(object.as_ptr().addr())?;
             (at, value.get().len(), enabled.to_string())
         }
         None => {
-            // Behind the brace, set apart from the first key as that key is from the brace.
+            // Inserted after the brace, with the whitespace that precedes the first key.
             let rest = object.get(1..)?;
             let space = rest.get(..rest.len() - rest.trim_start().len())?;
             (1, 0, format!("{space}\"enabled\": {enabled},"))
@@ -45,7 +45,7 @@ fn edit(text: &str, enabled: bool) -> Option<String> {
     Some(format!("{mark}{}{new}{}", object.get(..at)?, object.get(at + old..)?))
 }
 
-/// Puts a new file in the place of an old one, with its permissions, whole or not at all.
+/// Replaces a file atomically, with the same permissions.
 fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().ok_or(std::io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_key_changes() {
+    fn changes_only_the_key() {
         check(r#"{"z":1, "enabled" : true ,"a":[1e2]}"#, Some(r#"{"z":1, "enabled" : false ,"a":[1e2]}"#));
         check(r#"{"Enabled":true}"#, Some(r#"{"Enabled":false}"#));
         check("\u{feff}{\"enabled\":null}\n", Some("\u{feff}{\"enabled\":false}\n"));
@@ -74,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_comes_first_and_keeps_the_indentation() {
+    fn inserts_missing_key_first_with_indentation() {
         check("{\n  \"name\": \"x\"\n}\n", Some("{\n  \"enabled\": false,\n  \"name\": \"x\"\n}\n"));
         check(r#"{"name":"x"}"#, Some(r#"{"enabled": false,"name":"x"}"#));
     }
 
     #[test]
-    fn what_is_no_object_is_left_alone() {
+    fn leaves_other_json_unchanged() {
         check("[]", None);
         check("{", None);
     }

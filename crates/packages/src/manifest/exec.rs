@@ -1,4 +1,4 @@
-//! From the `exec` of a manifest to the executable.
+//! Resolves the `exec` of a manifest to an executable.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -6,65 +6,66 @@ use std::path::{Path, PathBuf};
 
 /// The start of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Launch {
-    /// As a process that speaks its dialect on its standard input and output.
+pub enum LaunchPlan {
+    /// A process that speaks its dialect on standard input and output.
     Process {
-        /// The executable, absolute.
+        /// The absolute path of the executable.
         program: PathBuf,
         /// Its arguments, verbatim.
         args: Vec<String>,
     },
-    /// Not at all: it only brings files.
+    /// No process: the extension only contains files.
     ThemeOnly,
-    /// Not at all, though it should be. The host reports it, and blocks what a required extension guards.
+    /// No process, because its program cannot be found. The host reports it, and blocks the actions that a required
+    /// extension guards.
     Impossible {
-        /// The mistake, and the next step.
+        /// The reason, and what to do.
         why: String,
     },
 }
 
-/// `exec` does not lead to a program.
+/// The reason why `exec` does not lead to a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
-    /// No file is there.
-    #[error("exec {exec:?} not found: there is no file {}; build the extension or correct `exec`", looked.display())]
+    /// The file does not exist.
+    #[error("exec {exec:?} not found: {} does not exist; build the extension or fix `exec`", looked.display())]
     NoFile {
-        /// As the manifest says it.
+        /// The text in the manifest.
         exec: String,
-        /// The file that was looked for.
+        /// The file that was tried.
         looked: PathBuf,
     },
-    /// A bare name is in no directory of `PATH`.
+    /// A bare name is not in any directory of `PATH`.
     #[error(
-        "exec {exec:?} not found in PATH ({looked}); install it, or write {:?} for a file of the extension",
+        "exec {exec:?} not found in PATH ({looked}); install the program, or write {:?} for a file of the extension",
         format!("./{exec}")
     )]
     NotInPath {
-        /// As the manifest says it.
+        /// The text in the manifest.
         exec: String,
         /// The directories that were searched, joined as in `PATH`.
         looked: String,
     },
-    /// The file is there and may not be run.
+    /// The file exists but is not executable.
     #[error("exec {exec:?} is not executable; run `chmod +x {}`", looked.display())]
     NotExecutable {
-        /// As the manifest says it.
+        /// The text in the manifest.
         exec: String,
         /// The file.
         looked: PathBuf,
     },
 }
 
-/// The executable that `exec` means for an extension in `dir`, absolute when `dir` is.
+/// Returns the executable that `exec` means for an extension in `dir`. It is absolute if `dir` is.
 pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<PathBuf, ExecError> {
     if is_bare(exec) {
         return find_in_path(exec, path)
-            .ok_or_else(|| ExecError::NotInPath { exec: exec.into(), looked: searched(path) });
+            .ok_or_else(|| ExecError::NotInPath { exec: exec.into(), looked: display_search_dirs(path) });
     }
-    // Collecting the components takes the `.` out of `dir/./run`.
+    // Collecting the components removes the `.` from `dir/./run`.
     let looked: PathBuf = dir.join(exec).components().collect();
-    let found = candidates(&looked).into_iter().find_map(|file| {
+    let found = executable_candidates(&looked).into_iter().find_map(|file| {
         let metadata = std::fs::metadata(&file).ok().filter(Metadata::is_file)?;
         Some((may_run(&metadata), file))
     });
@@ -75,19 +76,19 @@ pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<Pa
     }
 }
 
-/// The program of that name in the absolute directories of `path`, the value of `PATH`. Relative ones are left
-/// out: they would let the current directory choose the program.
+/// Finds a program by name in the absolute directories of `path`, the value of `PATH`. Relative directories are
+/// ignored, because they would let the current directory choose the program.
 pub(crate) fn find_in_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
-    let files = directories(path).flat_map(|dir| candidates(&dir.join(name)));
+    let files = search_dirs(path).flat_map(|dir| executable_candidates(&dir.join(name)));
     files.into_iter().find(|file| is_executable(file))
 }
 
-fn searched(path: Option<&OsStr>) -> String {
-    let dirs: Vec<_> = directories(path).map(|dir| dir.display().to_string()).collect();
+fn display_search_dirs(path: Option<&OsStr>) -> String {
+    let dirs: Vec<_> = search_dirs(path).map(|dir| dir.display().to_string()).collect();
     if dirs.is_empty() { "which is empty".into() } else { dirs.join(if cfg!(windows) { ";" } else { ":" }) }
 }
 
-fn directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+fn search_dirs(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     let dirs: Vec<_> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
     dirs.into_iter().filter(|dir: &PathBuf| dir.is_absolute())
 }
@@ -99,12 +100,12 @@ pub(super) fn is_bare(exec: &str) -> bool {
 }
 
 #[cfg(not(windows))]
-fn candidates(file: &Path) -> Vec<PathBuf> {
+fn executable_candidates(file: &Path) -> Vec<PathBuf> {
     vec![file.into()]
 }
 
 #[cfg(windows)]
-fn candidates(file: &Path) -> Vec<PathBuf> {
+fn executable_candidates(file: &Path) -> Vec<PathBuf> {
     let endings = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
     let with = |ending: &str| {
         let mut name = file.as_os_str().to_owned();
@@ -119,7 +120,7 @@ fn is_executable(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
 }
 
-/// True if a file of these properties may be run by somebody.
+/// True if a file with this metadata is executable.
 #[cfg(unix)]
 pub(crate) fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -1,10 +1,10 @@
-//! Reading typed fields out of a JSON object, with errors that name the file and the field.
+//! Reads typed fields of a JSON object, with errors that name the file and the field.
 
 use std::fmt;
 use std::path::Path;
 
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::text::is_hidden;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,37 +13,37 @@ use serde_json::{Map, Value};
 use super::ManifestError;
 use crate::timeouts::MAX_ASKED;
 
-/// The fields of one object, found whatever the case of their keys.
+/// The fields of an object, with keys in any case.
 #[derive(Debug)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct ObjectFields<'a> {
     path: &'a Path,
-    /// The text before a field's name in errors, empty for the manifest itself.
+    /// The text before a field's name in errors; empty for the manifest itself.
     prefix: String,
-    /// Ordered by their keys, which are in lower case.
-    values: Vec<(String, Field)>,
+    /// The fields, sorted by their keys in lower case.
+    values: Vec<(String, FieldValue)>,
 }
 
-/// A JSON object as it is written: keys in any order, and any case.
+/// A JSON object as written: keys in any order and in any case.
 #[derive(Debug)]
-pub(crate) struct Object(Vec<(String, Field)>);
+pub(crate) struct JsonObject(Vec<(String, FieldValue)>);
 
 #[derive(Debug)]
-enum Field {
+enum FieldValue {
     Value(Value),
-    /// One of [`TEXTS`].
+    /// The unparsed text of one of [`TEXTS`].
     Text(Box<RawValue>),
 }
 
-/// The fields of a manifest that are kept as they are written, to be read as what they describe.
+/// The fields of a manifest that are kept as text and parsed later.
 const TEXTS: [&str; 2] = ["commands", "tools"];
 
-impl<'a> Fields<'a> {
-    pub(crate) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
+impl<'a> ObjectFields<'a> {
+    pub(crate) fn new(path: &'a Path, object: JsonObject) -> Result<Self, ManifestError> {
         Self::with_prefix(path, String::new(), object)
     }
 
-    fn with_prefix(path: &'a Path, prefix: String, object: Object) -> Result<Self, ManifestError> {
-        let Object(mut values) = object;
+    fn with_prefix(path: &'a Path, prefix: String, object: JsonObject) -> Result<Self, ManifestError> {
+        let JsonObject(mut values) = object;
         for (key, _) in &mut values {
             key.make_ascii_lowercase();
         }
@@ -52,43 +52,45 @@ impl<'a> Fields<'a> {
         // Two spellings of one key would let two readers see two different manifests.
         let twice = fields.values.array_windows().find(|[(one, _), (other, _)]| one == other);
         match twice {
-            Some([(key, _), _]) => Err(fields.error(key, "is there twice")),
+            Some([(key, _), _]) => Err(fields.error(key, "occurs twice")),
             None => Ok(fields),
         }
     }
 
-    /// An error about one field; `problem` follows the field's name.
+    /// Returns an error about a field. `problem` continues a sentence after the field's name.
     pub(crate) fn error(&self, field: &str, problem: &str) -> ManifestError {
         let field = format!("{}{field}", self.prefix);
         ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
     }
 
-    /// A text that can be shown as it is; absent, `null` and empty are the same.
+    /// Returns a text without invisible characters. Absent, `null` and empty are the same.
     pub(crate) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
             Some(Value::String(text)) => {
-                self.plain(field, text).map(|text| (!text.is_empty()).then_some(text))
+                self.require_visible_text(field, text).map(|text| (!text.is_empty()).then_some(text))
             }
-            Some(other) => Err(self.wrong(field, "a string", other)),
+            Some(other) => Err(self.wrong_type_error(field, "a string", other)),
         }
     }
 
-    /// `true` or `false`; the string `"false"` is neither.
+    /// Returns a boolean. The string `"false"` is rejected.
     pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(*value)),
-            Some(other) => Err(self.wrong(field, "true or false", other)),
+            Some(other) => Err(self.wrong_type_error(field, "true or false", other)),
         }
     }
 
-    /// A time of at least 1 ms and at most [`MAX_ASKED`], in milliseconds.
+    /// Returns a time from 1 to [`MAX_ASKED`] milliseconds.
     pub(super) fn milliseconds(&self, field: &str) -> Result<Option<u64>, ManifestError> {
         let Some(value) = self.get(field) else { return Ok(None) };
         let most = MAX_ASKED.as_millis();
         match value.as_u64() {
-            Some(0) | None => Err(self.error(field, &format!("must be a whole number from 1, not {value}"))),
+            Some(0) | None => {
+                Err(self.error(field, &format!("must be a positive whole number, not {value}")))
+            }
             Some(asked) if u128::from(asked) > most => {
                 Err(self.error(field, &format!("must be at most {most}")))
             }
@@ -96,10 +98,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(crate) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
+    pub(crate) fn text_list(&self, field: &str) -> Result<Vec<String>, ManifestError> {
         let text = |value: &Value| match value.as_str() {
-            Some(text) => self.plain(field, text),
-            None => Err(self.wrong(field, "a list of strings", value)),
+            Some(text) => self.require_visible_text(field, text),
+            None => Err(self.wrong_type_error(field, "a list of strings", value)),
         };
         self.list(field)?.iter().map(text).collect()
     }
@@ -110,28 +112,29 @@ impl<'a> Fields<'a> {
             Some(Value::Object(object)) => {
                 Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
             }
-            Some(other) => Err(self.wrong(field, "an object", other)),
+            Some(other) => Err(self.wrong_type_error(field, "an object", other)),
         }
     }
 
-    /// Refuses every key but these, whose names are in lower case.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ManifestError> {
+    /// Rejects every key except these, which are in lower case.
+    pub(crate) fn reject_unknown_keys(&self, known: &[&str]) -> Result<(), ManifestError> {
         match self.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some((key, _)) => {
                 let shown: String = key.chars().filter(|&c| !c.is_control() && !is_hidden(c)).collect();
-                Err(self.error(&shown, &format!("is not known here; there are {}", known.join(", "))))
+                Err(self
+                    .error(&shown, &format!("is not known here; the known fields are {}", known.join(", "))))
             }
         }
     }
 
-    /// Refuses `on_timeout` and `on_error` with another value than `block`: only the user can loosen a gate, and the
-    /// author of a manifest that tries to relies on something that will not happen.
-    pub(super) fn only_block(&self) -> Result<(), ManifestError> {
+    /// Rejects other values than `block` of `on_timeout` and `on_error`. Only the user can relax a gate, so an author
+    /// who sets another value relies on an effect that does not happen.
+    pub(super) fn require_block_policy(&self) -> Result<(), ManifestError> {
         for field in ["on_timeout", "on_error"] {
             if self.text(field)?.is_some_and(|value| value != "block") {
-                let rule =
-                    "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
+                let rule = "must be `block` in a manifest; only the user can set `on_timeout` for an extension, \
+                    in config.toml";
                 return Err(self.error(field, rule));
             }
         }
@@ -144,45 +147,46 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
-            let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
+            let object =
+                value.as_object().ok_or_else(|| self.wrong_type_error(field, "a list of objects", value))?;
             Self::with_prefix(self.path, format!("{}{field}[{index}].", self.prefix), object.into())
         };
         self.list(field)?.iter().enumerate().map(object).collect()
     }
 
-    /// Refuses what would be shown as something else than it is. Nothing is taken out: what people agree to must be
-    /// what is run.
-    fn plain(&self, field: &str, text: &str) -> Result<String, ManifestError> {
-        // Nearly every text is of this kind, and a look at each character takes longer.
+    /// Rejects characters that are not visible as they are. Nothing is removed, because the approved text must be the
+    /// text that runs.
+    fn require_visible_text(&self, field: &str, text: &str) -> Result<String, ManifestError> {
+        // The common case, without a check of each character.
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return Ok(text.to_owned());
         }
         match text.chars().find(|&c| c.is_control() || is_hidden(c)) {
-            Some(_) if !is_up(Defence::ManifestText) => Ok(text.to_owned()),
+            Some(_) if !is_up(Defense::ManifestText) => Ok(text.to_owned()),
             None => Ok(text.to_owned()),
             Some(c) => {
-                let problem = format!("must not hold U+{:04X}, which is not shown as it is", u32::from(c));
+                let problem = format!("must not contain the invisible character U+{:04X}", u32::from(c));
                 Err(self.error(field, &problem))
             }
         }
     }
 
-    /// A list of anything; an absent one is empty.
+    /// Returns a list of any values. An absent list is empty.
     fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
         match self.get(field) {
             None => Ok(&[]),
             Some(Value::Array(values)) => Ok(values),
-            Some(other) => Err(self.wrong(field, "a list", other)),
+            Some(other) => Err(self.wrong_type_error(field, "a list", other)),
         }
     }
 
-    /// The elements of a list that is kept as it is written; an absent one is empty.
+    /// Returns the elements of a list that is kept as text. An absent list is empty.
     pub(super) fn elements<T: DeserializeOwned>(
         &self,
         field: &str,
         kind: &str,
     ) -> Result<Vec<T>, ManifestError> {
-        let Some(Field::Text(list)) = self.find(field) else { return Ok(Vec::new()) };
+        let Some(FieldValue::Text(list)) = self.find(field) else { return Ok(Vec::new()) };
         if let Ok(elements) = serde_json::from_str::<Option<Vec<T>>>(list.get()) {
             return Ok(elements.unwrap_or_default());
         }
@@ -198,17 +202,17 @@ impl<'a> Fields<'a> {
 
     fn get(&self, field: &str) -> Option<&Value> {
         match self.find(field)? {
-            Field::Value(Value::Null) | Field::Text(_) => None,
-            Field::Value(value) => Some(value),
+            FieldValue::Value(Value::Null) | FieldValue::Text(_) => None,
+            FieldValue::Value(value) => Some(value),
         }
     }
 
-    fn find(&self, field: &str) -> Option<&Field> {
+    fn find(&self, field: &str) -> Option<&FieldValue> {
         let at = self.values.binary_search_by(|(key, _)| key.as_str().cmp(field)).ok()?;
         self.values.get(at).map(|(_, value)| value)
     }
 
-    fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
+    fn wrong_type_error(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
         let got = match got {
             Value::Null => "null",
             Value::Bool(_) => "true or false",
@@ -221,46 +225,46 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl From<&Map<String, Value>> for Object {
+impl From<&Map<String, Value>> for JsonObject {
     fn from(object: &Map<String, Value>) -> Self {
-        Self(object.iter().map(|(key, value)| (key.clone(), Field::Value(value.clone()))).collect())
+        Self(object.iter().map(|(key, value)| (key.clone(), FieldValue::Value(value.clone()))).collect())
     }
 }
 
-impl Object {
-    /// Reads a manifest, with the fields of [`TEXTS`] as they are written.
-    pub(super) fn of_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
-        serde_json::Deserializer::from_str(json.as_str()).deserialize_map(Entries { texts: &TEXTS })
+impl JsonObject {
+    /// Reads a manifest, with the fields of [`TEXTS`] as unparsed text.
+    pub(super) fn from_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
+        serde_json::Deserializer::from_str(json.as_str()).deserialize_map(ObjectVisitor { texts: &TEXTS })
     }
 }
 
-impl<'de> Deserialize<'de> for Object {
+impl<'de> Deserialize<'de> for JsonObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Entries { texts: &[] })
+        deserializer.deserialize_map(ObjectVisitor { texts: &[] })
     }
 }
 
 /// Reads the entries of an object.
-struct Entries {
+struct ObjectVisitor {
     texts: &'static [&'static str],
 }
 
-impl<'de> Visitor<'de> for Entries {
-    type Value = Object;
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = JsonObject;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<JsonObject, A::Error> {
         let mut values = Vec::with_capacity(8);
         while let Some(key) = entries.next_key::<String>()? {
             let value = match self.texts.iter().any(|text| key.eq_ignore_ascii_case(text)) {
-                true => Field::Text(entries.next_value()?),
-                false => Field::Value(entries.next_value()?),
+                true => FieldValue::Text(entries.next_value()?),
+                false => FieldValue::Value(entries.next_value()?),
             };
             values.push((key, value));
         }
-        Ok(Object(values))
+        Ok(JsonObject(values))
     }
 }

@@ -1,4 +1,4 @@
-//! Permissions of an extension: what its manifest asks for, what the user grants, and the difference of the two.
+//! Permissions of an extension: those that its manifest requests, those that the user grants, and their difference.
 
 mod excess;
 mod lines;
@@ -11,46 +11,47 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_launch::sandbox::{Level, Net};
-use haft_protocol::ext::{InterceptKind, Service};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
+use haft_protocol::ext::{HostService, InterceptKind};
 use serde::{Deserialize, Serialize};
 
 use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 
-pub use lines::Line;
+pub use lines::PermissionLine;
 
-/// The permissions of an extension: `permissions` in its manifest is what it asks for, that of its approval is what it
-/// was granted. An extension without any is a plain one: the protocol keeps nothing from it, and it runs with the
-/// user's rights.
+/// The permissions of an extension. `permissions` in the manifest holds the requested ones, the entry in the lock
+/// file the granted ones. An extension without permissions is not restricted by the protocol and runs with the user's
+/// rights.
 ///
-/// Written as JSON it is what a manifest says. Whatever reads it refuses keys, names and values that this version does
-/// not know: they might be more than anybody agreed to.
+/// The JSON form is that of the manifest. Readers reject keys, names and values that this version does not know,
+/// because they could mean more than the user agreed to.
 ///
-/// Commands need no permission: a command does nothing before a person types its name.
+/// Commands need no permission: a command runs only when the user types its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "read::Written")]
+#[serde(try_from = "read::RawPermissions")]
 pub struct Permissions {
-    /// `tools`: what it offers to the model.
+    /// `tools`: the tools that it offers to the model.
     #[serde(skip_serializing_if = "ToolPermissions::is_empty")]
     pub tools: ToolPermissions,
-    /// `events`: which events it is told.
+    /// `events`: the events that it receives.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub events: BTreeSet<String>,
-    /// `intercept`: what it is asked about before it happens. No event is there twice in one role.
+    /// `intercept`: the hooks that it intercepts. Each pair of event and role occurs only once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptPermission>,
-    /// `host`: what haft does for it, through the same gates and in the same order as the built-in tools.
+    /// `host`: the services of haft that it calls. Each call passes the same gates in the same order as built-in
+    /// tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub host: BTreeSet<Service>,
-    /// `fs`: which files its process opens by itself.
+    pub host: BTreeSet<HostService>,
+    /// `fs`: the files that its process opens by itself.
     #[serde(skip_serializing_if = "FsPermissions::is_empty")]
     pub fs: FsPermissions,
-    /// `net`: whom its process talks to.
-    pub net: Net,
-    /// `env`: which variables of the user's environment it gets beside those that every extension gets.
+    /// `net`: the network peers that its process connects to.
+    pub net: NetworkAccess,
+    /// `env`: the environment variables that it gets in addition to the default ones.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub env: BTreeSet<String>,
-    /// `exec`: which programs its process starts.
+    /// `exec`: the programs that its process starts.
     pub exec: ExecPermission,
 }
 
@@ -60,120 +61,130 @@ pub struct ToolPermissions {
     /// `register`: the names of its tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub register: BTreeSet<String>,
-    /// `effects`: what its tools do, in its own words. Nothing is enforced by them.
+    /// `effects`: the effects that the author declares for its tools. They are not enforced.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub effects: BTreeSet<Effect>,
+    pub effects: BTreeSet<ToolEffect>,
 }
 
-/// The effect of a tool on the world.
+/// A declared effect of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// It reads files.
+pub enum ToolEffect {
+    /// Reads files.
     Read,
-    /// It changes files.
+    /// Changes files.
     Write,
-    /// It runs programs.
+    /// Runs programs.
     Exec,
-    /// It talks to others.
+    /// Uses the network.
     Net,
 }
 
-/// One thing that an extension is asked about before it happens.
+/// The permission to intercept one event in one role.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct InterceptPermission {
-    /// `event`: what is about to happen.
+    /// `event`: the intercepted event.
     pub event: InterceptKind,
-    /// `role`: what it may do about it, and what its failure means.
-    pub role: InterceptAs,
-    /// `tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
+    /// `role`: the possible decisions, and the effect of a failure.
+    pub role: InterceptPermissionRole,
+    /// `tools`: for `tool_call`, the names of the tools in lower case; empty for all tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
-    /// `timeout_ms`: how many milliseconds it has to answer; as many as any other when there is none.
+    /// `timeout_ms`: the deadline of the decision in milliseconds; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// In which role an extension is asked.
+/// The role in which an extension intercepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum InterceptAs {
-    /// It says yes or no; its failure is a no.
+pub enum InterceptPermissionRole {
+    /// Allows or blocks; a failure blocks.
     Gate,
-    /// It changes what is about to happen.
+    /// Changes the action.
     Rewrite,
-    /// It changes what the user is shown; its failure withholds it.
+    /// Changes the text that the user sees; a failure withholds the text.
     Redactor,
 }
 
-/// Which files a process opens by itself. Paths are as people write them: absolute, or beginning with `~`,
-/// `$WORKSPACE` or `$DATA`; a directory stands for all below it.
+/// The files that a process opens by itself. Paths are as the user writes them: absolute, or beginning with `~`,
+/// `$WORKSPACE` or `$DATA`. A directory includes its content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct FsPermissions {
-    /// `read`: to read, beside its own directory and its data.
+    /// `read`: paths to read, in addition to its own directory and its data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<String>,
-    /// `write`: to read and to change, beside its data.
+    /// `write`: paths to read and change, in addition to its data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
 }
 
 impl Permissions {
     /// Returns the permission for this event in this role.
-    pub fn intercept_as(&self, event: InterceptKind, role: InterceptAs) -> Option<&InterceptPermission> {
+    pub fn intercept_as(
+        &self,
+        event: InterceptKind,
+        role: InterceptPermissionRole,
+    ) -> Option<&InterceptPermission> {
         self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
     }
 
-    /// True if it may be asked about this event at all.
+    /// True if it may intercept this event at all.
     pub fn may_intercept(&self, event: InterceptKind) -> bool {
         self.intercept.iter().any(|entry| entry.event == event)
     }
 
-    /// True if it may be asked about calls of this tool.
+    /// True if it may intercept calls of this tool.
     pub fn may_intercept_call(&self, tool: &str) -> bool {
         self.intercept.iter().any(|entry| entry.is_about_call(tool))
     }
 
-    /// True if it may change the arguments of calls of this tool, and not only refuse them.
+    /// True if it may change the arguments of calls of this tool, and not only block them.
     pub fn may_rewrite_call(&self, tool: &str) -> bool {
-        self.intercept.iter().any(|entry| entry.role == InterceptAs::Rewrite && entry.is_about_call(tool))
+        self.intercept
+            .iter()
+            .any(|entry| entry.role == InterceptPermissionRole::Rewrite && entry.is_about_call(tool))
     }
 
-    /// True if it may change what is about to happen, and not only keep it from happening.
+    /// True if it may change the action, and not only block it.
     pub fn may_change(&self, event: InterceptKind) -> bool {
-        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
+        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptPermissionRole::Gate)
     }
 
-    /// Returns the deadline of its decision about this, if it was granted one of its own: the longest of all roles.
-    pub fn time_for(&self, event: InterceptKind) -> Option<Duration> {
+    /// Returns the longest granted deadline of its decision about this event in all roles, if any was granted.
+    pub fn timeout_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);
         times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)
     }
 
-    /// Returns all of them in words, the dangerous ones first.
-    pub fn lines(&self) -> Vec<Line> {
+    /// Returns a description of each permission, the dangerous ones first.
+    pub fn lines(&self) -> Vec<PermissionLine> {
         lines::lines(self, self)
     }
 
-    /// Returns what these ask beyond what was granted, one line each; nothing if the grant is enough.
-    pub fn excess(&self, granted: &Self) -> Vec<Line> {
-        lines::lines(&excess::beyond(self, granted, std::env::home_dir().as_deref()), self)
+    /// Returns a description of each permission that was not granted. Empty if the grant covers all of them.
+    pub fn excess_over(&self, granted: &Self) -> Vec<PermissionLine> {
+        lines::lines(&excess::excess_permissions(self, granted, std::env::home_dir().as_deref()), self)
     }
 
-    /// Returns the level of the sandbox that an extension with these permissions runs in, unless the user chooses
-    /// another one: the lowest that can enforce them.
-    pub fn level(&self) -> Level {
+    /// Returns the default level of the sandbox of an extension with these permissions: the lowest that can enforce
+    /// them.
+    pub fn level(&self) -> ConfinementLevel {
         match self.net {
-            Net::Loopback => Level::Strict,
-            Net::None | Net::All => Level::Standard,
+            NetworkAccess::Loopback => ConfinementLevel::Strict,
+            NetworkAccess::None | NetworkAccess::All => ConfinementLevel::Standard,
         }
     }
 
-    /// Returns the sandbox of this level that allows what is granted; `home` is the path that `~` stands for.
+    /// Returns the sandbox of this level that allows the granted permissions. `home` replaces `~`.
     ///
     /// # Errors
     /// If a path begins with `~` and there is no home.
-    pub fn sandbox(&self, level: Level, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
+    pub fn sandbox_grant(
+        &self,
+        level: ConfinementLevel,
+        home: Option<&Path>,
+    ) -> Result<SandboxGrant, PathError> {
         let paths = |texts: &[String]| -> Result<Vec<_>, _> {
             texts.iter().map(|text| GrantedPath::parse(text, home)).collect()
         };
@@ -207,10 +218,10 @@ impl FsPermissions {
     }
 }
 
-impl Effect {
+impl ToolEffect {
     const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Exec, Self::Net];
 
-    /// The word for it in a manifest.
+    /// Returns the value in a manifest.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -221,10 +232,10 @@ impl Effect {
     }
 }
 
-impl InterceptAs {
+impl InterceptPermissionRole {
     const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Redactor];
 
-    /// The word for it in a manifest.
+    /// Returns the value in a manifest.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gate => "gate",
@@ -233,8 +244,8 @@ impl InterceptAs {
         }
     }
 
-    /// True if there is such a role about this.
-    fn fits(self, event: InterceptKind) -> bool {
+    /// True if the role exists for this event.
+    fn applies_to(self, event: InterceptKind) -> bool {
         match (self, event) {
             (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
@@ -243,7 +254,7 @@ impl InterceptAs {
     }
 }
 
-impl fmt::Display for InterceptAs {
+impl fmt::Display for InterceptPermissionRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,46 +1,49 @@
-//! Roles of an extension as a guard, as its manifest says them: `intercept`, or what it asks for in
-//! `permissions.intercept`.
+//! Roles of an extension as a gate, from `intercept` or `permissions.intercept` in its manifest.
 
 use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptKind;
 
-use super::permission::{InterceptAs, Permissions};
-use super::{Fields, ManifestError};
+use super::permission::{InterceptPermissionRole, Permissions};
+use super::{ManifestError, ObjectFields};
 
-/// The promises of a manifest about its extension's intercepts, which decide how much their failures matter.
+/// The intercepts that a manifest declares, which decide about the effect of their failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Roles {
-    /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).
+pub struct GuardRoles {
+    /// True if the guarded actions are blocked while the extension does not run (see [`GuardRoles::requires_hook`]).
     pub required: bool,
-    /// Hooks whose failure blocks. `tool_call` always does.
+    /// Hooks whose failure blocks. A failure of `tool_call` always blocks.
     pub gates: Vec<InterceptKind>,
-    /// A failed `assistant_message` intercept withholds the text.
+    /// True if a failed `assistant_message` intercept withholds the text.
     pub redactor: bool,
 }
 
-impl Roles {
-    /// True if the manifest says that a failure of this hook blocks.
-    pub fn names(&self, hook: InterceptKind) -> bool {
+impl GuardRoles {
+    /// True if the manifest declares that a failure of this hook blocks.
+    pub fn blocks_on_failure(&self, hook: InterceptKind) -> bool {
         self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
     }
 
-    /// True if this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
-    /// extension names none.
-    pub fn guarded(&self, hook: InterceptKind) -> bool {
+    /// True if this hook must be in place: a required extension names it, or it is `tool_call` and a required
+    /// extension names no hook.
+    pub fn requires_hook(&self, hook: InterceptKind) -> bool {
         let unnamed = self.gates.is_empty() && !self.redactor;
-        self.required && (self.names(hook) || (unnamed && hook == InterceptKind::ToolCall))
+        self.required && (self.blocks_on_failure(hook) || (unnamed && hook == InterceptKind::ToolCall))
     }
 }
 
-/// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole. Without
-/// `intercept`, what the permissions say of it counts; with both, they say the same.
-pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Result<Roles, ManifestError> {
-    let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
-    fields.only_block()?;
+/// Reads `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole
+/// extension. Without `intercept`, `permissions.intercept` counts. If both are present, they must agree.
+pub(super) fn read(
+    fields: &ObjectFields<'_>,
+    permissions: Option<&Permissions>,
+) -> Result<GuardRoles, ManifestError> {
+    let mut roles =
+        GuardRoles { required: fields.boolean("required")?.unwrap_or(false), ..GuardRoles::default() };
+    fields.require_block_policy()?;
     let mut said = BTreeSet::new();
     for entry in fields.objects("intercept")? {
-        let (event, role, required) = entry_of(&entry)?;
+        let (event, role, required) = read_entry(&entry)?;
         roles.required |= required;
         said.extend(role.map(|role| (event, role)));
     }
@@ -49,7 +52,7 @@ pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Re
     };
     match (fields.has("intercept"), permissions.map(asked)) {
         (true, Some(asked)) if asked != said => {
-            let rule = "must have the events and roles of `permissions.intercept`, or be left out";
+            let rule = "must have the same events and roles as `permissions.intercept`, or be left out";
             return Err(fields.error("intercept", rule));
         }
         (false, Some(asked)) => said = asked,
@@ -57,29 +60,31 @@ pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Re
     }
     for (event, role) in said {
         match role {
-            InterceptAs::Gate => roles.gates.push(event),
-            InterceptAs::Redactor => roles.redactor = true,
-            InterceptAs::Rewrite => {}
+            InterceptPermissionRole::Gate => roles.gates.push(event),
+            InterceptPermissionRole::Redactor => roles.redactor = true,
+            InterceptPermissionRole::Rewrite => {}
         }
     }
     Ok(roles)
 }
 
-/// The event of an entry, its role, which is none for one that only observes, and whether it is required.
-fn entry_of(entry: &Fields<'_>) -> Result<(InterceptKind, Option<InterceptAs>, bool), ManifestError> {
+/// Reads an entry: its event, its role, which is `None` for an observer, and true if it is required.
+fn read_entry(
+    entry: &ObjectFields<'_>,
+) -> Result<(InterceptKind, Option<InterceptPermissionRole>, bool), ManifestError> {
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
-    entry.only_block()?;
-    // Nothing said means the safe thing: that a failure blocks.
+    entry.require_block_policy()?;
+    // The default is the safe role: a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
-        "gate" => Some(InterceptAs::Gate),
-        "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptAs::Redactor),
+        "gate" => Some(InterceptPermissionRole::Gate),
+        "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptPermissionRole::Redactor),
         "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
         "rewrite" | "transform" | "observe" | "observer" if required => {
             return Err(entry.error("required", "needs the role `gate` or `redactor`"));
         }
-        "rewrite" | "transform" => Some(InterceptAs::Rewrite),
+        "rewrite" | "transform" => Some(InterceptPermissionRole::Rewrite),
         "observe" | "observer" => None,
         _ => return Err(entry.error("role", "must be `gate`, `redactor`, `rewrite` or `observe`")),
     };
@@ -96,17 +101,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_required_extension_guards_what_it_names_or_tool_calls() {
-        let required = Roles { required: true, ..Roles::default() };
-        assert!(required.guarded(InterceptKind::ToolCall));
-        assert!(!required.guarded(InterceptKind::TurnStart));
+    fn required_extension_guards_named_hooks_or_tool_calls() {
+        let required = GuardRoles { required: true, ..GuardRoles::default() };
+        assert!(required.requires_hook(InterceptKind::ToolCall));
+        assert!(!required.requires_hook(InterceptKind::TurnStart));
 
-        let redactor = Roles { redactor: true, ..required };
-        assert!(redactor.guarded(InterceptKind::AssistantMessage));
-        assert!(!redactor.guarded(InterceptKind::ToolCall));
+        let redactor = GuardRoles { redactor: true, ..required };
+        assert!(redactor.requires_hook(InterceptKind::AssistantMessage));
+        assert!(!redactor.requires_hook(InterceptKind::ToolCall));
 
-        let optional = Roles { gates: vec![InterceptKind::TurnStart], ..Roles::default() };
-        assert!(optional.names(InterceptKind::TurnStart));
-        assert!(!optional.guarded(InterceptKind::TurnStart));
+        let optional = GuardRoles { gates: vec![InterceptKind::TurnStart], ..GuardRoles::default() };
+        assert!(optional.blocks_on_failure(InterceptKind::TurnStart));
+        assert!(!optional.requires_hook(InterceptKind::TurnStart));
     }
 }

@@ -5,51 +5,52 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_launch::find_program;
-use haft_protocol::hook::{InterceptPoint, Mode, Watch};
+use haft_protocol::hook::{HookMode, HookSubscriptions, InterceptPoint};
 use haft_protocol::ids::ExtensionName;
 
-use super::{Dialect, ExtensionSpec, Origin};
-use crate::manifest::{Launch, Lifecycle, Roles};
+use super::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
+use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
-/// A process hook: what it is asked and told, and what the user lets it do.
+/// A process hook: its requests and events, and the rights that the user gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSpec {
-    /// The questions and events of the hook: `observe` and `intercept`.
-    pub watch: Watch,
+    /// The requests and events of the hook: `observe` and `intercept`.
+    pub watch: HookSubscriptions,
     /// The form of its events.
     pub event_form: EventForm,
-    /// Of several hooks the one with the lowest number is asked first; of equals, the one whose name comes first.
+    /// The priority: the hook with the lowest number is called first. Equal numbers are ordered by name.
     pub priority: i32,
     /// The deadlines of its answers.
     pub timeouts: HookTimeouts,
-    /// Tool calls that it does not decide about in time are made (`on_timeout = "allow"`).
+    /// True if a tool call runs when the hook's decision is late (`on_timeout = "allow"`).
     pub on_timeout_allow: bool,
-    /// Tools in whose place its answers count without the word of those who approve calls; `*` for every tool. What only
-    /// hooks know needs none.
+    /// Tools whose result the hook may supply without the approvers; `*` for every tool. Tools that only hooks offer
+    /// need no entry.
     pub vouches: BTreeSet<String>,
-    /// Set in its environment, beside all of this program's; beside what extensions get, where it is confined.
+    /// Variables that are set in its environment: in addition to all of haft's, or, in a sandbox, to those of
+    /// extensions.
     pub env: BTreeMap<String, String>,
-    /// The tool names that it knows.
+    /// The tool names that the hook uses.
     pub tool_names: ToolNames,
-    /// True if the project brings it, so that it runs only as long as that is what the user trusts.
-    pub of_project: bool,
-    /// The files that its process runs or reads as code, absolute, whether they are there or not: once one of them is not
-    /// what it was at its first start, it is not started again.
+    /// True if the project configures the hook, so that it runs only while the user trusts the project's files.
+    pub from_project: bool,
+    /// The absolute paths of the files that its process runs or reads as code, even if they do not exist. The hook is
+    /// not restarted after one of them has changed.
     pub code: Vec<PathBuf>,
 }
 
-/// The tool names that a hook is told and may use.
+/// The tool names that a hook receives and may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ToolNames {
-    /// haft's own.
+    /// haft's names.
     #[default]
     Haft,
-    /// PicoClaw's, of the tools that it has as well. All others are called as haft calls them.
+    /// PicoClaw's names for tools that PicoClaw has. Other tools have haft's names.
     PicoClaw,
 }
 
-/// haft's name and PicoClaw's. It has no tools like `grep` and `find`.
+/// Pairs of haft's name and PicoClaw's. PicoClaw has no tools like `grep` and `find`.
 const BOTH: &[(&str, &str)] = &[
     ("bash", "exec"),
     ("read", "read_file"),
@@ -59,37 +60,37 @@ const BOTH: &[(&str, &str)] = &[
 ];
 
 impl ToolNames {
-    /// Returns the name that the hook knows a tool by.
-    pub fn told(self, name: &str) -> &str {
+    /// Returns the hook's name of a tool.
+    pub fn hook_name(self, name: &str) -> &str {
         let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
         pair.map_or(name, |(_, told)| told)
     }
 
-    /// Which tool a hook means by this name.
-    pub fn meant(self, name: &str) -> &str {
+    /// Returns haft's name of the tool that a hook means.
+    pub fn tool_name(self, name: &str) -> &str {
         let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
         pair.map_or(name, |(own, _)| own)
     }
 }
 
-/// The form of a hook's events.
+/// The form of the events that a hook receives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum EventForm {
-    /// As `hook.runtime_event`, which PicoClaw sends from 0.2.9 on.
+    /// `hook.runtime_event`, which PicoClaw sends since 0.2.9.
     #[default]
     Runtime,
-    /// As `hook.event` with the kind by name, which PicoClaw's documents show (`event_kind = "name"`).
+    /// `hook.event` with the kind as a name, as in PicoClaw's documentation (`event_kind = "name"`).
     Name,
-    /// As `hook.event` with the kind as a number, which PicoClaw sent to 0.2.8 (`event_kind = "number"`).
+    /// `hook.event` with the kind as a number, which PicoClaw sent up to 0.2.8 (`event_kind = "number"`).
     Number,
 }
 
-/// The deadlines of a hook's answers. Nothing waits for one that is only told something.
+/// The deadlines of a hook's responses. Events need no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookTimeouts {
-    /// Before and after a call of the model, before and after a tool.
+    /// The deadline before and after a model call, and before and after a tool.
     pub interceptor: Duration,
-    /// The approval of a tool: a person may be asked.
+    /// The deadline for the approval of a tool, because a person may be asked.
     pub approval: Duration,
 }
 
@@ -102,16 +103,16 @@ impl Default for HookTimeouts {
 /// The start of a hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookCommand {
-    /// The program and its arguments, which no shell reads. A program without a slash is looked for in `PATH`, one with a
-    /// slash from `dir` on.
+    /// The program and its arguments, without a shell. A program without a slash is searched in `PATH`, one with a
+    /// slash is relative to `dir`.
     pub command: Vec<String>,
-    /// Where it runs, seen from the directory that the agent works in; that directory itself, if not set.
+    /// Its working directory, relative to the agent's directory, which is the default.
     pub dir: Option<PathBuf>,
 }
 
 impl HookSpec {
-    /// A hook with PicoClaw's times, for which the user has said nothing more.
-    pub fn new(watch: Watch) -> Self {
+    /// Creates a hook with PicoClaw's deadlines and default settings.
+    pub fn new(watch: HookSubscriptions) -> Self {
         Self {
             watch,
             event_form: EventForm::default(),
@@ -121,44 +122,44 @@ impl HookSpec {
             vouches: BTreeSet::new(),
             env: BTreeMap::new(),
             tool_names: ToolNames::default(),
-            of_project: false,
+            from_project: false,
             code: Vec::new(),
         }
     }
 
-    /// Returns the deadline of its answer there.
-    pub fn time_for(&self, point: InterceptPoint) -> Duration {
+    /// Returns the deadline of its response at this point.
+    pub fn timeout_for(&self, point: InterceptPoint) -> Duration {
         match point.mode() {
-            Mode::Approve => self.timeouts.approval,
-            Mode::Observe | Mode::Llm | Mode::Tool => self.timeouts.interceptor,
+            HookMode::Approve => self.timeouts.approval,
+            HookMode::Observe | HookMode::Llm | HookMode::Tool => self.timeouts.interceptor,
         }
     }
 
-    /// The longest time in which it may have a reason to read nothing.
-    pub fn longest(&self) -> Duration {
+    /// Returns the longest time during which it may read no input.
+    pub fn longest_timeout(&self) -> Duration {
         self.timeouts.interceptor.max(self.timeouts.approval)
     }
 
-    /// True if its answers count in place of this tool without an approval.
+    /// True if the hook may supply the result of this tool without an approval.
     pub fn vouches_for(&self, tool: &str) -> bool {
-        let told = self.tool_names.told(tool);
+        let told = self.tool_names.hook_name(tool);
         ["*", tool, told].iter().any(|name| self.vouches.contains(*name))
     }
 }
 
 impl ExtensionSpec {
-    /// A process hook, started by this command. `cwd` is the directory that the agent works in. A command that cannot be
-    /// found is reported when the host starts, and what the hook guards is blocked.
-    pub fn hook(name: ExtensionName, hook: HookSpec, command: &HookCommand, cwd: &Path) -> Self {
+    /// Creates a process hook with this command. `cwd` is the agent's directory. A command that cannot be found is
+    /// reported when the host starts, and the actions that the hook guards are blocked.
+    pub fn from_hook(name: ExtensionName, hook: HookSpec, command: &HookCommand, cwd: &Path) -> Self {
         let dir = command.dir.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
         Self {
             name,
             version: None,
-            launch: command.launch(&dir),
+            launch: command.resolve_launch(&dir),
             dir,
-            dialect: Dialect::Hook(hook.into()),
-            origin: Origin::Hook,
-            roles: Roles::default(),
+            dialect: ExtensionDialect::Hook(hook.into()),
+            origin: ExtensionOrigin::Hook,
+            roles: GuardRoles::default(),
             permissions: None,
             level: None,
             description: None,
@@ -169,18 +170,18 @@ impl ExtensionSpec {
 }
 
 impl HookCommand {
-    fn launch(&self, dir: &Path) -> Launch {
+    fn resolve_launch(&self, dir: &Path) -> LaunchPlan {
         let Some((program, args)) = self.command.split_first().filter(|(program, _)| !program.is_empty())
         else {
-            return Launch::Impossible { why: "has an empty command; name the program to run".to_owned() };
+            return LaunchPlan::Impossible { why: "has an empty command; set the program to run".to_owned() };
         };
         let found = match Path::new(program).components().count() {
             1 if !program.contains(std::path::MAIN_SEPARATOR) => find_program(program),
             _ => Ok(dir.join(program)),
         };
         match found {
-            Ok(program) => Launch::Process { program, args: args.to_vec() },
-            Err(error) => Launch::Impossible { why: format!("cannot be started: {error}") },
+            Ok(program) => LaunchPlan::Process { program, args: args.to_vec() },
+            Err(error) => LaunchPlan::Impossible { why: format!("cannot start: {error}") },
         }
     }
 }
@@ -195,24 +196,24 @@ mod tests {
             command: command.iter().map(|&part| part.to_owned()).collect(),
             dir: dir.map(PathBuf::from),
         };
-        let watch = Watch::parse(&["*"], &["approve_tool"]).unwrap();
+        let watch = HookSubscriptions::parse(&["*"], &["approve_tool"]).unwrap();
         let name = ExtensionName::new("gate");
-        let spec = ExtensionSpec::hook(name, HookSpec::new(watch), &command, Path::new("/project"));
+        let spec = ExtensionSpec::from_hook(name, HookSpec::new(watch), &command, Path::new("/project"));
         match (&spec.launch, expect) {
-            (Launch::Process { program, args }, Ok(expect)) => {
+            (LaunchPlan::Process { program, args }, Ok(expect)) => {
                 assert_eq!(
                     format!("{} {} in {}", program.display(), args.join(" "), spec.dir.display()),
                     expect
                 );
             }
-            (Launch::Impossible { why }, Err(expect)) => assert!(why.contains(expect), "{why}"),
+            (LaunchPlan::Impossible { why }, Err(expect)) => assert!(why.contains(expect), "{why}"),
             (launch, _) => panic!("{launch:?}"),
         }
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_command_is_found_in_the_path_or_from_its_directory_on() {
+    fn finds_command_in_path_or_relative_to_directory() {
         let shell = find_program("sh").unwrap();
         check(&["sh", "-c", "x"], None, Ok(&format!("{} -c x in /project", shell.display())));
         check(
@@ -228,25 +229,25 @@ mod tests {
     }
 
     #[test]
-    fn each_class_has_its_time() {
-        let hook = HookSpec::new(Watch::parse::<&str>(&["*"], &[]).unwrap());
+    fn each_point_has_its_deadline() {
+        let hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         let seconds: Vec<u64> =
-            InterceptPoint::ALL.iter().map(|point| hook.time_for(*point).as_secs()).collect();
+            InterceptPoint::ALL.iter().map(|point| hook.timeout_for(*point).as_secs()).collect();
         assert_eq!(seconds, [5, 5, 5, 5, 60]);
     }
 
     #[test]
-    fn a_hook_that_knows_hafts_names_is_told_them() {
+    fn hook_receives_haft_names() {
         let names = ToolNames::Haft;
         for (own, other) in BOTH {
-            assert_eq!((names.told(own), names.meant(other)), (*own, *other));
-            assert_eq!(ToolNames::PicoClaw.meant(ToolNames::PicoClaw.told(own)), *own);
+            assert_eq!((names.hook_name(own), names.tool_name(other)), (*own, *other));
+            assert_eq!(ToolNames::PicoClaw.tool_name(ToolNames::PicoClaw.hook_name(own)), *own);
         }
     }
 
     #[test]
-    fn it_vouches_for_what_the_user_names() {
-        let mut hook = HookSpec::new(Watch::parse::<&str>(&["*"], &[]).unwrap());
+    fn vouches_only_for_named_tools() {
+        let mut hook = HookSpec::new(HookSubscriptions::parse::<&str>(&["*"], &[]).unwrap());
         assert!(!hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["bash".to_owned()]);
         assert!(hook.vouches_for("bash") && !hook.vouches_for("read"));

@@ -1,27 +1,30 @@
-//! Installing, listing, switching and removing; and every way an installation is refused.
+//! Install, list, enable, disable and remove, and every reason to reject an installation.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 mod meanwhile;
 
 use std::path::{Path, PathBuf};
 
-use haft_packages::Origin;
-use haft_packages::install::lock::{Approved, Came, How};
-use haft_packages::install::{Accepted, InstallError, Proposal, Row, Source, State, Store, check_approved};
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::lock::{ApprovalMethod, ApprovalStore, InstallOrigin};
+use haft_packages::install::{
+    ApprovalOutcome, ExtensionStore, InstallError, InstallProposal, InstallSource, InstallStatus,
+    InstalledExtension, check_approved,
+};
 use tempfile::TempDir;
 
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store {
+        let store = ExtensionStore {
             global: root.path().join("home/extensions"),
-            approved: Approved::at(root.path().join("home")),
+            approved: ApprovalStore::at(root.path().join("home")),
             project: Some(root.path().join("project/.haft/extensions")),
             workspace: Some(root.path().join("project")),
             path: std::env::var_os("PATH"),
@@ -29,22 +32,22 @@ impl World {
         Self { root, store }
     }
 
-    /// A directory to install from.
+    /// Creates a directory to install from.
     fn source(&self, dir: &str, manifest: &str) -> PathBuf {
         extension(&self.root.path().join(dir), manifest)
     }
 
-    fn propose(&self, dir: &Path) -> Result<Proposal, InstallError> {
-        self.store.propose(&Source::Directory(dir.into()))
+    fn propose(&self, dir: &Path) -> Result<InstallProposal, InstallError> {
+        self.store.propose(&InstallSource::Directory(dir.into()))
     }
 
-    fn install(&self, dir: &Path) -> Accepted {
-        self.propose(dir).unwrap().accept(How::Yes, "1").unwrap()
+    fn install(&self, dir: &Path) -> ApprovalOutcome {
+        self.propose(dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
-    /// The number of trees the store holds, and things that are none.
+    /// Returns the number of trees in the store, and of other entries.
     fn stored(&self) -> (usize, usize) {
-        let dir = self.store.approved.trees().dir().to_owned();
+        let dir = self.store.approved.tree_store().dir().to_owned();
         let entries = [dir.join(".scraps"), dir].into_iter().flat_map(std::fs::read_dir).flatten().flatten();
         let names = entries.map(|entry| entry.file_name().into_string().unwrap());
         let (trees, rest): (Vec<_>, Vec<_>) = names
@@ -53,7 +56,7 @@ impl World {
         (trees.len(), rest.len())
     }
 
-    fn row(&self, name: &str) -> Row {
+    fn row(&self, name: &str) -> InstalledExtension {
         self.store.find(name, None).unwrap()
     }
 }
@@ -70,42 +73,42 @@ fn extension(dir: &Path, manifest: &str) -> PathBuf {
 const HELLO: &str = r#"{"name":"hello","version":"1","exec":"./run"}"#;
 
 #[test]
-fn what_is_approved_lies_in_the_store_and_runs_in_a_copy() {
+fn approved_code_is_stored_and_runs_in_a_copy() {
     let world = World::new();
     let source = world.source("some dir", HELLO);
     std::fs::create_dir_all(source.join("lib/deep")).unwrap();
     std::fs::write(source.join("lib/deep/file"), "x").unwrap();
     std::fs::create_dir_all(source.join(".git/hooks")).unwrap();
     let proposal = world.propose(&source).unwrap();
-    assert_eq!(world.stored().0, 0, "nothing is approved by looking at it");
+    assert_eq!(world.stored().0, 0, "a proposal approves nothing");
     assert!(matches!(world.store.find("hello", None), Err(InstallError::NotFound { .. })));
-    let accepted = proposal.accept(How::Terminal, "1").unwrap();
+    let accepted = proposal.accept(ApprovalMethod::Terminal, "1").unwrap();
     assert_eq!(world.stored(), (1, 0));
-    assert_eq!(accepted.entry.source, Came::Directory { path: source });
+    assert_eq!(accepted.entry.source, InstallOrigin::Directory { path: source });
     assert_eq!(accepted.dir, world.root.path().join("home/copies/hello"));
-    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    let code = world.store.approved.tree_store().tree_path(&accepted.entry.tree);
     for dir in [&code, &accepted.dir] {
         assert_eq!(std::fs::read_to_string(dir.join("lib/deep/file")).unwrap(), "x");
         assert!(!dir.join(".git").exists());
     }
-    assert!(!world.store.global.exists(), "nothing is written to where the user puts extensions");
+    assert!(!world.store.global.exists(), "the user's directory of extensions is not written to");
     let row = world.row("hello");
-    assert_eq!((row.state, row.runs_in, row.dir), (State::Enabled, accepted.dir, code));
+    assert_eq!((row.state, row.runs_in, row.dir), (InstallStatus::Enabled, accepted.dir, code));
 }
 
 #[test]
-fn a_proposal_that_is_dropped_leaves_nothing() {
+fn dropped_proposal_leaves_nothing() {
     let world = World::new();
     let source = world.source("hello", HELLO);
     let proposal = world.propose(&source).unwrap();
     drop(proposal);
     assert_eq!(world.stored(), (0, 0));
-    assert!(!world.store.approved.file().exists());
+    assert!(!world.store.approved.lock_file_path().exists());
 }
 
 #[test]
 #[cfg(unix)]
-fn permissions_and_inner_links_are_kept() {
+fn keeps_permissions_and_inner_links() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let source = world.source("hello", HELLO);
@@ -129,38 +132,42 @@ fn refused(make: impl FnOnce(&Path), expect: &str) {
 
 #[test]
 #[cfg(unix)]
-fn what_could_do_harm_is_refused_and_nothing_is_left() {
+fn rejects_harmful_trees_and_leaves_nothing() {
     use std::os::unix::fs::symlink;
     refused(|dir| symlink("/etc/passwd", dir.join("link")).unwrap(), "leads out of the extension");
     refused(|dir| symlink("../outside", dir.join("link")).unwrap(), "leads out of the extension");
-    refused(|dir| drop(std::os::unix::net::UnixListener::bind(dir.join("s")).unwrap()), "neither a file nor");
-    refused(|dir| fifo(&dir.join("fifo")), "neither a file nor a directory");
-    refused(|dir| std::fs::write(dir.join("a\u{1b}[2J"), "").unwrap(), "not shown");
+    refused(|dir| drop(std::os::unix::net::UnixListener::bind(dir.join("s")).unwrap()), "not a regular file");
+    refused(|dir| fifo(&dir.join("fifo")), "not a regular file or a directory");
+    refused(|dir| std::fs::write(dir.join("a\u{1b}[2J"), "").unwrap(), "invisible");
     refused(
         |dir| ["x", "X"].iter().for_each(|name| std::fs::write(dir.join(name), "").unwrap()),
-        "lower case",
+        "only in case",
     );
     refused(|dir| std::fs::write(dir.join("extension.json"), "{").unwrap(), "is not a JSON object");
-    refused(|dir| std::fs::remove_file(dir.join("extension.json")).unwrap(), "lacks extension.json");
+    refused(
+        |dir| std::fs::remove_file(dir.join("extension.json")).unwrap(),
+        "does not contain extension.json",
+    );
     refused(|dir| std::fs::remove_file(dir.join("run")).unwrap(), "build the extension");
 }
 
-/// A FIFO that nobody writes to; reading it would wait for ever.
+/// Creates a FIFO without a writer; reading it would wait forever.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "there is no safe call for it in std")]
 fn fifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// What the proposal says, in a text.
-fn shown(proposal: &Proposal) -> String {
-    let line =
-        |line: haft_packages::install::Line| format!("{}{}\n", if line.red { "! " } else { "  " }, line.text);
+/// Returns the lines of the proposal as text.
+fn shown(proposal: &InstallProposal) -> String {
+    let line = |line: haft_packages::install::ApprovalLine| {
+        format!("{}{}\n", if line.red { "! " } else { "  " }, line.text)
+    };
     proposal.lines().into_iter().map(line).collect()
 }
 
 #[test]
-fn a_new_version_shows_what_changed_and_keeps_the_old_one() {
+fn new_version_shows_changes_and_keeps_the_old_one() {
     let world = World::new();
     let source = world.source("hello", HELLO);
     let first = world.install(&source);
@@ -170,27 +177,27 @@ fn a_new_version_shows_what_changed_and_keeps_the_old_one() {
 
     assert!(world.store.set_enabled(&world.row("hello"), false).unwrap());
     assert!(!world.store.set_enabled(&world.row("hello"), false).unwrap());
-    assert_eq!(world.row("hello").state, State::Disabled);
+    assert_eq!(world.row("hello").state, InstallStatus::Disabled);
     std::fs::write(first.dir.join("state"), "kept").unwrap();
     std::fs::write(source.join("lib"), "new").unwrap();
     extension(&source, r#"{"name":"hello","version":"2","exec":"./run"}"#);
     let proposal = world.propose(&source).unwrap();
     assert!(!proposal.is_approved());
     let text = shown(&proposal);
-    assert!(text.contains("files, since then: extension.json (changed), lib (added)"), "{text}");
-    let second = proposal.accept(How::Terminal, "1").unwrap();
-    assert!(second.replaced && !second.entry.enabled, "being disabled survives an update");
+    assert!(text.contains("files changed since: extension.json (changed), lib (added)"), "{text}");
+    let second = proposal.accept(ApprovalMethod::Terminal, "1").unwrap();
+    assert!(second.replaced && !second.entry.enabled, "the extension stays disabled");
     assert_eq!(
         second.entry.previous,
-        [haft_packages::install::lock::Entry { enabled: false, ..first.entry }]
+        [haft_packages::install::lock::LockEntry { enabled: false, ..first.entry }]
     );
-    assert_eq!(world.stored(), (2, 0), "the old one can be gone back to");
+    assert_eq!(world.stored(), (2, 0), "the earlier version is kept for a rollback");
     assert_eq!(std::fs::read_to_string(second.dir.join("state")).unwrap(), "kept");
     assert_eq!(world.row("hello").version.as_deref(), Some("2"));
 }
 
 #[test]
-fn a_failed_update_leaves_the_old_one() {
+fn failed_update_keeps_the_old_version() {
     let world = World::new();
     let source = world.source("hello", HELLO);
     let first = world.install(&source);
@@ -200,28 +207,32 @@ fn a_failed_update_leaves_the_old_one() {
     }
     let error = world.propose(&source).unwrap_err();
     assert!(matches!(error, InstallError::TooLarge { .. }), "{error}");
-    assert!(error.to_string().contains("copy extension.json and the program into a directory of their own"));
+    assert!(error.to_string().contains("copy extension.json and the program into a separate directory"));
     assert_eq!(world.row("hello").entry, Some(first.entry));
     assert_eq!(world.stored(), (1, 0));
 }
 
 #[test]
-fn what_the_user_put_there_waits_to_be_approved() {
+fn placed_extension_waits_for_approval() {
     let world = World::new();
     let place = extension(&world.store.global.join("dir"), HELLO);
-    assert_eq!(world.row("hello").state, State::NotApproved);
+    assert_eq!(world.row("hello").state, InstallStatus::NotApproved);
     let error = world.propose(&world.source("other", HELLO)).unwrap_err();
     assert!(matches!(&error, InstallError::Exists { dir, .. } if *dir == place), "{error}");
     let error = world.propose(&place).unwrap_err().to_string();
-    assert!(error.contains("`haft ext trust NAME` approves it there"), "{error}");
+    assert!(error.contains("run `haft ext trust NAME` to approve it there"), "{error}");
 
-    world.store.propose_placed(&place).unwrap().accept(How::Terminal, "1").unwrap();
+    world.store.propose_in_place(&place).unwrap().accept(ApprovalMethod::Terminal, "1").unwrap();
     let row = world.row("hello");
-    assert_eq!((&row.state, &row.dir), (&State::Enabled, &place));
+    assert_eq!((&row.state, &row.dir), (&InstallStatus::Enabled, &place));
     assert!(check_approved(&world.store.approved, row.entry.as_ref().unwrap()).is_empty());
     std::fs::write(place.join("run"), "#!/bin/sh\nevil\n").unwrap();
     let row = world.row("hello");
-    assert!(matches!(&row.state, State::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
+    assert!(
+        matches!(&row.state, InstallStatus::Changed(why) if why.contains("run (changed)")),
+        "{:?}",
+        row.state
+    );
     let wrong = check_approved(&world.store.approved, row.entry.as_ref().unwrap());
     assert!(wrong.len() == 1 && wrong[0].contains("run (changed)"), "{wrong:?}");
     world.store.remove(&row).unwrap();
@@ -230,7 +241,7 @@ fn what_the_user_put_there_waits_to_be_approved() {
 }
 
 #[test]
-fn everything_that_is_run_is_shown() {
+fn shows_everything_that_runs() {
     let world = World::new();
     let manifest = r#"{"name":"hello","version":"1","description":"Says hello",
                        "exec":"/bin/sh","args":["-c","touch x; ./run","../../out"]}"#;
@@ -240,53 +251,56 @@ fn everything_that_is_run_is_shown() {
     let digest = proposal.entry().tree.to_string();
     insta::assert_snapshot!(text.replace(&digest, "DIGEST"), @r"
       extension: hello 1
-        says of itself: Says hello
+        description: Says hello
         from: the directory ROOT/src
         runs: /bin/sh -c 'touch x; ./run' ../../out
-        by the program: /bin/sh
-    !   OUTSIDE of the extension's own files: /bin/sh
-    !   OUTSIDE of the extension's own files: ../../out
+        interpreter: /bin/sh
+    !   OUTSIDE the extension's directory: /bin/sh
+    !   OUTSIDE the extension's directory: ../../out
         files: 2, 151 bytes, digest DIGEST
-    !   sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it can read and change all your files, use the network and start programs
+    !   sandbox: none. The manifest requests no permissions, so the extension runs WITHOUT A SANDBOX, with all your rights: it can read and change all your files, use the network and start programs
     ");
 }
 
 #[test]
-fn a_name_that_differs_in_case_is_no_other_name() {
+fn names_that_differ_in_case_are_the_same() {
     let world = World::new();
     world.install(&world.source("one", HELLO));
     let other = world.source("two", r#"{"name":"Hello","exec":"./run"}"#);
     let error = world.propose(&other).unwrap_err().to_string();
     let from = format!(
-        "extension hello is installed already, from the directory {}",
+        "extension hello is already installed from the directory {}",
         world.root.path().join("one").display()
     );
     assert!(error.starts_with(&from), "{error}");
     assert!(
-        error.contains("Hello is the same name in other letters; `haft ext remove hello` first"),
+        error.contains("Hello differs only in case; to replace it, run `haft ext remove hello` first"),
         "{error}"
     );
 }
 
 #[test]
-fn names_are_the_manifests_or_the_directorys() {
+fn finds_by_manifest_name_or_directory_name() {
     let world = World::new();
     extension(&world.store.global.join("todo"), r#"{"name":"todo-panel","exec":"./run"}"#);
     for name in ["todo", "todo-panel"] {
         assert_eq!(world.store.find(name, None).unwrap().name, "todo-panel");
     }
     let error = world.store.find("nobody", None).unwrap_err();
-    assert_eq!(error.to_string(), "extension \"nobody\" not found; `haft ext list` shows what is installed");
+    assert_eq!(
+        error.to_string(),
+        "extension \"nobody\" not found; `haft ext list` lists the installed extensions"
+    );
 }
 
 #[test]
-fn a_name_means_the_users_own_and_two_of_those_are_told_apart() {
+fn name_prefers_user_extensions_and_rejects_ambiguity() {
     let world = World::new();
     let global = extension(&world.store.global.join("a"), r#"{"name":"same","exec":"./run"}"#);
     let project = world.store.project.clone().unwrap().join("b");
     extension(&project, r#"{"name":"same","exec":"./run"}"#);
     assert_eq!(world.store.find("same", None).unwrap().dir, global);
-    assert_eq!(world.store.find("same", Some(Origin::Project)).unwrap().dir, project);
+    assert_eq!(world.store.find("same", Some(ExtensionOrigin::Project)).unwrap().dir, project);
     let other = extension(&world.store.global.join("c"), r#"{"name":"same","exec":"./run"}"#);
     let error = world.store.find("same", None).unwrap_err().to_string();
     assert!(error.contains(global.to_str().unwrap()) && error.contains(other.to_str().unwrap()), "{error}");
@@ -294,7 +308,7 @@ fn a_name_means_the_users_own_and_two_of_those_are_told_apart() {
 }
 
 #[test]
-fn switching_changes_one_word() {
+fn enabling_changes_one_word() {
     let world = World::new();
     let text = "{\n  \"zeta\": 1e2,\n  \"name\": \"x\", \"enabled\": true,\n  \"exec\": \"./run\"\n}\n";
     let dir = extension(&world.store.global.join("x"), text);
@@ -303,13 +317,13 @@ fn switching_changes_one_word() {
     assert!(!world.store.set_enabled(&row, false).unwrap());
     let got = std::fs::read_to_string(dir.join("extension.json")).unwrap();
     assert_eq!(got, text.replace("true", "false"));
-    assert_eq!(world.store.find("x", None).unwrap().state, State::Disabled);
+    assert_eq!(world.store.find("x", None).unwrap().state, InstallStatus::Disabled);
     assert!(world.store.set_enabled(&row, true).unwrap());
     assert_eq!(std::fs::read_to_string(dir.join("extension.json")).unwrap(), text);
 }
 
 #[test]
-fn the_list_shows_everything_and_says_what_is_broken() {
+fn lists_all_extensions_and_reports_broken_ones() {
     let world = World::new();
     extension(&world.store.global.join("broken"), "{");
     extension(&world.store.global.join("b"), r#"{"name":"off","exec":"./run","enabled":false}"#);
@@ -317,14 +331,21 @@ fn the_list_shows_everything_and_says_what_is_broken() {
     let (rows, error) = world.store.list();
     assert!(error.is_none());
     let names: Vec<_> = rows.iter().map(|row| (row.origin, row.name.as_str())).collect();
-    assert_eq!(names, [(Origin::Global, "broken"), (Origin::Global, "off"), (Origin::Project, "p")]);
-    assert!(matches!(&rows[0].state, State::Broken(why) if why.contains("not a JSON object")));
-    assert_eq!((&rows[1].state, &rows[2].state), (&State::Disabled, &State::Enabled));
+    assert_eq!(
+        names,
+        [
+            (ExtensionOrigin::Global, "broken"),
+            (ExtensionOrigin::Global, "off"),
+            (ExtensionOrigin::Project, "p")
+        ]
+    );
+    assert!(matches!(&rows[0].state, InstallStatus::Broken(why) if why.contains("not a JSON object")));
+    assert_eq!((&rows[1].state, &rows[2].state), (&InstallStatus::Disabled, &InstallStatus::Enabled));
 }
 
 #[test]
 #[cfg(unix)]
-fn removing_takes_the_directory_and_only_the_link() {
+fn removal_deletes_directory_but_only_the_link_of_a_symlink() {
     let world = World::new();
     let accepted = world.install(&world.source("hello", HELLO));
     std::fs::write(accepted.dir.join("state"), "").unwrap();
@@ -342,13 +363,13 @@ fn removing_takes_the_directory_and_only_the_link() {
 
 #[track_caller]
 fn source_refused(text: &str, dir: &Path, expect: &str) {
-    let error = Source::parse(text, dir).unwrap_err();
+    let error = InstallSource::parse(text, dir).unwrap_err();
     assert_eq!(error.code(), Some("install_rejected"));
     assert!(error.to_string().contains(expect), "{error} should contain {expect}");
 }
 
 #[test]
-fn what_is_neither_a_directory_nor_an_address_says_what_to_write() {
+fn rejects_other_sources_with_a_hint() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("x.zip"), "PK").unwrap();
     std::fs::write(dir.path().join("x.py"), "").unwrap();
@@ -362,29 +383,31 @@ fn what_is_neither_a_directory_nor_an_address_says_what_to_write() {
         ("--upload-pack=touch /tmp/x", "use a directory, or an address"),
         ("ext::sh -c touch% /tmp/x", "a program that git would run"),
         ("ssh://-oProxyCommand=touch", "its host begins with `-`"),
-        ("no/such/directory.git", "there is no such directory"),
+        ("no/such/directory.git", "no such directory"),
         ("no\0such", "control characters"),
-        ("x.git", "a repository without its files; `git clone` it"),
-        ("x.zip", "archives are not unpacked"),
-        ("no/such.tar.zst", "archives are not unpacked"),
-        ("x.py", "install the directory that holds its extension.json"),
+        ("x.git", "a bare repository; run `git clone`"),
+        ("x.zip", "does not unpack archives"),
+        ("no/such.tar.zst", "does not unpack archives"),
+        ("x.py", "install the directory that contains extension.json"),
     ] {
         source_refused(text, dir.path(), expect);
     }
-    assert!(matches!(Source::parse("dir.zip", dir.path()), Ok(Source::Directory(_))));
+    assert!(matches!(InstallSource::parse("dir.zip", dir.path()), Ok(InstallSource::Directory(_))));
     let real = dir.path().canonicalize().unwrap();
-    let up = Source::parse("x.git/../dir.zip", dir.path()).unwrap();
-    assert_eq!(up, Source::Directory(real.join("dir.zip")));
+    let up = InstallSource::parse("x.git/../dir.zip", dir.path()).unwrap();
+    assert_eq!(up, InstallSource::Directory(real.join("dir.zip")));
     let url = "git@example.com:a/b.git";
-    assert!(matches!(Source::parse(url, dir.path()), Ok(Source::Git(got)) if got.as_str() == url));
+    assert!(
+        matches!(InstallSource::parse(url, dir.path()), Ok(InstallSource::Git(got)) if got.as_str() == url)
+    );
 }
 
 #[test]
-fn a_directory_named_by_a_dot_is_that_directory() {
+fn dot_means_current_directory() {
     let dir = tempfile::tempdir().unwrap();
-    let source = Source::parse(".", dir.path()).unwrap();
+    let source = InstallSource::parse(".", dir.path()).unwrap();
     let world = World::new();
     extension(dir.path(), HELLO);
-    let accepted = world.store.propose(&source).unwrap().accept(How::Yes, "1").unwrap();
+    let accepted = world.store.propose(&source).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(accepted.name.as_str(), "hello");
 }

@@ -1,35 +1,35 @@
-//! What a plain extension wrote beside its code stays, whatever its other versions bring.
+//! Files that an extension without permissions wrote beside its code stay across versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::How;
-use haft_packages::install::{Accepted, Kept, Source, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{ApprovalOutcome, ExtensionStore, InstallSource, PreservedPath};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
 const CONFINED: &str = r#"{"name":"x","exec":"./run","permissions":{}}"#;
 
-/// An extension of which version 1 is approved and has written something.
+/// An extension whose version 1 is approved and has written files.
 struct World {
     root: TempDir,
-    store: Store,
+    store: ExtensionStore,
 }
 
 impl World {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let store = Store::of_home(&root.path().join("home"), None);
+        let store = ExtensionStore::for_home(&root.path().join("home"), None);
         let world = Self { root, store };
         world.approve(PLAIN, &[("shared", "code 1"), ("old/code", "code 1")]);
-        world.write("shared", "spoilt");
+        world.write("shared", "spoiled");
         world.write("todos.json", "[\"mine\"]");
         world.write("notes/one", "mine");
         world.write("lib", "mine");
         world
     }
 
-    fn approve(&self, manifest: &str, files: &[(&str, &str)]) -> Accepted {
+    fn approve(&self, manifest: &str, files: &[(&str, &str)]) -> ApprovalOutcome {
         let source = tempfile::tempdir_in(self.root.path()).unwrap();
         for (name, text) in [("extension.json", manifest), ("run", "#!/bin/sh\n")].iter().chain(files) {
             put(&source.path().join(name), text);
@@ -37,12 +37,12 @@ impl World {
         #[cfg(unix)]
         fs::set_permissions(source.path().join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
-        let source = Source::Directory(source.path().into());
-        self.store.propose(&source).unwrap().accept(How::Yes, "1").unwrap()
+        let source = InstallSource::Directory(source.path().into());
+        self.store.propose(&source).unwrap().accept(ApprovalMethod::Yes, "1").unwrap()
     }
 
-    /// Version 2, which has all of these names, too.
-    fn update(&self) -> Vec<Kept> {
+    /// Approves version 2, which brings files with the same names.
+    fn update(&self) -> Vec<PreservedPath> {
         let files = [
             ("shared", "code 2"),
             ("todos.json", "[]"),
@@ -69,10 +69,10 @@ impl World {
         }
     }
 
-    /// As pairs of names.
-    fn names(&self, kept: &[Kept]) -> Vec<(String, String)> {
+    /// Returns pairs of names.
+    fn names(&self, kept: &[PreservedPath]) -> Vec<(String, String)> {
         let name = |path: &Path| path.strip_prefix(self.copy()).unwrap().to_str().unwrap().to_owned();
-        kept.iter().map(|Kept { from, to }| (name(from), name(to))).collect()
+        kept.iter().map(|PreservedPath { from, to }| (name(from), name(to))).collect()
     }
 }
 
@@ -86,12 +86,12 @@ fn pair(from: &str, to: &str) -> (String, String) {
 }
 
 #[test]
-fn an_update_moves_aside_what_the_extension_wrote() {
+fn update_moves_aside_files_of_the_extension() {
     let world = World::new();
     let kept = world.update();
     let aside =
         [pair("lib", "lib.kept-2"), pair("notes", "notes.kept-1"), pair("todos.json", "todos.json.kept-1")];
-    assert_eq!(world.names(&kept), aside, "and nothing that version 1 brought");
+    assert_eq!(world.names(&kept), aside, "files of version 1 are not moved aside");
     world.check(&[
         ("lib.kept-2", "mine"),
         ("notes.kept-1/one", "mine"),
@@ -103,24 +103,24 @@ fn an_update_moves_aside_what_the_extension_wrote() {
         ("old", "code 2"),
     ]);
     assert!(!world.copy().join("shared.kept-1").exists() && !world.copy().join("old.kept-1").exists());
-    assert!(world.update().is_empty(), "it is there already");
+    assert!(world.update().is_empty(), "the version is installed already");
 }
 
 #[test]
-fn so_does_going_back() {
+fn rollback_moves_aside_files_of_the_extension() {
     let world = World::new();
     world.approve(PLAIN, &[]);
     world.write("old/code", "mine");
     let row = world.store.find("x", None).unwrap();
-    let kept = world.store.roll_back(&row, &world.store.older(&row).unwrap()).unwrap().kept;
-    // It was changed, so the version in between, which has none of it, left it as it was.
+    let kept = world.store.roll_back(&row, &world.store.find_rollback_target(&row).unwrap()).unwrap().kept;
+    // It was changed, so the version in between, which does not have the file, left it as it was.
     let aside = [pair("old/code", "old/code.kept-1"), pair("shared", "shared.kept-1")];
     assert_eq!(world.names(&kept), aside);
     world.check(&[("old/code", "code 1"), ("old/code.kept-1", "mine"), ("todos.json", "[\"mine\"]")]);
 }
 
 #[test]
-fn a_version_in_between_that_ran_elsewhere_does_not_count() {
+fn ignores_versions_that_ran_elsewhere() {
     let world = World::new();
     world.approve(CONFINED, &[("todos.json", "never ran here")]);
     let kept = world.update();
@@ -129,18 +129,18 @@ fn a_version_in_between_that_ran_elsewhere_does_not_count() {
 }
 
 #[test]
-fn what_an_extension_left_when_it_was_removed_is_no_code() {
+fn files_left_by_removed_extension_are_moved_aside() {
     let world = World::new();
     world.store.remove(&world.store.find("x", None).unwrap()).unwrap();
     let kept = world.update();
-    // Nobody knows any more what was whose.
+    // After the removal, the origin of the files is unknown.
     assert_eq!(kept.len(), 4, "{kept:?}");
-    world.check(&[("shared.kept-1", "spoilt"), ("todos.json.kept-1", "[\"mine\"]")]);
+    world.check(&[("shared.kept-1", "spoiled"), ("todos.json.kept-1", "[\"mine\"]")]);
 }
 
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_is_left_alone() {
+fn does_not_touch_link_targets() {
     let world = World::new();
     let outside = world.root.path().join("outside");
     put(&outside.join("code"), "precious");

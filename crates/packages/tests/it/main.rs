@@ -1,4 +1,4 @@
-//! Extensions as files: what is read, found, installed, changed and removed before anything runs.
+//! Extensions as files: reading, finding, installing, changing and removing them without running any code.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 

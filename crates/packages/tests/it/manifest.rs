@@ -1,6 +1,6 @@
-//! `extension.json`: what is read, what is refused and how, and what `exec` means.
+//! `extension.json`: accepted and rejected manifests, error messages, and the resolution of `exec`.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_packages::manifest::{Activation, ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_packages::{Launch, Lifecycle, Permissions, Roles};
+use haft_packages::{GuardRoles, LaunchPlan, Lifecycle, Permissions};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<Manifest, String> {
 }
 
 #[test]
-fn the_quick_starts_manifest_is_read() {
+fn reads_manifest_of_quick_start() {
     let manifest = read(
         r#"{"name":"hello-py","version":"1.0.0","exec":"./hello.py","language":"python","enabled":true}"#,
     )
@@ -29,11 +29,11 @@ fn the_quick_starts_manifest_is_read() {
     assert_eq!(manifest.language.as_deref(), Some("python"));
     assert_eq!(manifest.exec.unwrap().program, "./hello.py");
     assert!(manifest.enabled);
-    assert_eq!(manifest.roles, Roles::default());
+    assert_eq!(manifest.roles, GuardRoles::default());
 }
 
 #[test]
-fn keys_have_any_case_and_unknown_ones_are_left_alone() {
+fn matches_keys_in_any_case_and_ignores_unknown_ones() {
     let manifest =
         read("\u{feff}{\"Name\":\"x\",\"EXEC\":\"run\",\"Args\":[\"-v\"],\"skills\":[1],\"x-y\":{}}")
             .unwrap();
@@ -45,7 +45,7 @@ fn refused(text: &str, expect: &str) {
     assert_eq!(read(text).unwrap_err(), expect, "{text}");
 }
 
-/// What an `extension.json` with these fields says of its life, and what is wrong with them.
+/// Checks the lifecycle of an `extension.json` with these fields, and the mistakes in it.
 #[track_caller]
 fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
@@ -59,7 +59,7 @@ fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
 }
 
 #[test]
-fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to_run() {
+fn ignores_invalid_deadlines_and_lifecycle() {
     let default = Lifecycle::default;
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     lives(
@@ -71,21 +71,21 @@ fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to
     lives(
         r#""hello_timeout_ms":0,"ready_timeout_ms":2000"#,
         Lifecycle { ready: seconds(2), ..default() },
-        &["`hello_timeout_ms` must be a whole number from 1, not 0"],
+        &["`hello_timeout_ms` must be a positive whole number, not 0"],
     );
-    lives(r#""ready_timeout_ms":"2s""#, default(), &["`ready_timeout_ms` must be a whole number from 1"]);
+    lives(r#""ready_timeout_ms":"2s""#, default(), &["`ready_timeout_ms` must be a positive whole number"]);
     lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default() }, &[]);
     lives(r#""lifecycle":"always""#, default(), &[]);
     lives(r#""lifecycle":"never""#, default(), &["`lifecycle` must be `always` or `on_demand`"]);
 }
 
-/// What an `extension.json` with these fields says of its activation, or what is wrong with it.
+/// Returns the activation of an `extension.json` with these fields, or the mistake in it.
 fn activates(fields: &str) -> Result<Activation, String> {
     let text = format!(r#"{{"name":"x","exec":"x",{fields}}}"#);
     let manifest = Manifest::parse(Path::new("extension.json"), &text, false).unwrap();
     match (manifest.lifecycle.activation, manifest.ignored.as_slice()) {
         (Some(activation), []) => Ok(Activation::clone(&activation)),
-        (None, [said]) => Err(said.strip_suffix("; the extension starts at once").unwrap().to_owned()),
+        (None, [said]) => Err(said.strip_suffix("; the extension starts immediately").unwrap().to_owned()),
         other => panic!("{other:?}"),
     }
 }
@@ -96,7 +96,7 @@ fn starts_at_once(fields: &str, expect: &str) {
 }
 
 #[test]
-fn activation_names_uses_and_the_manifest_describes_them() {
+fn activation_lists_declared_tools_and_commands() {
     let fields = r#""Activation":["tool:t","command:go","event:turn_end"],
         "tools":[{"name":"t","description":"one\ntwo","schema":{"type":"object","title":"T"},"guidelines":["use t"]}],
         "commands":[{"name":"go","completes":true}]"#;
@@ -116,17 +116,17 @@ fn activation_names_uses_and_the_manifest_describes_them() {
 }
 
 #[test]
-fn a_mistake_in_activation_is_told_and_starts_the_extension_at_once() {
+fn invalid_activation_starts_the_extension_immediately() {
     starts_at_once(r#""activation":"tool:t""#, "`activation` must be a list, not a string");
-    starts_at_once(r#""activation":[]"#, "`activation` must name at least one use, or be left out");
-    let kinds = "there are `command:NAME`, `tool:NAME` and `event:NAME`";
+    starts_at_once(r#""activation":[]"#, "`activation` must have at least one entry, or be left out");
+    let kinds = "use `command:NAME`, `tool:NAME` or `event:NAME`";
     for entry in ["*", "tools:t", "onStartupFinished"] {
-        let expect = format!("`activation` has the entry {entry:?}; {kinds}");
+        let expect = format!("`activation` has the unknown entry {entry:?}; {kinds}");
         starts_at_once(&format!(r#""activation":[{entry:?}]"#), &expect);
     }
     let events =
         "session_start, turn_start, tool_call, assistant_message, turn_end, compaction_start, compaction_end";
-    let expect = format!("`activation` names the event \"warp\"; there are {events}");
+    let expect = format!("`activation` has the unknown event \"warp\"; the known events are {events}");
     starts_at_once(r#""activation":["event:warp"]"#, &expect);
     let tools = r#""tools":[{"name":"t"}]"#;
     let undescribed = "`activation` names tool:u; describe that tool in `tools`";
@@ -136,11 +136,11 @@ fn a_mistake_in_activation_is_told_and_starts_the_extension_at_once() {
     let unnamed = "`tools` describes t; add tool:t to `activation`";
     starts_at_once(&format!(r#""activation":["event:turn_end"],{tools}"#), unnamed);
     let twice = r#""activation":["tool:t"],"tools":[{"name":"t"},{"name":"t"}]"#;
-    starts_at_once(twice, "`tools` has two entries of one name");
+    starts_at_once(twice, "`tools` has two entries with the same name");
     let nameless = r#""activation":["tool:t"],"tools":[{}]"#;
     let said = activates(nameless).unwrap_err();
     assert!(said.starts_with("extension.json: `tools[0]` is not a tool: missing field `name`"), "{said}");
-    let guard = "`activation` cannot be there beside `required` or `intercept`: a guard starts at once";
+    let guard = "`activation` cannot be combined with `required` or `intercept`: a gate starts immediately";
     for fields in [
         r#""required":true"#,
         r#""intercept":[{"event":"tool_call"}]"#,
@@ -151,8 +151,8 @@ fn a_mistake_in_activation_is_told_and_starts_the_extension_at_once() {
 }
 
 #[test]
-fn a_wrong_field_is_named() {
-    refused("{}", "extension.json: `exec` is required, unless the extension has a theme.json");
+fn names_the_invalid_field() {
+    refused("{}", "extension.json: `exec` is required unless the extension has a theme.json");
     refused(r#"{"exec":"x"}"#, "extension.json: `name` is required");
     refused(r#"{"name":"","exec":"x"}"#, "extension.json: `name` is required");
     refused(r#"{"name":1,"exec":"x"}"#, "extension.json: `name` must be a string, not a number");
@@ -161,8 +161,8 @@ fn a_wrong_field_is_named() {
     refused(r#"{"name":"x","exec":"x","args":"-v"}"#, "extension.json: `args` must be a list, not a string");
     let args = r#"{"name":"x","exec":"x","args":[1]}"#;
     refused(args, "extension.json: `args` must be a list of strings, not a number");
-    refused(r#"{"name":"x","exec":"x","Name":"y"}"#, "extension.json: `name` is there twice");
-    let escape = "must not hold U+001B, which is not shown as it is";
+    refused(r#"{"name":"x","exec":"x","Name":"y"}"#, "extension.json: `name` occurs twice");
+    let escape = "must not contain the invisible character U+001B";
     for field in ["name", "version", "description", "language", "exec"] {
         let mut manifest = serde_json::json!({"name": "x", "exec": "x"});
         manifest[field] = "a\u{1b}[2Kb".into();
@@ -175,18 +175,17 @@ fn a_wrong_field_is_named() {
     for hidden in ["\0", "\n", "\t", "\u{7f}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"] {
         let manifest = serde_json::json!({"name": "x", "exec": "x", "description": format!("a{hidden}b")});
         let rule = format!(
-            "extension.json: `description` must not hold U+{:04X}",
+            "extension.json: `description` must not contain the invisible character U+{:04X}",
             u32::from(hidden.chars().next().unwrap())
         );
-        let rule = format!("{rule}, which is not shown as it is");
         refused(&manifest.to_string(), &rule);
     }
 }
 
 #[test]
-fn a_name_is_a_name_and_no_path() {
-    let rule = "extension.json: `name` must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit, and not \
-                `haft`, which is how haft signs";
+fn rejects_names_that_could_be_paths() {
+    let rule = "extension.json: `name` must be 1 to 64 letters, digits, `.`, `_` or `-`, begin with a \
+    letter or digit, and not be `haft`, which is reserved";
     for name in ["../evil", "a/b", "a\\b", ".hidden", "-x", "a b", "a\u{e9}", &"x".repeat(65), "haft", "HAFT"]
     {
         let text = serde_json::json!({ "name": name, "exec": "x" }).to_string();
@@ -199,28 +198,28 @@ fn a_name_is_a_name_and_no_path() {
 }
 
 #[test]
-fn what_is_no_object_says_so() {
+fn reports_text_that_is_not_an_object() {
     for text in ["", "[]", "\"x\"", "{\"name\":\"x\"", "{\"a\":1,\"a\":2}"] {
         let error = read(text).unwrap_err();
         assert!(error.starts_with("extension.json is not a JSON object: "), "{error}");
     }
-    refused("nonsense", "extension.json is not a JSON object: mistake in line 1, column 2");
-    refused("{\n  \"a\": 1,\n}", "extension.json is not a JSON object: mistake in line 3, column 1");
-    refused("{", "extension.json is not a JSON object: it ends in the middle");
+    refused("nonsense", "extension.json is not a JSON object: syntax error in line 1, column 2");
+    refused("{\n  \"a\": 1,\n}", "extension.json is not a JSON object: syntax error in line 3, column 1");
+    refused("{", "extension.json is not a JSON object: unexpected end of file");
 }
 
 #[test]
-fn the_size_is_bounded() {
+fn limits_the_size() {
     let text = |len: u64| {
         let head = r#"{"name":"x","exec":"x","pad":""#;
         format!("{head}{}\"}}", "p".repeat(usize::try_from(len).unwrap() - head.len() - 2))
     };
     assert!(read(&text(MAX_MANIFEST)).is_ok());
-    refused(&text(MAX_MANIFEST + 1), "extension.json is longer than 262144 bytes");
+    refused(&text(MAX_MANIFEST + 1), "extension.json is larger than 262144 bytes");
 }
 
 #[test]
-fn a_directory_without_a_manifest_is_told_from_no_directory() {
+fn distinguishes_missing_manifest_from_missing_directory() {
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Missing { .. })));
     let gone = dir.path().join("gone");
@@ -230,7 +229,7 @@ fn a_directory_without_a_manifest_is_told_from_no_directory() {
 }
 
 #[test]
-fn a_theme_needs_no_exec() {
+fn theme_needs_no_exec() {
     for theme in ["theme.json", "themes/theme.json"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(theme);
@@ -238,51 +237,51 @@ fn a_theme_needs_no_exec() {
         fs::write(path, "{}").unwrap();
         fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
         let manifest = Manifest::read(dir.path()).unwrap();
-        assert_eq!(manifest.launch(dir.path(), None).unwrap(), Launch::ThemeOnly);
+        assert_eq!(manifest.resolve_launch(dir.path(), None).unwrap(), LaunchPlan::ThemeOnly);
     }
 }
 
-fn roles(intercept: &str) -> Result<Roles, String> {
+fn roles(intercept: &str) -> Result<GuardRoles, String> {
     read(&format!(r#"{{"name":"x","exec":"x",{intercept}}}"#)).map(|manifest| manifest.roles)
 }
 
 #[test]
-fn roles_say_what_is_guarded() {
+fn roles_decide_what_is_guarded() {
     let gate = roles(r#""intercept":[{"event":"tool_call","role":"gate","required":true}]"#).unwrap();
-    assert_eq!(gate, Roles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
+    assert_eq!(gate, GuardRoles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
     let redactor = roles(r#""intercept":[{"event":"assistant_message","role":"redactor"}]"#).unwrap();
-    assert_eq!(redactor, Roles { redactor: true, ..Roles::default() });
+    assert_eq!(redactor, GuardRoles { redactor: true, ..GuardRoles::default() });
     let silent = roles(r#""intercept":[{"event":"turn_start"}]"#).unwrap();
     assert_eq!(silent.gates, [InterceptKind::TurnStart]);
     let watcher = roles(r#""intercept":[{"event":"turn_start","role":"observer"}]"#).unwrap();
-    assert_eq!(watcher, Roles::default());
+    assert_eq!(watcher, GuardRoles::default());
     let rewriter = roles(r#""intercept":[{"event":"tool_call","role":"rewrite","on_timeout":"block"}]"#);
-    assert_eq!(rewriter.unwrap(), Roles::default());
+    assert_eq!(rewriter.unwrap(), GuardRoles::default());
     let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
-    assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
+    assert!(loose.contains("`on_timeout` must be `block` in a manifest"), "{loose}");
     assert!(roles(r#""required":true"#).unwrap().required);
 }
 
 #[test]
-fn permissions_say_it_too_and_must_not_say_something_else() {
+fn permissions_must_agree_with_intercept() {
     let asked = r#""permissions":{"intercept":[{"event":"tool_call","role":"gate","tools":["bash"]},
                                                {"event":"assistant_message","role":"redactor"}]}"#;
     let from_permissions = roles(asked).unwrap();
     let gates = vec![InterceptKind::ToolCall];
-    assert_eq!(from_permissions, Roles { required: false, gates, redactor: true });
+    assert_eq!(from_permissions, GuardRoles { required: false, gates, redactor: true });
     let same = r#""intercept":[{"event":"assistant_message","role":"redactor"},{"event":"tool_call","required":true}]"#;
-    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), Roles { required: true, ..from_permissions });
+    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), GuardRoles { required: true, ..from_permissions });
     for other in [r#""intercept":[{"event":"tool_call"}]"#, r#""intercept":[]"#] {
         let error = roles(&format!("{asked},{other}")).unwrap_err();
         assert!(
-            error.contains("`intercept` must have the events and roles of `permissions.intercept`"),
+            error.contains("`intercept` must have the same events and roles as `permissions.intercept`"),
             "{error}"
         );
     }
 }
 
 #[test]
-fn the_examples_ask_for_what_can_be_granted() {
+fn examples_request_valid_permissions() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions");
     let dirs =
         fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
@@ -294,7 +293,7 @@ fn the_examples_ask_for_what_can_be_granted() {
 }
 
 #[test]
-fn a_mistake_in_the_permissions_is_one_of_the_manifest() {
+fn invalid_permissions_make_the_manifest_invalid() {
     let read = |permissions: &str| read(&format!(r#"{{"name":"x","exec":"x","permissions":{permissions}}}"#));
     assert_eq!(read("null").unwrap().permissions, None);
     assert_eq!(read("{}").unwrap().permissions, Some(Permissions::default()));
@@ -303,13 +302,16 @@ fn a_mistake_in_the_permissions_is_one_of_the_manifest() {
     let unknown = error(r#"{"clipboard":true}"#);
     assert!(unknown.contains("extension.json: `permissions.clipboard` is not known here"), "{unknown}");
     let event = error(r#"{"intercept":[{"event":"warp","role":"gate"}]}"#);
-    assert!(event.contains("`permissions.intercept[0].event` names \"warp\""), "{event}");
+    assert!(event.contains("`permissions.intercept[0].event` has the unknown value \"warp\""), "{event}");
     let hidden = error(r#"{"fs":{"read":["/a\u202eb"]}}"#);
-    assert!(hidden.contains("`permissions.fs.read` must not hold U+202E"), "{hidden}");
+    assert!(
+        hidden.contains("`permissions.fs.read` must not contain the invisible character U+202E"),
+        "{hidden}"
+    );
 }
 
 #[test]
-fn a_role_that_haft_cannot_keep_is_refused() {
+fn rejects_invalid_roles() {
     for (intercept, problem) in [
         (r#"[{"role":"gate"}]"#, "`intercept[0].event` is required"),
         (
@@ -330,7 +332,7 @@ fn a_role_that_haft_cannot_keep_is_refused() {
         ),
         (
             r#"[{"event":"tool_call","on_timeout":"allow"}]"#,
-            "`intercept[0].on_timeout` can only be `block` here; the user may set `on_timeout` for an extension in config.toml",
+            "`intercept[0].on_timeout` must be `block` in a manifest; only the user can set `on_timeout` for an extension, in config.toml",
         ),
         (r#"["tool_call"]"#, "`intercept` must be a list of objects, not a string"),
     ] {
@@ -339,7 +341,7 @@ fn a_role_that_haft_cannot_keep_is_refused() {
     }
 }
 
-/// A file that may be run.
+/// Creates an executable file.
 #[cfg(unix)]
 fn program(path: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
@@ -353,15 +355,15 @@ fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> 
     let manifest = serde_json::json!({ "name": "x", "exec": exec }).to_string();
     fs::write(dir.join("extension.json"), manifest).unwrap();
     let path = std::env::join_paths(path).unwrap();
-    match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
-        Launch::Process { program, .. } => Ok(program),
-        other @ (Launch::ThemeOnly | Launch::Impossible { .. }) => panic!("{other:?}"),
+    match Manifest::read(dir).unwrap().resolve_launch(dir, Some(&path))? {
+        LaunchPlan::Process { program, .. } => Ok(program),
+        other @ (LaunchPlan::ThemeOnly | LaunchPlan::Impossible { .. }) => panic!("{other:?}"),
     }
 }
 
 #[test]
 #[cfg(unix)]
-fn exec_is_found_by_zots_rules() {
+fn resolves_exec_by_zots_rules() {
     let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = program(&ext.path().join("run"));
     let nested = program(&ext.path().join("bin/run"));
@@ -374,23 +376,22 @@ fn exec_is_found_by_zots_rules() {
 
 #[test]
 #[cfg(unix)]
-fn exec_that_leads_nowhere_says_where_it_looked() {
+fn reports_where_exec_was_searched() {
     let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(&ext.path().join("run"));
     fs::write(ext.path().join("text"), "").unwrap();
     let dir = ext.path().display();
-    // A bare name is never looked for in the extension's own directory, nor in a relative one of PATH.
+    // A bare name is never searched in the extension's own directory, or in a relative directory of PATH.
     let relative = Path::new(".");
     let error = launch("run", ext.path(), &[relative, bin.path()]).unwrap_err();
     let expect = format!(
-        "exec \"run\" not found in PATH ({}); install it, or write \"./run\" for a file of the extension",
+        "exec \"run\" not found in PATH ({}); install the program, or write \"./run\" for a file of the extension",
         bin.path().display()
     );
     assert_eq!(error.to_string(), expect);
     let error = launch("./gone", ext.path(), &[]).unwrap_err().to_string();
-    let expect = format!(
-        "exec \"./gone\" not found: there is no file {dir}/gone; build the extension or correct `exec`"
-    );
+    let expect =
+        format!("exec \"./gone\" not found: {dir}/gone does not exist; build the extension or fix `exec`");
     assert_eq!(error, expect);
     let error = launch("./text", ext.path(), &[]).unwrap_err().to_string();
     assert_eq!(error, format!("exec \"./text\" is not executable; run `chmod +x {dir}/text`"));

@@ -1,4 +1,4 @@
-//! The data of an image: long, and passed on as it came.
+//! The data of an image: long base64 text that haft passes on unchanged.
 
 use std::fmt;
 use std::ops::Deref;
@@ -13,23 +13,24 @@ use crate::reader::{self, STRING};
 use crate::scan::plain_end;
 use crate::shared;
 
-/// The data of an image, which is text. A clone shares it; what was read out of a long line keeps that line.
+/// The base64 text of an image. Clones share it; data that was read from a long line keeps that
+/// line in memory.
 #[derive(Clone)]
-pub struct ImageData(Kept);
+pub struct ImageData(ImageDataRepr);
 
 #[derive(Clone)]
-enum Kept {
-    /// A JSON string that says what stands between its quotes, as base64 does: written again without a look at it.
+enum ImageDataRepr {
+    /// A JSON string without escapes, with its quotes. It is written again without a scan.
     Json(ByteString),
     Text(Arc<str>),
 }
 
 impl ImageData {
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Kept::Json(json) => between_quotes(json).unwrap_or_default(),
-            Kept::Text(text) => text,
+            ImageDataRepr::Json(json) => between_quotes(json).unwrap_or_default(),
+            ImageDataRepr::Text(text) => text,
         }
     }
 }
@@ -41,11 +42,11 @@ fn between_quotes(json: &str) -> Option<&str> {
 impl From<&str> for ImageData {
     fn from(text: &str) -> Self {
         if plain_end(text.as_bytes(), 0) < text.len() {
-            return Self(Kept::Text(text.into()));
+            return Self(ImageDataRepr::Text(text.into()));
         }
         let mut json = String::with_capacity(text.len() + 2);
         json.extend(["\"", text, "\""]);
-        Self(Kept::Json(json.into()))
+        Self(ImageDataRepr::Json(json.into()))
     }
 }
 
@@ -80,31 +81,33 @@ impl Eq for ImageData {}
 impl Serialize for ImageData {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Kept::Json(json) => reader::raw_value(json).map_err(S::Error::custom)?.serialize(serializer),
-            Kept::Text(text) => serializer.serialize_str(text),
+            ImageDataRepr::Json(json) => {
+                reader::raw_value(json).map_err(S::Error::custom)?.serialize(serializer)
+            }
+            ImageDataRepr::Text(text) => serializer.serialize_str(text),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ImageData {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(STRING, Data)
+        deserializer.deserialize_newtype_struct(STRING, ImageDataVisitor)
     }
 }
 
-struct Data;
+struct ImageDataVisitor;
 
-impl<'de> Visitor<'de> for Data {
+impl<'de> Visitor<'de> for ImageDataVisitor {
     type Value = ImageData;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    /// From a reader of lines: without escapes, and with its quotes.
+    /// Called by a reader of lines with a string without escapes, including its quotes.
     fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<ImageData, E> {
         Ok(match between_quotes(text) {
-            Some(_) => ImageData(Kept::Json(shared::part(text))),
+            Some(_) => ImageData(ImageDataRepr::Json(shared::share_or_copy(text))),
             None => text.into(),
         })
     }
@@ -122,7 +125,7 @@ impl<'de> Visitor<'de> for Data {
 mod tests {
     use bytes::Bytes;
 
-    use crate::codec::{self, Bounds, Decoded, Reading};
+    use crate::codec::{self, DecodeOutcome, DecodedFrame, LineLimits};
     use crate::content::Image;
     use crate::ext::{ExtensionFrame, ResultBlock};
 
@@ -132,11 +135,12 @@ mod tests {
         )
     }
 
-    /// The image of a result that is read out of this line.
+    /// Reads the image of a result from this line.
     #[track_caller]
     fn image(line: &Bytes) -> Image {
-        let read = codec::read_shared::<ExtensionFrame>(line, Bounds::default()).unwrap();
-        let Reading { frame: Decoded::Known(ExtensionFrame::ToolResult(result)), .. } = read else {
+        let read = codec::read_shared::<ExtensionFrame>(line, LineLimits::default()).unwrap();
+        let DecodeOutcome { frame: DecodedFrame::Known(ExtensionFrame::ToolResult(result)), .. } = read
+        else {
             panic!("{read:?}")
         };
         let [ResultBlock::Image(image)] = result.content.as_slice() else { panic!("{result:?}") };
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_was_sent_whatever_it_is() {
+    fn image_data_is_passed_on_unchanged() {
         check(r#""iVBORw0KGgo=""#, "iVBORw0KGgo=");
         check(r#""""#, "");
         check(r#""\"""#, "\"");
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_not_copied() {
+    fn long_data_is_not_copied() {
         let line = Bytes::from(line(&format!("\"{}\"", "A".repeat(1 << 17))));
         let data = image(&line).data;
         assert!(line.as_ptr_range().contains(&data.as_ptr()));

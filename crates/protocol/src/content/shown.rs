@@ -1,12 +1,12 @@
-//! Content as front ends are told it: images by their kind and size, without their data.
+//! Content as front ends show it: images by type and size, without their data.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::Content;
+use super::ContentBlock;
 
-/// A piece of content as it is told in events and replies.
+/// A piece of content in events and replies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownContent<'a> {
@@ -15,20 +15,20 @@ pub enum ShownContent<'a> {
         /// The text.
         text: Cow<'a, str>,
     },
-    /// An image, of which only this is told.
+    /// An image, of which only type and size are sent.
     Image {
-        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        /// The MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime_type: Cow<'a, str>,
-        /// Its size in bytes, decoded.
+        /// The size in bytes, decoded.
         bytes: u64,
     },
 }
 
-impl<'a> From<&'a Content> for ShownContent<'a> {
-    fn from(content: &'a Content) -> Self {
+impl<'a> From<&'a ContentBlock> for ShownContent<'a> {
+    fn from(content: &'a ContentBlock) -> Self {
         match content {
-            Content::Text { text } => Self::Text { text: text.into() },
-            Content::Image(image) => {
+            ContentBlock::Text { text } => Self::Text { text: text.into() },
+            ContentBlock::Image(image) => {
                 Self::Image { mime_type: (&image.mime_type).into(), bytes: decoded_len(&image.data) }
             }
         }
@@ -36,7 +36,7 @@ impl<'a> From<&'a Content> for ShownContent<'a> {
 }
 
 impl ShownContent<'_> {
-    /// The same, without a loan.
+    /// Converts the content to an owned value.
     pub fn into_owned(self) -> ShownContent<'static> {
         match self {
             Self::Text { text } => ShownContent::Text { text: text.into_owned().into() },
@@ -47,11 +47,14 @@ impl ShownContent<'_> {
     }
 }
 
-pub(crate) fn shown<S: Serializer>(content: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_shown<S: Serializer>(
+    content: &[ContentBlock],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }
 
-/// The number of bytes a base64 text stands for.
+/// Returns the number of bytes that a base64 text decodes to.
 fn decoded_len(base64: &str) -> u64 {
     (base64.trim_end_matches('=').len() * 3 / 4) as u64
 }
@@ -61,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_counted_in_the_bytes_it_stands_for() {
+    fn decoded_length_of_base64_is_exact() {
         for (text, bytes) in [("", 0), ("YQ==", 1), ("YWI=", 2), ("YWJj", 3), ("YWJjZA==", 4)] {
             assert_eq!(decoded_len(text), bytes, "{text}");
         }

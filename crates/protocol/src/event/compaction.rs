@@ -1,8 +1,8 @@
-//! Summing up.
+//! Compaction: its reasons.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a context is summed up.
+/// The reason of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactReason {

@@ -1,17 +1,17 @@
-//! Kinds of failure, and reasons for another attempt.
+//! Kinds of failure, and reasons for a retry.
 
 use serde::{Deserialize, Serialize};
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// Why a request is sent again.
+    /// The reason of a retry.
     pub enum RetryReason {
         /// Too many requests.
         RateLimited = "rate_limited",
         /// The provider is overloaded, or failed.
         Unavailable = "unavailable",
-        /// The connection could not be made, or broke.
+        /// The connection failed or broke.
         Connection = "connection",
     }
 }
@@ -22,6 +22,6 @@ named_enum! {
 pub enum ErrorStage {
     /// The model.
     Model,
-    /// Keeping the session.
+    /// Saving the session.
     Session,
 }

@@ -1,34 +1,34 @@
-//! The error codes of a call that an extension has the host make.
+//! Error codes of a host call.
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// Why a `host_call` failed.
+    /// The reason of a failed `host_call`.
     pub enum HostCallError {
-        /// The extension may not do this, or not there. `permission` names what it lacks.
+        /// The extension lacks the permission, in general or for this place. `permission` names it.
         PermissionDenied = "permission_denied",
-        /// A gate refused, or failed. The text says why, `by` who.
+        /// A gate refused the call or failed. The text has the reason, `by` the gate.
         Blocked = "blocked",
         /// There is no such file.
         NotFound = "not_found",
-        /// The file has not been read by this extension, and may only be changed then.
+        /// The extension must read the file before it changes it.
         NotRead = "not_read",
-        /// The file has changed since the extension read it, and must be read again before it is changed.
+        /// The file has changed since the extension read it; read it again first.
         Stale = "stale",
         /// The arguments do not fit the tool.
         InvalidArgs = "invalid_args",
-        /// There is no such call.
+        /// No such call is open.
         UnknownCall = "unknown_call",
-        /// Too many calls of this extension are under way.
+        /// The extension has too many open calls.
         Busy = "busy",
-        /// Its time was up.
+        /// The call timed out.
         TimedOut = "timed_out",
-        /// It was cancelled, by the extension or because the host is leaving.
+        /// The extension cancelled the call, or the host is shutting down.
         Cancelled = "cancelled",
-        /// The host does not do this now: before `ready`, or without the capability.
+        /// The host does not accept the call now: before `ready`, or without the capability.
         Unavailable = "unavailable",
-        /// It did not work; the text says why. Of a command: it ended with another code than 0. Also what a code nobody knows
-        /// is taken for.
+        /// The tool failed; the text has the reason. For a command: it exited with a code other
+        /// than 0. Readers treat unknown codes as this one.
         #[serde(other)]
         Failed = "failed",
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_nobody_knows_is_a_failure() {
+    fn unknown_code_is_read_as_failure() {
         let read = |code: &str| serde_json::from_str::<HostCallError>(code).unwrap();
         assert_eq!(read(r#""stale""#), HostCallError::Stale);
         assert_eq!(read(r#""eclipse""#), HostCallError::Failed);

@@ -1,6 +1,6 @@
-//! The error of an answer that does not fit its question.
+//! The error for a response that does not fit its request.
 
-/// A response that does not fit its question.
+/// A response that does not fit its request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct AnswerError {

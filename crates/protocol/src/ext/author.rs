@@ -1,4 +1,4 @@
-//! Short constructors for those who write extensions: decisions, actions and panels in one call.
+//! Short constructors for authors of extensions: decisions, actions and panels in one call.
 
 use serde_json::Value;
 
@@ -10,109 +10,110 @@ use crate::ids::PanelId;
 use crate::json::RawJson;
 
 impl CommandAction {
-    /// Submit this as a new user message; the agent works on it.
+    /// Submits the text as a new user message; the agent works on it.
     pub fn prompt(text: impl Into<String>) -> Self {
         Self::Prompt(text.into())
     }
 
-    /// Put this in the editor at the cursor.
+    /// Inserts the text into the editor at the cursor.
     pub fn insert(text: impl Into<String>) -> Self {
         Self::Insert(text.into())
     }
 
-    /// Show this as a note, outside the transcript.
+    /// Shows the text as a note, outside the transcript.
     pub fn display(text: impl Into<String>) -> Self {
         Self::Display(text.into())
     }
 
-    /// Open a panel.
+    /// Opens a panel.
     pub fn open_panel(panel: Panel) -> Self {
         Self::OpenPanel(panel)
     }
 
-    /// Nothing; the extension dealt with it.
+    /// Does nothing; the extension has handled the command.
     pub fn noop() -> Self {
         Self::Noop
     }
 
-    /// The command failed; the user is shown why.
+    /// Reports that the command failed; the user sees the reason.
     pub fn error(reason: impl Into<String>) -> Self {
         Self::Failed(reason.into())
     }
 }
 
 impl ToolCallDecision {
-    /// The call runs as it is.
+    /// Allows the call unchanged.
     pub fn allow() -> Self {
         Self::Allow
     }
 
-    /// The call runs with these arguments: an object that fits the tool's schema.
+    /// Runs the call with these arguments: an object that fits the tool's schema.
     pub fn rewrite(args: impl Into<RawJson>) -> Self {
         Self::Rewrite { args: args.into() }
     }
 
-    /// The call does not run; the model reads the reason.
+    /// Blocks the call; the model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
     }
 }
 
 impl TurnStartDecision {
-    /// The turn goes on.
+    /// Continues the turn.
     pub fn allow() -> Self {
         Self::Allow
     }
 
-    /// The turn ends here; the user reads the reason.
+    /// Ends the turn; the user reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
     }
 }
 
 impl AssistantMessageDecision {
-    /// The user sees the text as it is.
+    /// Shows the text unchanged.
     pub fn show() -> Self {
         Self::Show
     }
 
-    /// The user sees this instead. An empty text counts as no change: to hide a message, [`suppress`](Self::suppress) it.
+    /// Shows this text instead. An empty text means no change; use [`suppress`](Self::suppress) to
+    /// hide a message.
     pub fn replace(text: impl Into<String>) -> Self {
         Self::Replace { text: text.into() }
     }
 
-    /// The user sees nothing but the reason.
+    /// Hides the text; the user sees only the reason.
     pub fn suppress(reason: impl Into<String>) -> Self {
         Self::Suppress { reason: reason.into() }
     }
 }
 
 impl BeforeAgentStartDecision {
-    /// The system prompt stays as it is.
+    /// Keeps the system prompt unchanged.
     pub fn unchanged() -> Self {
         Self::Unchanged
     }
 
-    /// This section is appended to the system prompt, under the extension's name.
+    /// Appends this section to the system prompt, under the extension's name.
     pub fn append(text: impl Into<String>) -> Self {
         Self::Append { text: text.into() }
     }
 }
 
 impl BeforeCompactDecision {
-    /// The conversation stays as it is; the user reads the reason.
+    /// Cancels the compaction; the user reads the reason.
     pub fn cancel(reason: impl Into<String>) -> Self {
         Self::Cancel { reason: reason.into() }
     }
 
-    /// This is the summary. An empty one counts as none: then the model sums up.
+    /// Uses this text as the summary. If it is empty, the model writes the summary.
     pub fn replace(summary: impl Into<String>) -> Self {
         Self::Replace { summary: summary.into(), first_kept: None }
     }
 }
 
 impl Panel {
-    /// An empty panel.
+    /// Creates an empty panel.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: PanelId::new(id), title: String::new(), lines: Vec::new(), footer: String::new() }
     }

@@ -7,64 +7,65 @@ use super::panel::Panel;
 use crate::ids::RequestId;
 use crate::read::null_is_default;
 
-/// The user ran one of the extension's commands. Answered by `command_response` within 30 s.
+/// The user ran one of the extension's commands. The extension answers with `command_response`
+/// within 30 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandInvoked {
-    /// Ties the response to this frame.
+    /// The id for the response.
     pub id: RequestId,
-    /// The command, without the slash.
+    /// The name of the command, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// Everything after the command's name, trimmed. Absent when empty.
+    /// The text after the command's name, trimmed. Absent if empty.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub args: String,
 }
 
-/// The answer to `command_invoked`: `action` says which of the other fields counts.
+/// The response to `command_invoked`. `action` selects the field that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResponse {
-    /// The `id` of the `command_invoked` this answers.
+    /// The `id` of the `command_invoked`.
     pub id: RequestId,
-    /// `prompt`, `insert`, `display`, `open_panel` or `noop`; absent means `noop`.
+    /// The action: `prompt`, `insert`, `display`, `open_panel` or `noop`; absent means `noop`.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub action: String,
     /// For `prompt`: a new user message; the agent runs a turn.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// For `insert`: text for the editor.
+    /// For `insert`: text for the composer.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub insert: String,
     /// For `display`: a note, outside the transcript.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub display: String,
-    /// For `open_panel`: the panel.
+    /// For `open_panel`: the panel to open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<Panel>,
-    /// Not empty: the command failed; shown to the user whatever `action` says.
+    /// Not empty if the command failed. The user sees it, whatever `action` is.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
 
-/// The action of the host for a command: the meaning of a [`CommandResponse`].
+/// The action of the host after a command: the meaning of a [`CommandResponse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandAction {
-    /// Submit this as a new user message. It is never read as a command itself.
+    /// Submits the text as a new user message, which haft never parses as a command.
     Prompt(String),
-    /// Put this in the editor at the cursor.
+    /// Inserts the text into the editor at the cursor.
     Insert(String),
-    /// Show this as a note, outside the transcript.
+    /// Shows the text as a note, outside the transcript.
     Display(String),
-    /// Open a panel.
+    /// Opens a panel.
     OpenPanel(Panel),
-    /// Nothing; the extension dealt with it.
+    /// Does nothing; the extension has handled the command.
     Noop,
     /// The command failed.
     Failed(String),
 }
 
 impl CommandAction {
-    /// The wire form.
-    pub fn respond(self, id: RequestId) -> CommandResponse {
+    /// Converts the action to its wire form.
+    pub fn into_response(self, id: RequestId) -> CommandResponse {
         let mut response = CommandResponse {
             id,
             action: String::new(),

@@ -1,30 +1,32 @@
-//! `command_completions` and `command_completions_response`: what may follow a command that is being typed.
+//! `command_completions` and `command_completions_response`: completions while the user types a
+//! command.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RequestId;
 use crate::read::null_is_default;
 
-/// The user types what follows one of the extension's commands. Asked only about commands that were registered with
-/// `completes`, and answered by `command_completions_response` within 1 s; late means that there is nothing.
+/// The user types after one of the extension's commands that is registered with `completes`. The
+/// extension answers with `command_completions_response` within 1 s; the host ignores later
+/// responses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandCompletions {
-    /// Ties the response to this frame.
+    /// The id for the response.
     pub id: RequestId,
-    /// The command, without the slash.
+    /// The name of the command, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// The text behind the name and the blanks that follow it, up to the cursor. Absent when empty.
+    /// The text between the name and the cursor, without leading blanks. Absent if empty.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prefix: String,
 }
 
-/// The answer to `command_completions`.
+/// The response to `command_completions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandCompletionsResponse {
-    /// The `id` of the `command_completions` this answers.
+    /// The `id` of the `command_completions`.
     pub id: RequestId,
-    /// The candidates, the likeliest first; at most 100. Absent or empty: nothing comes to mind.
+    /// The completions, the most likely first, at most 100. Absent or empty if there are none.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<CompletionItem>,
 }
@@ -32,9 +34,9 @@ pub struct CommandCompletionsResponse {
 /// One thing that may follow a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionItem {
-    /// The text that takes the place of all of `prefix`: one line.
+    /// The text that replaces all of `prefix`: one line.
     pub value: String,
-    /// The text beside it in the list; absent when the value says it all.
+    /// The text in the list; absent means `value`.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub label: String,
     /// A description of one line.

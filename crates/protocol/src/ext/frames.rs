@@ -1,25 +1,26 @@
-//! The registry: one line a frame. Tags, `KINDS`, decoding and schema follow from it.
+//! The registry of frames, one line each. Tags, `KINDS`, decoding and the schema follow from it.
 
 use serde::Serialize;
 
-use crate::codec::{Checked, FrameSet};
+use crate::codec::{CheckedJson, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, Event,
-    EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
-    Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
-    RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, EventGap,
+    EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
+    LifecycleEvent, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
+    RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe,
+    ToolCallFrame, ToolResultFrame,
 };
 use crate::read;
 
 macro_rules! frames {
-    ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident = $kind:literal,)* }) => {
+    ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident($payload:ident) = $kind:literal,)* }) => {
         $(#[$doc])*
-        // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
-        // frames in `decode`, not in a match.
+        // Exhaustive on purpose: the compiler requires every reader to handle a new frame.
+        // Programs of other authors get unknown frames from `decode`, not in a match.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {
-            $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($frame),)*
+            $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($payload),)*
         }
 
         impl FrameSet for $set {
@@ -29,7 +30,7 @@ macro_rules! frames {
                 match self { $(Self::$frame(_) => $kind,)* }
             }
 
-            fn read(kind: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
+            fn read(kind: &str, line: CheckedJson<'_>) -> Option<Result<Self, String>> {
                 match kind {
                     $($kind => Some(read::read(line).map(Self::$frame)),)*
                     _ => None,
@@ -37,8 +38,8 @@ macro_rules! frames {
             }
         }
 
-        $(impl From<$frame> for $set {
-            fn from(frame: $frame) -> Self {
+        $(impl From<$payload> for $set {
+            fn from(frame: $payload) -> Self {
                 Self::$frame(frame)
             }
         })*
@@ -46,77 +47,79 @@ macro_rules! frames {
 }
 
 frames! {
-    /// What an extension says.
+    /// The frames of an extension.
     ExtensionFrame {
-        /// The first frame: who speaks.
-        Hello = "hello",
-        /// A command for the user.
-        RegisterCommand = "register_command",
-        /// A tool for the model.
-        RegisterTool = "register_tool",
-        /// Which events to watch and which to intercept.
-        Subscribe = "subscribe",
-        /// All initial registrations are sent.
-        Ready = "ready",
-        /// Answer to `tool_call`.
-        ToolResult = "tool_result",
-        /// Answer to `event_intercept`.
-        EventInterceptResponse = "event_intercept_response",
-        /// Answer to `command_invoked`.
-        CommandResponse = "command_response",
-        /// Answer to `command_completions`.
-        CommandCompletionsResponse = "command_completions_response",
-        /// Has the host read, write, edit or run something. Behind the capability `host_services`.
-        HostCall = "host_call",
-        /// A `host_call` is no longer wanted. Behind the capability `host_services`.
-        HostCallCancel = "host_call_cancel",
+        /// The first frame: name, version and capabilities.
+        Hello(Hello) = "hello",
+        /// Registers a command.
+        RegisterCommand(RegisterCommand) = "register_command",
+        /// Registers a tool.
+        RegisterTool(RegisterTool) = "register_tool",
+        /// Subscribes to events and hooks.
+        Subscribe(Subscribe) = "subscribe",
+        /// Ends the initial registrations.
+        Ready(Ready) = "ready",
+        /// Response to `tool_call`.
+        ToolResult(ToolResultFrame) = "tool_result",
+        /// Response to `event_intercept`.
+        EventInterceptResponse(EventInterceptResponse) = "event_intercept_response",
+        /// Response to `command_invoked`.
+        CommandResponse(CommandResponse) = "command_response",
+        /// Response to `command_completions`.
+        CommandCompletionsResponse(CommandCompletionsResponse) = "command_completions_response",
+        /// Runs a tool of the host: read, write, edit or exec. Needs the capability
+        /// `host_services`.
+        HostCall(HostCall) = "host_call",
+        /// Cancels a `host_call`. Needs the capability `host_services`.
+        HostCallCancel(HostCallCancel) = "host_call_cancel",
         /// New content of an open panel.
-        PanelRender = "panel_render",
-        /// The extension closes its panel.
-        PanelClose = "panel_close",
-        /// A note for the user.
-        Notify = "notify",
-        /// Takes this extension's notes back.
-        ClearNotes = "clear_notes",
-        /// What the extension keeps saying in the status line. Behind the capability `status`.
-        SetStatus = "set_status",
-        /// Answer to `ping`. Behind the capability `ping`.
-        Pong = "pong",
-        /// Answer to `shutdown`.
-        ShutdownAck = "shutdown_ack",
+        PanelRender(PanelRender) = "panel_render",
+        /// Asks the host to close a panel.
+        PanelClose(PanelClose) = "panel_close",
+        /// Shows a note.
+        Notify(Notify) = "notify",
+        /// Removes all notices of this extension.
+        ClearNotes(ClearNotes) = "clear_notes",
+        /// Sets a text in the status line. Needs the capability `status`.
+        SetStatus(SetStatus) = "set_status",
+        /// Response to `ping`. Needs the capability `ping`.
+        Pong(Pong) = "pong",
+        /// Response to `shutdown`.
+        ShutdownAck(ShutdownAck) = "shutdown_ack",
     }
 }
 
 frames! {
-    /// What the host says.
+    /// The frames of the host.
     HostFrame {
-        /// Answer to `hello`.
-        HelloAck = "hello_ack",
-        /// Something was not granted, and so not registered. Behind the capability `register_rejected`.
-        RegisterRejected = "register_rejected",
+        /// Response to `hello`.
+        HelloAck(HelloAck) = "hello_ack",
+        /// The user did not grant a registration. Needs the capability `register_rejected`.
+        RegisterRejected(RegisterRejected) = "register_rejected",
         /// The user ran one of the extension's commands.
-        CommandInvoked = "command_invoked",
-        /// The user types what follows one of the extension's commands. Only about commands that complete.
-        CommandCompletions = "command_completions",
+        CommandInvoked(CommandInvoked) = "command_invoked",
+        /// The user types after one of the extension's commands. Only for commands with
+        /// `completes`.
+        CommandCompletions(CommandCompletions) = "command_completions",
         /// The model called one of the extension's tools.
-        ToolCall = "tool_call",
-        /// Something the extension watches happened.
-        Event = "event",
-        /// Events were lost on the way. Behind the capability `event_gap`.
-        EventGap = "event_gap",
-        /// Something the extension intercepts is about to happen.
-        EventIntercept = "event_intercept",
-        /// What a `host_call` came to. Behind the capability `host_services`.
-        HostResult = "host_result",
-        /// A key, while the extension's panel has the focus.
-        PanelKey = "panel_key",
-        /// The room of the extension's panel changed.
-        PanelResize = "panel_resize",
-        /// The user closed the extension's panel.
-        PanelClose = "panel_close",
-        /// A sign of life is asked for. Behind the capability `ping`.
-        Ping = "ping",
-        /// The host is leaving; the extension should, too.
-        Shutdown = "shutdown",
+        ToolCall(ToolCallFrame) = "tool_call",
+        /// A subscribed event.
+        Event(LifecycleEvent) = "event",
+        /// The host dropped events. Needs the capability `event_gap`.
+        EventGap(EventGap) = "event_gap",
+        /// A subscribed hook: the host waits for the decision.
+        EventIntercept(EventIntercept) = "event_intercept",
+        /// Result of a `host_call`. Needs the capability `host_services`.
+        HostResult(HostResult) = "host_result",
+        /// A key for an open panel.
+        PanelKey(PanelKey) = "panel_key",
+        /// The size of a panel. Needs the capability `panel_resize`.
+        PanelResize(PanelResize) = "panel_resize",
+        /// The user closed a panel.
+        PanelClose(PanelClose) = "panel_close",
+        /// Asks for a sign of life. Needs the capability `ping`.
+        Ping(Ping) = "ping",
+        /// Shuts the extension down.
+        Shutdown(Shutdown) = "shutdown",
     }
 }

@@ -1,4 +1,5 @@
-//! `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`: the life of a connection.
+//! `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`: the start and the end of a
+//! connection.
 
 use std::fmt;
 
@@ -8,12 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Limits;
 use crate::json::{RawJson, optional_object};
 use crate::read::{self, null_is_default};
-use crate::reader::Text;
+use crate::reader::JsonText;
 
-/// The protocol's version. It changes only when something old stops working; everything else is a capability.
+/// The version of the protocol. It changes only with an incompatible change; all additions are
+/// capabilities.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Capabilities: what a peer can say in `hello.capabilities` and `hello_ack.capabilities`.
+/// Capabilities: the names in `hello.capabilities` and `hello_ack.capabilities`.
 pub mod capability {
     /// The extension registers commands. Informational, as in zot.
     pub const COMMANDS: &str = "commands";
@@ -25,27 +27,27 @@ pub mod capability {
     pub const PANELS: &str = "panels";
     /// The extension understands `panel_resize`.
     pub const PANEL_RESIZE: &str = "panel_resize";
-    /// Both sides know the `before_agent_start` intercept.
+    /// Both sides support the `before_agent_start` hook.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
-    /// Both sides know the `before_compact` intercept.
+    /// Both sides support the `before_compact` hook.
     pub const BEFORE_COMPACT: &str = "before_compact";
-    /// The extension answers `ping`, and does so while its handlers are at work.
+    /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";
-    /// The extension is told when events for it were lost.
+    /// The host reports dropped events to the extension.
     pub const EVENT_GAP: &str = "event_gap";
-    /// The host takes entries of `subscribe` that name tools and a role.
+    /// The host accepts entries of `subscribe` with tools and a role.
     pub const INTERCEPT_ROLES: &str = "intercept_roles";
-    /// The host does things for the extension, `host_call`. An extension that says so is told whose a tool call is that it
-    /// intercepts, when it is another extension's.
+    /// The host runs `host_call` frames. An extension with this capability also gets the owner of
+    /// an intercepted tool call of another extension.
     pub const HOST_SERVICES: &str = "host_services";
-    /// The extension is told what it may not register.
+    /// The host reports rejected registrations to the extension.
     pub const REGISTER_REJECTED: &str = "register_rejected";
-    /// The host asks what may follow a command that is registered with `completes`.
+    /// The host asks for completions of commands that are registered with `completes`.
     pub const COMMAND_COMPLETIONS: &str = "command_completions";
-    /// The host has a status line for extensions, `set_status`.
+    /// The host shows texts of extensions in the status line, `set_status`.
     pub const STATUS: &str = "status";
 
-    /// Every capability this version knows.
+    /// All capabilities that this version knows.
     pub const ALL: &[&str] = &[
         COMMANDS,
         TOOLS,
@@ -67,85 +69,89 @@ pub mod capability {
 /// The first frame of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
-    /// The extension's name; the manifest's is used, a different one is reported.
+    /// The extension's name. The host uses the name of the manifest and reports a different one.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
     #[serde(default, deserialize_with = "null_is_default")]
     pub version: String,
-    /// Capabilities of the extension beyond the basic frames: names of capabilities.
+    /// The capabilities of the extension.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
+    /// The protocol version of the extension: 1. Any other value ends the connection; absent means
+    /// 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u32>")]
-    // As it came, so that `"1"` and `1.5` are other versions and not bad frames.
+    // The raw JSON, so that `"1"` and `1.5` are other versions and not malformed frames.
     pub protocol_version: Option<RawJson>,
 }
 
 impl Hello {
-    /// The version that is spoken instead of [`PROTOCOL_VERSION`], if it is another one.
+    /// Returns the version of the peer if it differs from [`PROTOCOL_VERSION`].
     pub fn other_version(&self) -> Option<&str> {
         let said = self.protocol_version.as_ref()?.as_str();
         (said.parse() != Ok(PROTOCOL_VERSION)).then_some(said)
     }
 }
 
-/// The host's answer to `hello`: always its first frame, sent at once.
+/// The response to `hello`. Always the first frame of the host, sent at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloAck {
-    /// The version of the protocol that the host speaks: 1.
+    /// The protocol version of the host: 1.
     pub protocol_version: u32,
-    /// The host's version, under the name that zot's extensions read.
+    /// The version of the host, under the name that zot's extensions read.
     pub zot_version: String,
-    /// The host's version again, under its own name; absent when the host is zot.
+    /// The version of haft; absent if the host is zot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub haft_version: Option<String>,
     /// The active provider.
     pub provider: String,
     /// The active model.
     pub model: String,
-    /// The directory the agent works in, absolute. The extension's own working directory is `extension_dir`.
+    /// The working directory of the agent, absolute. The working directory of the extension is
+    /// `extension_dir`.
     pub cwd: String,
-    /// Where the extension's code lies, absolute.
+    /// The directory of the extension's code, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension_dir: Option<String>,
-    /// Where the extension may keep its state, absolute.
+    /// The directory for the extension's state, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// Capabilities of the host beyond the basic frames: names of capabilities.
+    /// The capabilities of the host.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
-    /// The limits that this connection keeps to; absent when the host is zot.
+    /// The limits of this connection; absent if the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
-    /// The user's settings for this extension, in whatever form it asks for; absent when there are none. Since haft.
+    /// The user's settings for this extension; absent if there are none. The extension defines
+    /// their form. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
-    /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
+    /// The sandbox level of the extension, `standard` or `strict`; absent without a sandbox. Since
+    /// haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// The rights that the user granted, in the form of `permissions` in its manifest; absent for an extension whose
-    /// manifest asks for none, from which the protocol keeps nothing. Since haft.
+    /// The permissions that the user granted, in the form of the manifest's `permissions`. Absent
+    /// if the manifest has no `permissions`; such an extension is not limited. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
 }
 
-/// The settings of one extension: a JSON object. They may hold keys, so `Debug` does not show them.
+/// The settings of one extension: a JSON object. They may contain keys, so `Debug` hides them.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct ExtensionConfig(RawJson);
 
 impl ExtensionConfig {
-    /// The settings in this object; nothing when it is none.
+    /// Creates the settings from a JSON object. Returns `None` for any other value.
     pub fn new(object: RawJson) -> Option<Self> {
         object.is_object().then_some(Self(object))
     }
 
-    /// The object.
-    pub fn json(&self) -> &RawJson {
+    /// Returns the object.
+    pub fn as_json(&self) -> &RawJson {
         &self.0
     }
 }
@@ -163,23 +169,26 @@ impl fmt::Debug for ExtensionConfig {
     }
 }
 
-/// By name only: every limit has a default, so a derived reader would take `[]` for all of them.
+/// Reads limits from an object only. All limits have defaults, so a derived reader would accept
+/// `[]`.
 fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Limits>>, D::Error> {
-    let Some(text) = Option::<Text<'_>>::deserialize(deserializer)? else { return Ok(None) };
+    let Some(text) = Option::<JsonText<'_>>::deserialize(deserializer)? else { return Ok(None) };
     if !text.get().text.starts_with('{') {
         return Err(D::Error::custom("expected a JSON object"));
     }
-    read::nested(text.get()).map(Some)
+    read::read_nested(text.get()).map(Some)
 }
 
-/// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.
+/// Ends the initial registrations. Optional: without it the host waits until the extension sends
+/// nothing for 250 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ready {}
 
-/// The host is leaving. The extension answers `shutdown_ack` and exits, or is ended.
+/// The host shuts the extension down. The extension sends `shutdown_ack` and exits; otherwise the
+/// host ends it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shutdown {}
 
-/// The extension heard `shutdown` and exits.
+/// The extension received `shutdown` and exits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShutdownAck {}

@@ -1,6 +1,6 @@
-//! `host_call`, `host_call_cancel` and `host_result`: what an extension has the host do with its own tools, under the
-//! same gates, in the same order of changes and with the same limits as what the model does. Behind the capability
-//! `host_services`.
+//! `host_call`, `host_call_cancel` and `host_result`: an extension uses the host's own tools. The
+//! calls pass the same gates, the same file queue and the same limits as the calls of the model.
+//! Requires the capability `host_services`.
 //!
 //! ```json
 //! {"type":"host_call","id":"c1","call":"write","args":{"path":"notes.txt","content":"rain\n"}}
@@ -10,7 +10,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Service;
+use super::HostService;
 use super::tool::ResultBlock;
 use crate::event::HostCallError;
 use crate::ids::RequestId;
@@ -18,51 +18,52 @@ use crate::json::RawJson;
 use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
-/// The extension has the host do something. Answered by `host_result`, whatever becomes of it. Answered after `ready`;
-/// before, it is refused.
+/// Runs a tool of the host for the extension. The host always answers with `host_result`. A call
+/// before `ready` fails with `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
-    /// Ties the result to this frame. No two calls that are under way may have the same.
+    /// The id for the result. It must be unique among the open calls.
     pub id: RequestId,
-    /// What: `read`, `write`, `edit` or `exec`.
+    /// The operation: `read`, `write`, `edit` or `exec`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub call: String,
-    /// The arguments: those of the tool `read`, `write`, `edit` or `bash`.
+    /// The arguments of the tool `read`, `write`, `edit` or `bash`.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
 }
 
-/// The extension no longer wants what it asked for: what has not begun does not, and a command is ended with all that it
-/// started. The result still comes, and says how far it got.
+/// Cancels a `host_call`. A call that has not started does not run; a command ends with all its
+/// processes. The result still arrives and contains the output so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCallCancel {
     /// The `id` of the `host_call`.
     pub id: RequestId,
 }
 
-/// The result of a `host_call`: what the model would have been shown, and for failures what kind of failure it was.
+/// The result of a `host_call`: the content that the model would get, and the kind of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostResult {
-    /// The `id` of the `host_call` this answers.
+    /// The `id` of the `host_call`.
     pub id: RequestId,
-    /// The result. Of a `read`, the first text is what is in the file, and what follows are remarks.
+    /// The result. For `read`, the first text is the content of the file; further texts are
+    /// remarks.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: Vec<ResultBlock>,
     /// True if the call failed.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Why it failed, for programs; there whenever `is_error` is.
+    /// The kind of failure, for programs; present if `is_error` is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<HostCallError>,
-    /// With `blocked`: the extension or hook that refused.
+    /// With `blocked`: the extension or hook that blocked the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// With `permission_denied`: the permission that is not granted, `fs.read`, `fs.write` or `exec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission: Option<String>,
-    /// More about the result, for programs: an object, such as the diff of a change. Of a `read`, `next_offset` is the
-    /// line to go on with when there are more.
+    /// Data about the result, for programs, such as the diff of a change. For `read`, `next_offset`
+    /// is the next line if the file has more.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
@@ -76,7 +77,7 @@ fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
 }
 
 named_enum! {
-    /// What an extension can have the host do.
+    /// The kinds of host calls.
     pub enum HostCallKind {
         /// Read a file.
         Read = "read",
@@ -90,7 +91,8 @@ named_enum! {
 }
 
 impl HostCallKind {
-    /// The tool that does it: the one whose arguments it takes, and whose name gates are asked about.
+    /// Returns the built-in tool that runs the call. The call has the arguments of this tool, and
+    /// gates see its name.
     pub const fn tool(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -100,12 +102,12 @@ impl HostCallKind {
         }
     }
 
-    /// The service that it belongs to, and so the permission that it takes.
-    pub const fn service(self) -> Service {
+    /// Returns the service of the call, which determines the required permission.
+    pub const fn service(self) -> HostService {
         match self {
-            Self::Read => Service::FsRead,
-            Self::Write | Self::Edit => Service::FsWrite,
-            Self::Exec => Service::Exec,
+            Self::Read => HostService::FsRead,
+            Self::Write | Self::Edit => HostService::FsWrite,
+            Self::Exec => HostService::Exec,
         }
     }
 }
@@ -115,11 +117,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_have_their_names_and_belong_to_a_service() {
+    fn call_kinds_have_names_and_services() {
         for kind in HostCallKind::ALL {
             assert_eq!(HostCallKind::from_name(kind.name()), Some(*kind));
         }
         assert_eq!(HostCallKind::from_name("bash"), None);
-        assert_eq!(HostCallKind::Edit.service(), Service::FsWrite);
+        assert_eq!(HostCallKind::Edit.service(), HostService::FsWrite);
     }
 }

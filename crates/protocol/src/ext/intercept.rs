@@ -1,14 +1,21 @@
-//! `event_intercept` and `event_intercept_response`: an extension may stop or change what is about to happen.
+//! `event_intercept` and `event_intercept_response`: an extension blocks or changes an action
+//! before it happens.
 //!
-//! A hook is one file below this one, with its question and its decision, and one line of the registry here.
+//! Each hook is one file below this one, with its request and its decision, and one line of the
+//! registry here.
 //!
 //! # How to add a hook
-//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl Hook`
+//! 1. Write `intercept/<name>.rs`: the request (`Intercept<Name>`, a struct), the decision (an
+//!    enum), `impl InterceptHook` for the request, and an example of both lines at the top of the
+//!    file.
 //!    for the question, and an example of both lines at the top of the file.
 //! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
-//! 3. If the answer needs a field that [`EventInterceptResponse`] does not have, add it there, optional.
+//! 3. If the response needs a field that [`EventInterceptResponse`] does not have, add it there as
+//!    an optional field.
 //! 4. If zot does not have the hook, announce it: a constant in [`capability`](crate::ext::capability).
-//! 5. Build. The compiler asks the host for an arm (who is asked when, and what a failure means) and the SDK for
+//! 5. Build. The compiler requires an arm in the host (the asked extensions, and the meaning of a
+//!    failure) and in the SDK (the handler that answers). The tests require a line in
+//!    `fixtures/host.jsonl`.
 //!    an arm (which handler answers). The tests ask for a line in `fixtures/host.jsonl`.
 //! 6. `cargo xtask codegen` writes the schemas and the table of hooks.
 
@@ -29,7 +36,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
-use crate::reader::{Checked, OBJECT, Text};
+use crate::reader::{CheckedJson, JsonText, OBJECT};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -37,27 +44,28 @@ pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCom
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
-/// One interception point: what is asked, what is decided, and how the decision looks on the wire.
-pub trait Hook: Into<Intercept> {
+/// One hook: its request, its decision, and the wire form of the decision.
+pub trait InterceptHook: Into<Intercept> {
     /// The decision of the extension.
     type Decision: Send + 'static;
 
-    /// Which hook this is.
+    /// The kind of the hook.
     const KIND: InterceptKind;
 
     /// Reads a response to this hook as a decision.
     ///
     /// # Errors
-    /// [`AnswerError`] when the response does not fit the hook; the caller's failure policy decides then.
+    /// [`AnswerError`] if the response does not fit the hook. The caller's failure policy then
+    /// decides.
     fn read(response: EventInterceptResponse) -> Result<Self::Decision, AnswerError>;
 
-    /// The wire form of a decision.
+    /// Converts a decision to its wire form.
     fn respond(decision: Self::Decision, id: RequestId) -> EventInterceptResponse;
 }
 
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
-        /// What is about to happen; `event` on the wire.
+        /// The request of a hook; `event` on the wire.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "event")]
         pub enum Intercept {
@@ -72,7 +80,7 @@ macro_rules! hooks {
                 }
             }
 
-            fn from_line(event: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
+            fn from_line(event: &str, line: CheckedJson<'_>) -> Option<Result<Self, String>> {
                 match event {
                     $($event => Some(read::read(line).map(Self::$hook)),)*
                     _ => None,
@@ -94,46 +102,49 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// A tool is about to run.
+    /// Before a tool runs.
     ToolCall(InterceptToolCall) = "tool_call",
-    /// The model is about to be called.
+    /// Before each request to the model.
     TurnStart(InterceptTurnStart) = "turn_start",
-    /// The user is about to see what the model said.
+    /// Before the user sees the model's text.
     AssistantMessage(InterceptAssistantMessage) = "assistant_message",
-    /// A prompt is about to be worked on. zot of version 1 does not have it; announced as a capability.
+    /// Before the agent works on a prompt. Needs the capability `before_agent_start`; zot's version
+    /// 1 does not have it.
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
-    /// The conversation is about to be summed up. zot does not have it; announced as a capability.
+    /// Before the conversation is compacted. Needs the capability `before_compact`; zot does not
+    /// have it.
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
 }
 
-/// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
-/// within 5 s, `before_compact` within 60 s.
+/// A hook: the extension can stop or change the next action. The extension answers with
+/// `event_intercept_response` within 5 s, for `before_compact` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
-    /// Ties the response to this frame.
+    /// The id for the response.
     pub id: RequestId,
     /// The thing that is about to happen.
     #[serde(flatten)]
     pub intercept: Intercept,
 }
 
-// By hand, because serde's flatten and tags copy the body and would lose the exact text of the arguments.
+// Written by hand, because serde's flatten and tags copy the body and would lose the exact text of
+// the arguments.
 impl<'de> Deserialize<'de> for EventIntercept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(OBJECT, Question)
+        deserializer.deserialize_newtype_struct(OBJECT, EventInterceptVisitor)
     }
 }
 
-struct Question;
+struct EventInterceptVisitor;
 
-impl<'de> Visitor<'de> for Question {
+impl<'de> Visitor<'de> for EventInterceptVisitor {
     type Value = EventIntercept;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a question: a JSON object")
     }
 
-    /// One pass over a line that begins as [`encode`](crate::codec::encode) writes it.
+    /// Reads a line in one pass if it begins as [`encode`](crate::codec::encode) writes it.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<EventIntercept, A::Error> {
         let IgnoredAny = read::first_field(&mut fields, "type")?;
         let id = read::first_field(&mut fields, "id")?;
@@ -144,12 +155,12 @@ impl<'de> Visitor<'de> for Question {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<EventIntercept, D::Error> {
         #[derive(Deserialize)]
-        struct Head {
+        struct InterceptHead {
             id: RequestId,
             event: String,
         }
-        let text = Text::deserialize(deserializer)?;
-        let Head { id, event } = read::nested(text.get())?;
+        let text = JsonText::deserialize(deserializer)?;
+        let InterceptHead { id, event } = read::read_nested(text.get())?;
         match Intercept::from_line(&event, text.get()) {
             Some(Ok(intercept)) => Ok(EventIntercept { id, intercept }),
             Some(Err(error)) => Err(D::Error::custom(error)),
@@ -158,65 +169,67 @@ impl<'de> Visitor<'de> for Question {
     }
 }
 
-/// The answer to `event_intercept`, one frame for all hooks: which fields count depends on the hook.
-/// Everything left out means "go on, unchanged".
+/// The response to `event_intercept`, one frame for all hooks. The hook determines which fields
+/// count. A response without other fields means "continue unchanged".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventInterceptResponse {
-    /// The `id` of the `event_intercept` this answers.
+    /// The `id` of the `event_intercept`.
     pub id: RequestId,
-    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`. Whoever subscribed as `gate` must
-    /// say one of them; for others, left out means `false`.
+    /// `true` blocks. Only `true` and `false` are valid, not `null`. Required for the role `gate`;
+    /// for other roles, absent means `false`.
     #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub block: Option<bool>,
-    /// Why. For `tool_call` the model reads it, otherwise the user.
+    /// The reason. The model reads it for `tool_call`, the user for the other hooks.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    /// `tool_call`: the new arguments of the tool, an object. Ignored if `block` is true.
+    #[serde(default, deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub modified_args: Option<RawJson>,
-    /// `tool_call`: may repeat the tool that was asked about. A response that names another is refused: nobody can turn
-    /// a call into one of another tool.
+    /// `tool_call`: repeats the tool of the request. Optional. Unless `block` is true, a response
+    /// with another tool is a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
+    /// `assistant_message`: the text that the user sees instead. Empty means no change. Ignored if
+    /// `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub replace_text: String,
-    /// `before_agent_start`: a section for the system prompt; it carries the extension's name.
+    /// `before_agent_start`: a section for the system prompt, added under the extension's name.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub append_system_prompt: String,
-    /// `before_agent_start`: the whole system prompt, as newer zot extensions send it; it must begin with the one
-    /// that was asked about, and what follows is appended.
+    /// `before_agent_start`: the whole system prompt, as newer zot extensions send it. It must
+    /// begin with the prompt of the request; the host appends the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// `before_compact`: what stands for the conversation from here on. Empty means that the model sums it up. Ignored
-    /// when `block` is true. Since haft.
+    /// `before_compact`: the summary that replaces the older conversation. Empty means that the
+    /// model writes it. Ignored if `block` is true. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// `before_compact`, with `summary`: the entry that the part begins with that is still sent word for word; left out,
-    /// the one that was suggested. It must be one that says `may_begin`. Since haft.
+    /// `before_compact`, with `summary`: the first entry that stays verbatim. Absent means the
+    /// suggested one. The entry must have `may_begin`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
-    /// Not empty: the extension failed to decide. The host reports it and does what it does when there is no answer
-    /// at all, whatever else is said here. Since haft.
+    /// Not empty if the extension failed to decide. The host reports the error and treats it like a
+    /// missing response, whatever the other fields contain. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
 
-/// Refuses an explicit `null`: whoever says something about blocking says yes or no.
+/// Rejects an explicit `null`: a response with `block` must contain true or false.
 fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     bool::deserialize(deserializer).map(Some)
 }
 
-/// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+/// Keeps an explicit `null` as a value: `"modified_args":null` is a wrong rewrite, not the absence
+/// of a rewrite.
+fn explicit_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
 impl EventInterceptResponse {
-    /// "Go on, unchanged."
-    pub fn pass(id: RequestId) -> Self {
+    /// Creates a response that changes nothing.
+    pub fn pass_through(id: RequestId) -> Self {
         Self {
             id,
             block: None,
@@ -232,34 +245,35 @@ impl EventInterceptResponse {
         }
     }
 
-    /// True if it refuses.
-    pub fn blocks(&self) -> bool {
+    /// True if the response blocks.
+    pub fn is_blocking(&self) -> bool {
         self.block == Some(true)
     }
 
-    /// "I could not decide." A host that does not know `error` reads a refusal where one can be said.
+    /// Creates a response of a handler that failed. A host that does not know `error` reads it as a
+    /// refusal if the hook allows refusals.
     pub fn failed(kind: InterceptKind, id: RequestId, error: impl Into<String>) -> Self {
         let mut error = error.into();
         if error.is_empty() {
-            // An empty one would say that all went well.
+            // An empty error would mean success.
             "no reason given".clone_into(&mut error);
         }
         let block = (kind == InterceptKind::ToolCall).then_some(true);
         let reason = if block.is_some() { error.clone() } else { String::new() };
-        Self { block, reason, error, ..Self::pass(id) }
+        Self { block, reason, error, ..Self::pass_through(id) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ext::{Request, Response};
+    use crate::ext::{HostQuery, QueryResponse};
 
     #[test]
-    fn a_failure_without_a_reason_is_one() {
+    fn failure_without_reason_is_still_a_failure() {
         for kind in InterceptKind::ALL {
             let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
-            let answer = <InterceptTurnStart as Request>::answer(Response::Intercept(failed));
+            let answer = <InterceptTurnStart as HostQuery>::read_answer(QueryResponse::Intercept(failed));
             assert_eq!(answer.unwrap_err().to_string(), "failed to decide: no reason given");
         }
     }

@@ -1,4 +1,4 @@
-//! `hello_ack.limits`: everything that a connection keeps to, in numbers.
+//! `hello_ack.limits`: all limits of a connection.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,10 @@ use crate::limits;
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $field:ident: $kind:ty = $default:expr,)*) => {
-        /// Every limit of a connection. Sizes are bytes, times milliseconds, and the limit itself is still allowed.
+        /// All limits of a connection. Sizes are in bytes, times in milliseconds; a value equal to
+        /// the limit is allowed.
         ///
-        /// A peer that leaves one out is read as if it had named the default, so that older ones stay readable.
+        /// An absent limit has its default, so that peers of older versions stay readable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(default)]
         pub struct Limits {
@@ -24,99 +25,102 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Longest line.
+    /// The longest line of the extension.
     max_line: usize = limits::MAX_LINE,
-    /// Longest line while a tool call is open; also the longest line the host sends.
+    /// The longest line while a tool call is open, and the longest line of the host.
     max_result_line: usize = limits::MAX_RESULT_LINE,
-    /// Deepest nesting, the frame counted as 1.
+    /// The maximum nesting, with the frame as 1.
     max_depth: usize = limits::MAX_DEPTH,
-    /// Values and keys in one frame.
+    /// The maximum number of values and keys in one frame.
     max_nodes: usize = limits::MAX_NODES,
-    /// Longest name of a tool or command, in characters.
+    /// The longest name of a tool or command, in characters.
     max_name: usize = limits::MAX_NAME,
-    /// Tools one extension may register.
+    /// The maximum number of tools of one extension.
     max_tools: usize = limits::MAX_TOOLS,
-    /// Tools that all extensions together can have.
+    /// The maximum number of tools of all extensions.
     max_tools_in_all: usize = limits::MAX_TOOLS_IN_ALL,
-    /// Commands one extension may register.
+    /// The maximum number of commands of one extension.
     max_commands: usize = limits::MAX_COMMANDS,
-    /// Items of one `command_completions_response`.
+    /// The maximum number of items in one `command_completions_response`.
     max_completions: usize = limits::MAX_COMPLETIONS,
-    /// Longest text of such an item, in characters.
+    /// The longest text of a completion item, in characters.
     max_completion_text: usize = limits::MAX_COMPLETION_TEXT,
-    /// Longest description of a tool; also its guidelines together.
+    /// The longest description of a tool, and the longest guidelines of a tool in total.
     max_tool_description: usize = limits::MAX_TOOL_DESCRIPTION,
-    /// Longest schema of a tool.
+    /// The longest schema of a tool.
     max_tool_schema: usize = limits::MAX_TOOL_SCHEMA,
-    /// From the start to `hello`.
+    /// The time from the start to `hello`.
     hello_ms: u64 = 10_000,
-    /// From `hello` to `ready`.
+    /// The time from `hello` to `ready`.
     ready_ms: u64 = 10_000,
-    /// From a `command_invoked` to its answer.
+    /// The time from `command_invoked` to its response.
     command_ms: u64 = 30_000,
-    /// From a `command_completions` to its answer.
+    /// The time from `command_completions` to its response.
     completions_ms: u64 = 1_000,
-    /// From a `tool_call` to its answer.
+    /// The time from `tool_call` to its response; also from a `before_compact` hook.
     tool_call_ms: u64 = 60_000,
-    /// `host_call`s that may be under way at once.
+    /// The maximum number of open `host_call` frames.
     max_host_calls: u32 = limits::MAX_HOST_CALLS,
-    /// From the approval of a `host_call` that reads or changes a file to its end, its wait for others that change the
-    /// file included.
+    /// The time of a `host_call` on a file, from its approval to its end, including the wait for
+    /// other changes of the file.
     host_call_ms: u64 = 30_000,
-    /// From an `event_intercept` to its answer.
+    /// The time from `event_intercept` to its response; `before_compact` has `tool_call_ms`.
     intercept_ms: u64 = 5_000,
-    /// How long a person is waited for who is asked about an extension.
+    /// The time in which a person must answer a question about an extension.
     approval_ms: u64 = 60_000,
-    /// Frames that may wait to be read by the extension before events are dropped.
+    /// The number of unread events that the host keeps before it drops events.
     queue_frames: usize = limits::QUEUE_FRAMES,
-    /// Bytes that may wait before events are dropped.
+    /// The bytes of unread events that the host keeps before it drops events.
     queue_bytes: usize = limits::QUEUE_BYTES,
-    /// Longest time in which the extension takes nothing of what is written to it.
+    /// The time without a read by the extension after which the host ends it.
     write_stall_ms: u64 = 10_000,
-    /// From the first byte of a line to its newline.
+    /// The time from the first byte of a line to its newline.
     partial_line_ms: u64 = 30_000,
-    /// Frames a second that answer nothing, and lines that are no frames. A line counts once for each 64 KiB begun.
+    /// The rate per second of lines that answer no request. A line counts once for each 64 KiB that
+    /// it begins.
     frames_per_second: u32 = limits::FRAMES_PER_SECOND,
-    /// As many of them may come at once.
+    /// The burst of such lines.
     frame_burst: u32 = limits::FRAME_BURST,
-    /// An extension that is over this rate without a pause for longer is ended.
+    /// The time above this rate, without a pause, after which the host ends the extension.
     overrun_ms: u64 = 10_000,
-    /// Notes a second.
+    /// The rate of notices per second.
     notes_per_second: u32 = limits::NOTES_PER_SECOND,
-    /// As many notes may come at once.
+    /// The burst of notices.
     note_burst: u32 = limits::NOTE_BURST,
-    /// Items in the status line. They change as often as there are notes; of more changes, the last one counts.
+    /// The maximum number of keys in the status line. Changes have the rate of notices; the last
+    /// excess change counts.
     max_status_items: usize = limits::MAX_STATUS_ITEMS,
-    /// Longest item in the status line, in characters.
+    /// The longest text in the status line, in characters.
     max_status_text: usize = limits::MAX_STATUS_TEXT,
-    /// Panel contents a second that are shown; of more, the last one is.
+    /// The rate of panel contents per second; the host shows only the last excess one.
     panels_per_second: u32 = limits::PANELS_PER_SECOND,
-    /// Silence of an extension that has something to do, after which it is asked for a sign of life.
+    /// The silence of an extension with work to do after which the host sends `ping`.
     ping_ms: u64 = 5_000,
-    /// From a `ping` to any sign of life.
+    /// The time from `ping` to any sign of life.
     pong_ms: u64 = 10_000,
-    /// Bytes of standard error that are kept a second.
+    /// The bytes of standard error per second that the host keeps.
     stderr_per_second: usize = limits::STDERR_PER_SECOND,
-    /// Size of one log file; there is one older one.
+    /// The size of a log file. The host keeps one older log file.
     max_log: usize = limits::MAX_LOG,
-    /// Text of one tool result that the model is shown.
+    /// The bytes of text in one tool result that the model gets.
     max_result_text: usize = limits::MAX_RESULT_TEXT,
-    /// Lines of one tool result that the model is shown.
+    /// The lines of text in one tool result that the model gets.
     max_result_lines: usize = limits::MAX_RESULT_LINES,
-    /// One image, decoded.
+    /// The size of one image, decoded.
     max_image: usize = limits::MAX_IMAGE,
-    /// Images in one tool result.
+    /// The maximum number of images in one tool result.
     max_images: usize = limits::MAX_IMAGES,
-    /// Pause before the first restart; each further one is twice as long.
+    /// The delay before the first restart. Each further delay is twice as long.
     restart_min_ms: u64 = 500,
-    /// Longest pause before a restart.
+    /// The longest delay before a restart.
     restart_max_ms: u64 = 30_000,
-    /// Failures within `crash_window_ms` after which an extension is not started again by itself.
+    /// The number of failures within `crash_window_ms` after which the host stops restarting the
+    /// extension.
     max_crashes: u32 = limits::MAX_CRASHES,
-    /// The time in which failures are counted.
+    /// The period in which the host counts failures.
     crash_window_ms: u64 = 180_000,
-    /// From `shutdown` to the request to terminate.
+    /// The time from `shutdown` to the termination signal.
     shutdown_ms: u64 = 2_000,
-    /// From the request to terminate to the kill.
+    /// The time from the termination signal to the kill.
     kill_ms: u64 = 1_000,
 }

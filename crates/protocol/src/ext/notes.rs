@@ -1,27 +1,27 @@
-//! `notify` and `clear_notes`: an extension's notes, shown with its name.
+//! `notify` and `clear_notes`: notes of an extension, shown with its name.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::event::Level;
+use crate::event::NoteLevel;
 
-/// A note for the user, at any time. It goes when the user sends the next prompt.
+/// Shows a note to the user. The note disappears at the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notify {
-    /// The level; an unknown one counts as `info`.
-    #[serde(default = "info", deserialize_with = "null_is_info")]
-    pub level: Level,
-    /// The text; lines are kept.
+    /// The level; any other value means `info`.
+    #[serde(default = "default_level", deserialize_with = "null_is_info")]
+    pub level: NoteLevel,
+    /// The text; it may have several lines.
     pub message: String,
 }
 
-fn info() -> Level {
-    Level::Info
+fn default_level() -> NoteLevel {
+    NoteLevel::Info
 }
 
-fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
-    Option::deserialize(deserializer).map(|level| level.unwrap_or(Level::Info))
+fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NoteLevel, D::Error> {
+    Option::deserialize(deserializer).map(|level| level.unwrap_or(NoteLevel::Info))
 }
 
-/// Takes back every note of this extension.
+/// Removes all notices of this extension.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClearNotes {}

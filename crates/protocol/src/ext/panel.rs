@@ -1,4 +1,4 @@
-//! Panels: a rectangle of the terminal that an extension fills and gets the keys of.
+//! Panels: parts of the screen that an extension fills and whose keys it receives.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,61 +8,63 @@ use crate::read::null_is_default;
 /// A panel to open: the body of `command_response.open_panel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Panel {
-    /// The extension's name for it.
+    /// The id of the panel, chosen by the extension.
     pub id: PanelId,
-    /// The heading; empty means the extension's name.
+    /// The title; empty means the extension's name.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// One string a row.
+    /// The rows, one string each.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
-    /// A muted last row.
+    /// The last row, shown muted.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub footer: String,
 }
 
-/// New content of an open panel. Lines and footer are replaced, an empty title keeps the old one.
+/// New content of an open panel. Replaces lines and footer; an empty title keeps the old title.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelRender {
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
-    /// The heading.
+    /// The title.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// One string a row.
+    /// The rows, one string each.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
-    /// A muted last row.
+    /// The last row, shown muted.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub footer: String,
 }
 
-/// The panel is over. From the extension: close it. From the host: the user closed it.
+/// Closes a panel. From the extension: a request to close it. From the host: the user closed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelClose {
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
 }
 
-/// A key, while the panel has the focus.
+/// A key that the user pressed while the panel has the focus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelKey {
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
-    /// `up down left right enter esc tab pageup pagedown home end backspace delete rune`.
+    /// The key: one of `up down left right enter esc tab pageup pagedown home end backspace delete
+    /// rune`.
     pub key: String,
-    /// For `rune`: what was typed; more than one character when pasted.
+    /// For `rune`: the typed characters; several if the user pasted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// The room of the panel, at opening and whenever it changes. Sent to extensions that announce `panel_resize`.
+/// The size of the panel, sent when it opens and after each change. Only for extensions with the
+/// capability `panel_resize`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelResize {
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
-    /// Columns.
+    /// The width in columns.
     pub width: u32,
-    /// Rows.
+    /// The height in rows.
     pub height: u32,
 }

@@ -1,20 +1,20 @@
-//! `ping` and `pong`: whether anybody is still there.
+//! `ping` and `pong`: a check that the extension still responds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::RequestId;
 
-/// A sign of life is asked for. Sent only to extensions that announce the capability `ping`, and only when something was
-/// written to them and nothing came back for a while. Answered by `pong`, at once, whatever else is being worked on.
+/// Asks for a sign of life. Sent only to extensions with the capability `ping` that have work to do
+/// and send nothing. The extension answers with `pong` at once, even during other work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ping {
-    /// Ties the answer to this frame.
+    /// The id for the response.
     pub id: RequestId,
 }
 
-/// A sign of life.
+/// The response to `ping`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Pong {
-    /// The `id` of the `ping` this answers.
+    /// The `id` of the `ping`.
     pub id: RequestId,
 }

@@ -1,115 +1,118 @@
-//! Questions and their answers, paired by type: whoever asks knows what the answer looks like.
+//! Requests and their responses, paired by type, so that a caller knows the type of the response.
 
 use super::answer::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
 use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-use super::intercept::{EventIntercept, EventInterceptResponse, Hook};
-use super::tool::{ToolCall, ToolResult};
+use super::intercept::{EventIntercept, EventInterceptResponse, InterceptHook};
+use super::tool::{ToolCallFrame, ToolResultFrame};
 use super::{ExtensionFrame, HostFrame};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 
-/// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
-/// [`Hook`](super::Hook).
-pub trait Request: Sized {
-    /// The meaning of the answer.
+/// A request of the host to an extension. [`InvokeCommand`], [`QueryCompletions`], [`CallTool`] and
+/// every [`InterceptHook`](super::InterceptHook) implement it.
+pub trait HostQuery: Sized {
+    /// The decoded response.
     type Answer: Send + 'static;
 
-    /// The frame that asks.
+    /// Converts the request to its frame.
     fn into_frame(self, id: RequestId) -> HostFrame;
 
-    /// Reads the response to this question.
+    /// Reads the response to this request.
     ///
     /// # Errors
-    /// [`AnswerError`] when the response is of another kind or does not fit the question.
-    fn answer(response: Response) -> Result<Self::Answer, AnswerError>;
+    /// [`AnswerError`] if the response is of another kind or does not fit the request.
+    fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError>;
 }
 
-/// Run a command: [`CommandInvoked`] without its id. Answered by a [`CommandAction`].
+/// A call of a command: [`CommandInvoked`] without its id. The response is a [`CommandAction`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvokeCommand {
-    /// The command, without the slash.
+    /// The name of the command, without the slash.
     pub name: String,
-    /// Everything after the name, trimmed.
+    /// The text after the name, trimmed.
     pub args: String,
 }
 
-impl Request for InvokeCommand {
+impl HostQuery for InvokeCommand {
     type Answer = CommandAction;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::CommandInvoked(CommandInvoked { id, name: self.name, args: self.args })
     }
 
-    fn answer(response: Response) -> Result<CommandAction, AnswerError> {
-        let Response::Command(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<CommandAction, AnswerError> {
+        let QueryResponse::Command(response) = response else {
             return Err(AnswerError::wrong_kind("command_response"));
         };
         response.try_into()
     }
 }
 
-/// A request for the completions of a command: [`CommandCompletions`] without its id. Answered by the items.
+/// A request for the completions of a command: [`CommandCompletions`] without its id. The response
+/// contains the items.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompleteCommand {
-    /// The command, without the slash.
+pub struct QueryCompletions {
+    /// The name of the command, without the slash.
     pub name: String,
-    /// The text behind it, up to the cursor.
+    /// The text after the name, up to the cursor.
     pub prefix: String,
 }
 
-impl Request for CompleteCommand {
+impl HostQuery for QueryCompletions {
     type Answer = Vec<CompletionItem>;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::CommandCompletions(CommandCompletions { id, name: self.name, prefix: self.prefix })
     }
 
-    fn answer(response: Response) -> Result<Vec<CompletionItem>, AnswerError> {
-        let Response::Completions(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<Vec<CompletionItem>, AnswerError> {
+        let QueryResponse::Completions(response) = response else {
             return Err(AnswerError::wrong_kind("command_completions_response"));
         };
         Ok(response.items)
     }
 }
 
-/// Call a tool: [`ToolCall`] without its id. Answered by a [`ToolResult`].
+/// A call of a tool: [`ToolCallFrame`] without its id. The response is a [`ToolResultFrame`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTool {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// The arguments: an object.
     pub args: RawJson,
 }
 
-impl Request for CallTool {
-    type Answer = ToolResult;
+impl HostQuery for CallTool {
+    type Answer = ToolResultFrame;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
-        HostFrame::ToolCall(ToolCall { id, name: self.name, args: self.args })
+        HostFrame::ToolCall(ToolCallFrame { id, name: self.name, args: self.args })
     }
 
-    fn answer(response: Response) -> Result<ToolResult, AnswerError> {
-        let Response::Tool(result) = response else { return Err(AnswerError::wrong_kind("tool_result")) };
+    fn read_answer(response: QueryResponse) -> Result<ToolResultFrame, AnswerError> {
+        let QueryResponse::Tool(result) = response else {
+            return Err(AnswerError::wrong_kind("tool_result"));
+        };
         Ok(result)
     }
 }
 
-/// A frame that answers a question.
+/// A frame that answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Response {
-    /// Answers `command_invoked`.
+pub enum QueryResponse {
+    /// The response to `command_invoked`.
     Command(CommandResponse),
-    /// Answers `command_completions`.
+    /// The response to `command_completions`.
     Completions(CommandCompletionsResponse),
-    /// Answers `tool_call`.
-    Tool(ToolResult),
-    /// Answers `event_intercept`.
+    /// The response to `tool_call`.
+    Tool(ToolResultFrame),
+    /// The response to `event_intercept`.
     Intercept(EventInterceptResponse),
 }
 
-impl Response {
-    /// The question this answers.
+impl QueryResponse {
+    /// Returns the id of the request.
     pub fn id(&self) -> &RequestId {
         match self {
             Self::Command(response) => &response.id,
@@ -120,26 +123,26 @@ impl Response {
     }
 }
 
-impl From<Response> for ExtensionFrame {
-    fn from(response: Response) -> Self {
+impl From<QueryResponse> for ExtensionFrame {
+    fn from(response: QueryResponse) -> Self {
         match response {
-            Response::Command(response) => Self::CommandResponse(response),
-            Response::Completions(response) => Self::CommandCompletionsResponse(response),
-            Response::Tool(result) => Self::ToolResult(result),
-            Response::Intercept(response) => Self::EventInterceptResponse(response),
+            QueryResponse::Command(response) => Self::CommandResponse(response),
+            QueryResponse::Completions(response) => Self::CommandCompletionsResponse(response),
+            QueryResponse::Tool(result) => Self::ToolResult(result),
+            QueryResponse::Intercept(response) => Self::EventInterceptResponse(response),
         }
     }
 }
 
-impl<H: Hook> Request for H {
+impl<H: InterceptHook> HostQuery for H {
     type Answer = H::Decision;
 
     fn into_frame(self, id: RequestId) -> HostFrame {
         HostFrame::EventIntercept(EventIntercept { id, intercept: self.into() })
     }
 
-    fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
-        let Response::Intercept(response) = response else {
+    fn read_answer(response: QueryResponse) -> Result<Self::Answer, AnswerError> {
+        let QueryResponse::Intercept(response) = response else {
             return Err(AnswerError::wrong_kind("event_intercept_response"));
         };
         match response.error.as_str() {

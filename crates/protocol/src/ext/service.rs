@@ -1,10 +1,10 @@
-//! Services: what a host does for extensions, and what an extension is granted of it.
+//! Services: actions of the host for extensions, which the user grants separately.
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// Something a host does for extensions with its own tools. The name is the one of the permission that allows it.
-    pub enum Service {
+    /// A service of the host for extensions. Its name is that of the permission.
+    pub enum HostService {
         /// Reading files.
         FsRead = "fs.read",
         /// Writing and editing files.
@@ -19,11 +19,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_has_one_name() {
-        for service in Service::ALL {
+    fn service_name_is_the_permission() {
+        for service in HostService::ALL {
             assert_eq!(serde_json::to_string(service).unwrap(), format!("{:?}", service.name()));
-            assert_eq!(Service::from_name(service.name()), Some(*service));
+            assert_eq!(HostService::from_name(service.name()), Some(*service));
         }
-        assert_eq!(Service::from_name("fs.delete"), None);
+        assert_eq!(HostService::from_name("fs.delete"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! One entry of `subscribe`: the name of an event, or an object that narrows it.
+//! An entry of `subscribe`: the name of an event, or an object that limits the subscription.
 //!
 //! ```json
 //! {"type":"subscribe","intercept":["turn_start",{"event":"tool_call","tools":["bash"],"role":"gate"}]}
@@ -14,32 +14,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
-/// One entry of `subscribe`. With neither `tools` nor `role` it is a plain string on the wire; the object needs the
-/// capability `intercept_roles`.
+/// An entry of `subscribe`. Without `tools` and `role` it is a plain string on the wire; the object
+/// requires the capability `intercept_roles`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Subscription {
-    /// The event or intercept.
+    /// The name of the event or hook.
     pub event: String,
-    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    /// Limits `tool_call` to calls of these tools, without regard to case; empty means every tool.
     pub tools: Vec<String>,
-    /// The name of an [`InterceptRole`]. One that the host does not know is reported, and counts as none.
+    /// The name of an [`InterceptRole`]. The host reports and ignores unknown roles.
     pub role: Option<String>,
 }
 
 impl Subscription {
-    /// The plain form: this event, whatever the tool.
+    /// Creates a plain subscription to this event, for all tools.
     pub fn new(event: impl Into<String>) -> Self {
         Self { event: event.into(), ..Self::default() }
     }
 
-    /// Only for calls of these tools.
+    /// Limits the subscription to calls of these tools.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.tools = tools.into_iter().map(Into::into).collect();
         self
     }
 
-    /// In this role.
+    /// Sets the role.
     #[must_use]
     pub fn role(mut self, role: InterceptRole) -> Self {
         self.role = Some(role.name().to_owned());
@@ -58,14 +58,16 @@ impl From<&str> for Subscription {
 }
 
 named_enum! {
-    /// What an interceptor is there for. One that names none may do everything and is asked in order.
+    /// The role of an interceptor. An interceptor without a role may do everything; the host asks
+    /// these in order.
     pub enum InterceptRole {
-        /// Says yes or no to the final arguments, beside the other gates. It may not change anything, and its answer says
-        /// `block` explicitly: one that leaves it out is none.
+        /// Allows or blocks the final arguments, in parallel with the other gates. It cannot change
+        /// anything, and its response must contain `block`.
         Gate = "gate",
-        /// Changes the arguments, in the order of the extensions, before any gate is asked. May refuse, too.
+        /// Changes the arguments before any gate runs, in the order of the extensions. It can also
+        /// block the call.
         Rewrite = "rewrite",
-        /// Is told by `event` frames and never asked.
+        /// Receives `event` frames and is never asked.
         Observe = "observe",
     }
 }
@@ -90,17 +92,17 @@ impl Serialize for Subscription {
 
 impl<'de> Deserialize<'de> for Subscription {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Entry)
+        deserializer.deserialize_any(SubscriptionVisitor)
     }
 }
 
-/// The object form.
+/// The object form of a subscription.
 #[derive(Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "NarrowSubscription")]
-struct Narrow {
-    /// The event or intercept.
+struct NarrowSubscription {
+    /// The name of the event or hook.
     event: String,
-    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    /// Limits `tool_call` to calls of these tools, without regard to case; empty means every tool.
     #[serde(default, deserialize_with = "null_is_default")]
     tools: Vec<String>,
     /// `gate`, `rewrite` or `observe`; only for `intercept`.
@@ -108,9 +110,9 @@ struct Narrow {
     role: Option<String>,
 }
 
-struct Entry;
+struct SubscriptionVisitor;
 
-impl<'de> Visitor<'de> for Entry {
+impl<'de> Visitor<'de> for SubscriptionVisitor {
     type Value = Subscription;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +124,8 @@ impl<'de> Visitor<'de> for Entry {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Subscription, A::Error> {
-        let Narrow { event, tools, role } = Narrow::deserialize(MapAccessDeserializer::new(map))?;
+        let NarrowSubscription { event, tools, role } =
+            NarrowSubscription::deserialize(MapAccessDeserializer::new(map))?;
         Ok(Subscription { event, tools, role })
     }
 }
@@ -133,7 +136,7 @@ impl schemars::JsonSchema for Subscription {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let object = generator.subschema_for::<Narrow>();
+        let object = generator.subschema_for::<NarrowSubscription>();
         schemars::json_schema!({
             "description": "The name of an event, or an object that narrows it (capability `intercept_roles`).",
             "anyOf": [{ "type": "string" }, object],
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_entry_is_a_string_and_a_narrow_one_an_object() {
+    fn plain_entry_is_a_string_and_limited_entry_an_object() {
         check(r#""tool_call""#, Subscription::new("tool_call"));
         check(
             r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#,
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_narrows_nothing_is_the_plain_entry() {
+    fn object_without_limits_equals_the_plain_entry() {
         let read: Subscription =
             serde_json::from_str(r#"{"event":"tool_call","tools":null,"role":null,"later":1}"#).unwrap();
         assert_eq!(read, Subscription::new("tool_call"));

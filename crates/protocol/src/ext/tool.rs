@@ -1,4 +1,4 @@
-//! `tool_call` and `tool_result`: tools that an extension owns.
+//! `tool_call` and `tool_result`: tools of an extension.
 
 use std::fmt;
 
@@ -6,22 +6,23 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::content::{Content, Image};
+use crate::content::{ContentBlock, Image};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
 use crate::read::null_is_default;
-use crate::reader::{OBJECT, Text};
+use crate::reader::{JsonText, OBJECT};
 
-/// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
+/// A call of one of the extension's tools by the model. The extension answers with `tool_result`
+/// within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolCall {
-    /// Ties the response to this frame; not the model's id of the call.
+pub struct ToolCallFrame {
+    /// The id for the response. It is not the model's id of the call.
     pub id: RequestId,
-    /// The tool.
+    /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// The arguments: always an object, already checked against the tool's schema.
+    /// The arguments: always an object that fits the tool's schema.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
@@ -29,8 +30,8 @@ pub struct ToolCall {
 
 /// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct ToolResult {
-    /// The `id` of the `tool_call` this answers.
+pub struct ToolResultFrame {
+    /// The `id` of the `tool_call`.
     pub id: RequestId,
     /// The content for the model.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -40,7 +41,8 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// One block of a tool result. Unlike [`Content`] it survives kinds that this version does not know.
+/// A block of a tool result. Unlike [`ContentBlock`] it also represents kinds that this version
+/// does not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
@@ -51,45 +53,46 @@ pub enum ResultBlock {
     },
     /// An image.
     Image(Image),
-    /// A kind that only a newer peer knows; never written.
+    /// A kind that only newer peers know; never written.
     #[serde(skip)]
     Unknown {
-        /// Its `type`.
+        /// The `type` of the block.
         kind: String,
     },
 }
 
-impl From<Content> for ResultBlock {
-    fn from(content: Content) -> Self {
+impl From<ContentBlock> for ResultBlock {
+    fn from(content: ContentBlock) -> Self {
         match content {
-            Content::Text { text } => Self::Text { text },
-            Content::Image(image) => Self::Image(image),
+            ContentBlock::Text { text } => Self::Text { text },
+            ContentBlock::Image(image) => Self::Image(image),
         }
     }
 }
 
-// By hand, because a derived enum would refuse kinds it does not know.
+// Written by hand, because a derived enum rejects unknown kinds.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(OBJECT, Block)
+        deserializer.deserialize_newtype_struct(OBJECT, ResultBlockVisitor)
     }
 }
 
-struct Block;
+struct ResultBlockVisitor;
 
 #[derive(Deserialize)]
 struct TextBlock {
     text: String,
 }
 
-impl<'de> Visitor<'de> for Block {
+impl<'de> Visitor<'de> for ResultBlockVisitor {
     type Value = ResultBlock;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a block: a JSON object")
     }
 
-    /// One pass over a block that says first what it is, as all usual writers have it.
+    /// Reads a block in one pass if `type` is its first field, as in the output of all common
+    /// writers.
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<ResultBlock, A::Error> {
         let kind: &str = read::first_field(&mut fields, "type")?;
         let rest = MapAccessDeserializer::new(fields);
@@ -102,19 +105,19 @@ impl<'de> Visitor<'de> for Block {
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<ResultBlock, D::Error> {
         #[derive(Deserialize)]
-        struct Head {
+        struct BlockHead {
             #[serde(rename = "type")]
             kind: String,
         }
-        let text = Text::deserialize(deserializer)?;
+        let text = JsonText::deserialize(deserializer)?;
         let block = text.get();
         if !block.text.starts_with('{') {
             return Err(D::Error::custom("expected a block: a JSON object"));
         }
-        let Head { kind } = read::nested(block)?;
+        let BlockHead { kind } = read::read_nested(block)?;
         match kind.as_str() {
-            "text" => read::nested(block).map(|TextBlock { text }| ResultBlock::Text { text }),
-            "image" => read::nested(block).map(ResultBlock::Image),
+            "text" => read::read_nested(block).map(|TextBlock { text }| ResultBlock::Text { text }),
+            "image" => read::read_nested(block).map(ResultBlock::Image),
             _ => Ok(ResultBlock::Unknown { kind }),
         }
     }

@@ -1,23 +1,23 @@
-//! The actions that a reply of an interceptor names.
+//! The actions in a reply of an interceptor.
 
 use crate::named_enum::named_enum;
 
 named_enum! {
-    /// What a hook wants to happen.
+    /// The decision of a hook.
     #[derive(Default)]
-    pub enum Action {
-        /// Go on, with what the payload changes. An empty action means the same.
+    pub enum HookAction {
+        /// Continue, with the changes in the payload. An empty action means the same.
         #[default]
         Continue = "continue",
-        /// Go on, with what the payload changes.
+        /// Continue, with the changes in the payload, which is required.
         Modify = "modify",
-        /// `before_tool`: the tool does not run, this is its result.
+        /// `before_tool`: the tool does not run; the payload is its result.
         Respond = "respond",
         /// `before_tool`: the tool does not run.
         DenyTool = "deny_tool",
         /// The turn ends with an error.
         AbortTurn = "abort_turn",
-        /// The turn ends and nothing of it stays.
+        /// The turn ends and is removed from the conversation.
         HardAbort = "hard_abort",
     }
 }

@@ -1,33 +1,34 @@
-//! `hook.after_llm`: the model has answered. The hook may change the answer before anybody acts on it.
+//! `hook.after_llm`: the model has answered. The hook can change the answer before haft uses it.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":3,"method":"hook.after_llm","params":{"meta":{…},"model":"m","response":{"content":"Hi!",…},…}}
 //! {"jsonrpc":"2.0","id":3,"result":{"action":"modify","response":{"response":{"content":"Hello."}}}}
 //! ```
 //!
-//! The payload of the reply has the shape of the params, so the new text is two levels below `response`.
+//! The payload of the reply has the shape of the params, so the new text is two levels below
+//! `response`.
 
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{LlmResponse, Meta, Method, ToolCall, TurnContext, UsageInfo};
+use super::action::HookAction;
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookToolCall, LlmResponse, Method, TurnContext, TurnMeta, UsageInfo};
 use crate::json::RawJson;
 
 /// The params of `hook.after_llm`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterLlm {
-    /// Which turn.
-    pub meta: Meta,
+    /// The turn.
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model that answered.
     pub model: String,
-    /// The answer.
+    /// The answer of the model.
     pub response: LlmResponse,
     /// The channel: `cli`.
     pub channel: String,
@@ -36,7 +37,7 @@ pub struct AfterLlm {
 }
 
 impl AfterLlm {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.llm.response";
 }
 
@@ -45,11 +46,11 @@ impl AfterLlm {
 #[serde(default)]
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
-    /// Why it aborts.
+    pub action: HookAction,
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed answer. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<ChangedResponse>,
 }
@@ -74,16 +75,16 @@ pub struct PartialResponse {
     /// The model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// The calls of the model. `null` is none.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<Vec<ToolCall>>,
-    /// Why it ended.
+    /// The tool calls of the model; `null` removes them.
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<HookToolCall>>,
+    /// The reason why the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
     /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
-    /// As `reasoning_content`, for other providers.
+    /// Same as `reasoning_content`, for other providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// The reasoning in parts.
@@ -91,51 +92,54 @@ pub struct PartialResponse {
     pub reasoning_details: Option<RawJson>,
 }
 
-/// Keeps an explicit `null` apart from what is absent: no calls are not the same as the ones that were.
-fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<ToolCall>>, D::Error> {
+/// Keeps an explicit `null` apart from an absent field: `null` removes the tool calls, absence
+/// keeps them.
+fn explicit_null<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<HookToolCall>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
 
 /// The decision about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseDecision {
-    /// It stays.
+    /// Keeps the answer unchanged.
     Continue,
-    /// This is the answer. Every call in it has an id, a name and arguments that are an object.
+    /// Replaces the answer. Every call in it has an id, a name, and an object as arguments.
     Modify(Box<LlmResponse>),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ResponseDecision {
-    /// This is the answer.
+    /// Replaces the answer.
     pub fn modify(response: LlmResponse) -> Self {
         Self::Modify(Box::new(response))
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-/// Calls of an answer that a hook changes; as many as the model made, if that are more.
+/// The maximum number of tool calls in a changed answer, unless the model itself made more.
 const MOST_CALLS: usize = 128;
 
-const RESPONSE: Payload = Payload {
+const RESPONSE: PayloadShape = PayloadShape {
     name: "response",
     fields: &["meta", "context", "model", "response", "channel", "chat_id"],
     misnamed: &[
@@ -146,50 +150,51 @@ const RESPONSE: Payload = Payload {
     ],
 };
 
-impl Question for AfterLlm {
+impl HookQuestion for AfterLlm {
     type Decision = ResponseDecision;
 
     const METHOD: Method = Method::AfterLlm;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","response":{"response":{"content":"…","tool_calls":[…]}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ResponseDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ResponseDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["content", "tool_calls"];
-        let (verb, head) = reading.head(|head| head.response.is_some(), "response", &strays)?;
+        let (verb, head) = reading.read_head(|head| head.response.is_some(), "response", &strays)?;
         let reason = head.reason;
         let decision = match verb {
-            Verb::Go => match head.response {
+            ReplyVerb::Proceed => match head.response {
                 None => ResponseDecision::Continue,
-                Some(json) => self.changed(reading.payload(&json, &RESPONSE)?, &reading)?,
+                Some(json) => self.apply_changes(reading.read_payload(&json, &RESPONSE)?, &reading)?,
             },
-            Verb::AbortTurn => ResponseDecision::AbortTurn { reason },
-            Verb::HardAbort => ResponseDecision::HardAbort { reason },
-            Verb::Respond => return Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::AbortTurn => ResponseDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ResponseDecision::HardAbort { reason },
+            ReplyVerb::Respond => return Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => return Err(reading.unexpected_action(HookAction::DenyTool)),
         };
-        Ok(Decided::plain(decision).with(head.remark))
+        Ok(ParsedDecision::from_decision(decision).with_remark(head.remark))
     }
 }
 
 impl AfterLlm {
-    fn changed(
+    fn apply_changes(
         &self,
         ChangedResponse { response }: ChangedResponse,
-        reading: &Reading<'_, Self>,
-    ) -> Result<ResponseDecision, Malformed> {
+        reading: &ReplyReader<'_, Self>,
+    ) -> Result<ResponseDecision, MalformedReply> {
         let Some(response) = response else { return Ok(ResponseDecision::Continue) };
         let mut merged = merge(&self.response, response);
         let at = "response.response.tool_calls";
         let most = MOST_CALLS.max(self.response.tool_calls.len());
         if merged.tool_calls.len() > most {
-            return Err(reading.malformed(format!("{at}: more than {most} calls")));
+            return Err(reading.malformed_reply(format!("{at}: more than {most} calls")));
         }
         for (index, call) in merged.tool_calls.iter_mut().enumerate() {
-            self.complete(call).map_err(|detail| reading.malformed(format!("{at}[{index}]{detail}")))?;
+            self.complete(call)
+                .map_err(|detail| reading.malformed_reply(format!("{at}[{index}]{detail}")))?;
         }
         let mut ids = HashSet::with_capacity(merged.tool_calls.len());
         if let Some(index) = merged.tool_calls.iter().position(|call| !ids.insert(&call.id)) {
-            return Err(reading.malformed(format!("{at}[{index}].id: another call has it")));
+            return Err(reading.malformed_reply(format!("{at}[{index}].id: another call has it")));
         }
         let own = &self.response;
         let same = merged.content == own.content
@@ -198,8 +203,9 @@ impl AfterLlm {
         Ok(if same { ResponseDecision::Continue } else { ResponseDecision::Modify(Box::new(merged)) })
     }
 
-    /// Fills in what a call leaves out that the model made, and refuses one that cannot be made.
-    fn complete(&self, call: &mut ToolCall) -> Result<(), String> {
+    /// Fills in the missing fields of a tool call from the model's call. Rejects a call that cannot
+    /// be completed.
+    fn complete(&self, call: &mut HookToolCall) -> Result<(), String> {
         let own = self.response.tool_calls.iter().find(|own| own.id == call.id);
         if call.id.is_empty() {
             return Err(".id: missing".to_owned());
@@ -218,7 +224,7 @@ impl AfterLlm {
     }
 }
 
-/// A whole answer instead of the model's, or a part of one over it.
+/// Returns the hook's answer if it is complete; otherwise merges it into the model's answer.
 fn merge(own: &LlmResponse, said: PartialResponse) -> LlmResponse {
     let whole = said.finish_reason.is_some();
     let rest = if whole { LlmResponse::default() } else { own.clone() };

@@ -1,4 +1,4 @@
-//! `hook.after_tool`: a tool has run. The hook may change what came of it before the model sees it.
+//! `hook.after_tool`: a tool has run. The hook can change its result before the model sees it.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":5,"method":"hook.after_tool","params":{"meta":{…},"tool":"bash","arguments":{…},"result":{…},…}}
@@ -9,29 +9,29 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
+use super::action::HookAction;
 use super::before_tool::FLAT_RESULT;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{Meta, Method, ToolResult, TurnContext};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookToolResult, Method, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.after_tool`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterTool {
-    /// Which turn.
-    pub meta: Meta,
+    /// The turn.
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool that ran.
     pub tool: String,
-    /// The arguments that it got.
-    #[serde(deserialize_with = "super::arguments")]
+    /// The arguments that the tool got.
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The result of the call.
-    pub result: ToolResult,
+    pub result: HookToolResult,
     /// The duration in nanoseconds.
     pub duration: u64,
     /// The channel: `cli`.
@@ -41,7 +41,7 @@ pub struct AfterTool {
 }
 
 impl AfterTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.after";
 }
 
@@ -50,11 +50,11 @@ impl AfterTool {
 #[serde(default)]
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
-    /// Why it aborts.
+    pub action: HookAction,
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Has the shape of the params.
+    /// The changed result. Has the shape of the params.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ChangedResult>,
 }
@@ -76,71 +76,72 @@ pub struct PartialResult {
     /// The text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_llm: Option<String>,
-    /// The text for the user, if it is another one.
+    /// The text for the user, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
-    /// The user is not shown anything.
+    /// True if the user sees nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<bool>,
-    /// The call failed.
+    /// True if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// The tool goes on; its result comes later.
+    /// True if the tool is still running and its result comes later.
     #[serde(rename = "async", skip_serializing_if = "Option::is_none")]
     pub is_async: Option<bool>,
-    /// Images and files. `null` is none.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    /// Images and files; `null` removes them.
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<String>>,
-    /// Where the files lie. `null` is nowhere.
-    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    /// The locations of the files; `null` removes them.
+    #[serde(deserialize_with = "explicit_null", skip_serializing_if = "Option::is_none")]
     pub artifact_tags: Option<Vec<String>>,
-    /// The user has it already.
+    /// True if the user has already seen the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_handled: Option<bool>,
 }
 
-/// Keeps an explicit `null` apart from what is absent: no media are not the same as those that were.
-fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+/// Keeps an explicit `null` apart from an absent field: `null` removes the media, absence keeps
+/// them.
+fn explicit_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     Vec::deserialize(deserializer).map(Some)
 }
 
 /// The decision about the result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
-    /// It stays.
+    /// Keeps the result unchanged.
     Continue,
-    /// This came of it.
-    Modify(ToolResult),
-    /// The turn ends with an error.
+    /// Replaces the result.
+    Modify(HookToolResult),
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ResultDecision {
-    /// This came of it.
-    pub fn modify(result: ToolResult) -> Self {
+    /// Replaces the result.
+    pub fn modify(result: HookToolResult) -> Self {
         Self::Modify(result)
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-const RESULT: Payload = Payload {
+const RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &["meta", "context", "tool", "arguments", "result", "duration", "channel", "chat_id"],
     misnamed: &[
@@ -153,43 +154,43 @@ const RESULT: Payload = Payload {
     ],
 };
 
-impl Question for AfterTool {
+impl HookQuestion for AfterTool {
     type Decision = ResultDecision;
 
     const METHOD: Method = Method::AfterTool;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ResultDecision>, Malformed> {
-        let reading = Reading::new(self, result);
-        let (verb, head) = reading.head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ResultDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
+        let (verb, head) = reading.read_head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
         let reason = head.reason;
         let decision = match verb {
-            Verb::Go => match head.result {
+            ReplyVerb::Proceed => match head.result {
                 None => ResultDecision::Continue,
-                Some(json) => self.changed(reading.payload(&json, &RESULT)?),
+                Some(json) => self.apply_changes(reading.read_payload(&json, &RESULT)?),
             },
-            Verb::AbortTurn => ResultDecision::AbortTurn { reason },
-            Verb::HardAbort => ResultDecision::HardAbort { reason },
-            Verb::Respond => return Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::AbortTurn => ResultDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ResultDecision::HardAbort { reason },
+            ReplyVerb::Respond => return Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => return Err(reading.unexpected_action(HookAction::DenyTool)),
         };
-        Ok(Decided::plain(decision).with(head.remark))
+        Ok(ParsedDecision::from_decision(decision).with_remark(head.remark))
     }
 }
 
 impl AfterTool {
-    fn changed(&self, ChangedResult { result }: ChangedResult) -> ResultDecision {
+    fn apply_changes(&self, ChangedResult { result }: ChangedResult) -> ResultDecision {
         let merged = result.map(|said| merge(&self.result, said)).filter(|merged| *merged != self.result);
         merged.map_or(ResultDecision::Continue, ResultDecision::Modify)
     }
 }
 
-/// A whole result instead of the tool's, or a part of one over it.
-fn merge(own: &ToolResult, said: PartialResult) -> ToolResult {
+/// Returns the hook's result if it is complete; otherwise merges it into the tool's result.
+fn merge(own: &HookToolResult, said: PartialResult) -> HookToolResult {
     let PartialResult { for_llm, silent, is_error, is_async, .. } = &said;
     let whole = for_llm.is_some() && silent.is_some() && is_error.is_some() && is_async.is_some();
-    let rest = if whole { ToolResult::default() } else { own.clone() };
-    ToolResult {
+    let rest = if whole { HookToolResult::default() } else { own.clone() };
+    HookToolResult {
         for_llm: said.for_llm.unwrap_or(rest.for_llm),
         for_user: said.for_user.unwrap_or(rest.for_user),
         silent: said.silent.unwrap_or(rest.silent),

@@ -1,4 +1,4 @@
-//! `hook.approve_tool`: may this tool run? Asked about the call as it is about to be made.
+//! `hook.approve_tool`: the hook approves or denies the final form of a tool call.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
@@ -7,24 +7,24 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fold::Fields;
-use super::question::{Decided, Malformed, Question, Reading};
-use super::{Meta, Method, TurnContext};
+use super::fold::ObjectFields;
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, ReplyReader};
+use super::{Method, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ApproveTool {
-    /// Which turn.
-    pub meta: Meta,
+    /// The turn.
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
-    #[serde(deserialize_with = "super::arguments")]
+    /// The arguments in their final form.
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The channel: `cli`.
@@ -34,64 +34,64 @@ pub struct ApproveTool {
 }
 
 impl ApproveTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.approve";
 }
 
-/// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies, and that does, too,
-/// beside a word that says otherwise, such as `"action":"deny_tool"`.
+/// The result of `hook.approve_tool`. There is no action: everything except `"approved":true`
+/// denies. A contradicting field beside it, such as `"action":"deny_tool"`, also denies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, expecting = "an object")]
 pub struct ApprovalReply {
     /// True if the tool may run.
     pub approved: bool,
-    /// Why not, for the model.
+    /// The reason for a denial, as the model reads it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// The decision about a call of a tool.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
-    /// It may, if all others say so.
+    /// Approves the call. The call runs if all other approvers agree.
     Approve,
-    /// It does not run.
+    /// Denies the call.
     Deny {
-        /// Why, for the model; possibly empty.
+        /// The reason for the model; may be empty.
         reason: String,
     },
 }
 
 impl ApprovalDecision {
-    /// It does not run; the model reads why.
+    /// Denies the call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 }
 
-impl Question for ApproveTool {
+impl HookQuestion for ApproveTool {
     type Decision = ApprovalDecision;
 
     const METHOD: Method = Method::ApproveTool;
     const SHAPE: &'static str = r#"{"approved":true|false,"reason":"…"}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ApprovalDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ApprovalDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let ApprovalReply { approved, reason } = reading.read()?;
         if approved {
-            return Ok(match reading.dissent() {
-                None => Decided::plain(ApprovalDecision::Approve),
+            return Ok(match reading.dissenting_field() {
+                None => ParsedDecision::from_decision(ApprovalDecision::Approve),
                 Some(word) => {
-                    let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
-                    let detail = format!("it approves, and says {word:?} against that, which denies");
-                    decided.report(reading.malformed(detail).to_string());
+                    let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
+                    let detail = format!("{word:?} contradicts the approval, which denies");
+                    decided.add_report(reading.malformed_reply(detail).to_string());
                     decided
                 }
             });
         }
-        let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
-        if Fields::of(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
-            decided.report(reading.malformed("it says no \"approved\", which denies").to_string());
+        let mut decided = ParsedDecision::from_decision(ApprovalDecision::Deny { reason });
+        if ObjectFields::parse(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
+            decided.add_report(reading.malformed_reply("no \"approved\", which denies").to_string());
         }
         Ok(decided)
     }

@@ -1,4 +1,4 @@
-//! `hook.before_llm`: the model is about to be called. The hook may change what is sent this once.
+//! `hook.before_llm`: before a request to the model. The hook can change this one request.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":2,"method":"hook.before_llm","params":{"meta":{…},"model":"m","messages":[…],"tools":[…],…}}
@@ -9,9 +9,9 @@ mod edit;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
-use super::{Message, Meta, Method, ToolDefinition, TurnContext};
+use super::action::HookAction;
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyReader, ReplyVerb};
+use super::{HookMessage, Method, ToolDefinition, TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 pub use edit::{LlmEdit, MessageEdit};
@@ -20,20 +20,20 @@ pub use edit::{LlmEdit, MessageEdit};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeLlm {
-    /// Which turn.
-    pub meta: Meta,
+    /// The turn.
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model.
     pub model: String,
-    /// The conversation, the system prompt first.
-    pub messages: Vec<Message>,
-    /// The tools that the model is offered.
+    /// The conversation; the system prompt comes first.
+    pub messages: Vec<HookMessage>,
+    /// The tools in the request.
     pub tools: Vec<ToolDefinition>,
-    /// The options of the answer.
+    /// The options of the request.
     pub options: LlmOptions,
-    /// The last call of a turn that was interrupted: no tools, a summary is wanted.
+    /// True for the last request of an interrupted turn: it has no tools and asks for a summary.
     pub graceful_terminal: bool,
     /// The channel: `cli`.
     pub channel: String,
@@ -42,10 +42,10 @@ pub struct BeforeLlm {
 }
 
 impl BeforeLlm {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.llm.request";
 
-    /// Offers one more tool, unless one of that name is offered already.
+    /// Adds a tool, unless the request already has a tool of that name.
     pub fn add_tool(&mut self, tool: ToolDefinition) {
         if !self.tools.iter().any(|offered| offered.function.name == tool.function.name) {
             self.tools.push(tool);
@@ -57,24 +57,24 @@ impl BeforeLlm {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmOptions {
-    /// The most tokens that it may write.
+    /// The output limit in tokens.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "whole_number")]
     pub max_tokens: Option<u64>,
-    /// From 0 on.
+    /// The temperature, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The key by which a provider may find a cached prompt.
+    /// The key by which a provider can find a cached prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
-    /// The thinking level: the name of a level.
+    /// The name of a thinking level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// True if the provider searches the web itself.
+    /// True if the provider's own web search is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_search: Option<bool>,
 }
 
-/// A number of tokens, also as languages write it that have only floats.
+/// Reads a number of tokens, including the float form of languages without integers.
 fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let whole = number.as_u64().or_else(|| format!("{:.0}", number.as_f64()?).parse().ok());
@@ -88,11 +88,11 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 #[serde(default)]
 pub struct LlmReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
-    pub action: Action,
-    /// Why it aborts.
+    pub action: HookAction,
+    /// The reason for `abort_turn` or `hard_abort`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The request to send instead; what is absent stays.
+    /// The changed request; absent parts keep their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<PartialRequest>,
 }
@@ -101,40 +101,41 @@ pub struct LlmReply {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialRequest {
-    /// Another model.
+    /// The new model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The conversation. Without any system message the system prompt stays; it cannot be changed.
+    /// The new conversation. Without a system message the system prompt stays; it cannot be
+    /// changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Vec<Message>>,
-    /// Tools. Those that are not offered yet are added; none is changed or taken away.
+    pub messages: Option<Vec<HookMessage>>,
+    /// Tools to add. A hook cannot change or remove a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<ToolDefinition>>,
-    /// All options; one that is not among them is left to the provider.
+    /// All options; absent options have the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<LlmOptions>,
 }
 
-/// The decision about a call of the model.
+/// The decision about a request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LlmDecision {
-    /// It is made as it is.
+    /// Sends the request unchanged.
     Continue,
-    /// It is made otherwise.
+    /// Sends a changed request.
     Modify(LlmEdit),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
-const REQUEST: Payload = Payload {
+const REQUEST: PayloadShape = PayloadShape {
     name: "request",
     fields: &[
         "meta",
@@ -150,26 +151,29 @@ const REQUEST: Payload = Payload {
     misnamed: &[],
 };
 
-impl Question for BeforeLlm {
+impl HookQuestion for BeforeLlm {
     type Decision = LlmDecision;
 
     const METHOD: Method = Method::BeforeLlm;
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","request":{"model":"…","messages":[…],"tools":[…],"options":{…}}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<LlmDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<LlmDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["model", "messages", "tools", "options"];
-        let (verb, head) = reading.head(|head| head.request.is_some(), "request", &strays)?;
+        let (verb, head) = reading.read_head(|head| head.request.is_some(), "request", &strays)?;
         let reason = head.reason;
         match verb {
-            Verb::Go => match head.request {
-                None => Ok(Decided::plain(LlmDecision::Continue)),
-                Some(json) => Ok(edit::edit(self, reading.payload(&json, &REQUEST)?).with(head.remark)),
-            },
-            Verb::AbortTurn => Ok(Decided::plain(LlmDecision::AbortTurn { reason })),
-            Verb::HardAbort => Ok(Decided::plain(LlmDecision::HardAbort { reason })),
-            Verb::Respond => Err(reading.not_here(Action::Respond)),
-            Verb::DenyTool => Err(reading.not_here(Action::DenyTool)),
+            ReplyVerb::Proceed => {
+                match head.request {
+                    None => Ok(ParsedDecision::from_decision(LlmDecision::Continue)),
+                    Some(json) => Ok(edit::edit_request(self, reading.read_payload(&json, &REQUEST)?)
+                        .with_remark(head.remark)),
+                }
+            }
+            ReplyVerb::AbortTurn => Ok(ParsedDecision::from_decision(LlmDecision::AbortTurn { reason })),
+            ReplyVerb::HardAbort => Ok(ParsedDecision::from_decision(LlmDecision::HardAbort { reason })),
+            ReplyVerb::Respond => Err(reading.unexpected_action(HookAction::Respond)),
+            ReplyVerb::DenyTool => Err(reading.unexpected_action(HookAction::DenyTool)),
         }
     }
 }

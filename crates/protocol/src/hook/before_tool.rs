@@ -1,4 +1,5 @@
-//! `hook.before_tool`: a tool is about to run. The hook may change the call, refuse it, or answer it itself.
+//! `hook.before_tool`: before a tool runs. The hook can change the call, deny it, or answer it
+//! itself.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
@@ -8,29 +9,32 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::question::{Decided, Head, Malformed, Payload, Question, Reading, Verb};
-use super::{Meta, Method, ToolResult, TurnContext};
+use super::action::HookAction;
+use super::question::{
+    HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyHead, ReplyReader, ReplyVerb,
+};
+use super::{HookToolResult, Method, TurnContext, TurnMeta};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
-    /// Which turn.
-    pub meta: Meta,
+    /// The turn.
+    pub meta: TurnMeta,
     /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
     pub tool: String,
-    /// Its arguments.
-    #[serde(deserialize_with = "super::arguments")]
+    /// The arguments.
+    #[serde(deserialize_with = "super::deserialize_arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
-    /// The answer of an earlier hook in place of the tool; PicoClaw's, haft asks nobody after that.
+    /// The answer of an earlier hook in place of the tool. Only PicoClaw sends it; haft asks no
+    /// further hook after such an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook_result: Option<ToolResult>,
+    pub hook_result: Option<HookToolResult>,
     /// The channel: `cli`.
     pub channel: String,
     /// The conversation on the channel: `direct`.
@@ -38,7 +42,7 @@ pub struct BeforeTool {
 }
 
 impl BeforeTool {
-    /// `meta.TracePath` of this question.
+    /// `meta.TracePath` of this call.
     pub const TRACE_PATH: &'static str = "turn.tool.before";
 }
 
@@ -46,94 +50,95 @@ impl BeforeTool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolReply {
-    /// Any of the six.
-    pub action: Action,
-    /// Why it denies or aborts; the model reads why a tool was denied.
+    /// One of the six actions.
+    pub action: HookAction,
+    /// The reason. The model reads the reason of `deny_tool`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The call that is made instead; what is absent stays.
+    /// The changed call; absent parts keep their values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<PartialCall>,
-    /// `respond`: what the call comes to.
+    /// For `respond`: the result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<ToolResult>,
+    pub result: Option<HookToolResult>,
 }
 
 /// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialCall {
-    /// Another tool.
+    /// The new tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// All arguments.
+    /// The new arguments, complete.
     #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: Option<RawJson>,
-    /// `respond`: the result, where `result` is absent.
+    /// For `respond`: the result, if `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hook_result: Option<ToolResult>,
+    pub hook_result: Option<HookToolResult>,
 }
 
-/// The decision about a call of a tool.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// It is made as it is.
+    /// Runs the call unchanged.
     Continue,
-    /// It is made otherwise. `None` stays as it was; one of both is not.
+    /// Changes the call. At least one field is `Some`; a field that is `None` keeps the original
+    /// value.
     Modify {
-        /// Another tool.
+        /// The new tool.
         tool: Option<String>,
-        /// All arguments: an object.
+        /// The complete new arguments: an object.
         arguments: Option<RawJson>,
     },
-    /// The tool does not run: this is what the call comes to.
-    Respond(ToolResult),
-    /// The tool does not run.
+    /// Uses this result without running the tool.
+    Respond(HookToolResult),
+    /// Denies the call.
     Deny {
-        /// Why, for the model; possibly empty.
+        /// The reason for the model; may be empty.
         reason: String,
     },
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl ToolDecision {
-    /// The call is made with these arguments: an object.
+    /// Runs the call with these arguments: an object.
     pub fn arguments(arguments: impl Into<RawJson>) -> Self {
         Self::Modify { tool: None, arguments: Some(arguments.into()) }
     }
 
-    /// The tool does not run: this is what the call comes to.
-    pub fn respond(result: ToolResult) -> Self {
+    /// Uses this result without running the tool.
+    pub fn respond(result: HookToolResult) -> Self {
         Self::Respond(result)
     }
 
-    /// The tool does not run; the model reads why.
+    /// Denies the call; the model reads the reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-const CALL: Payload = Payload {
+const CALL: PayloadShape = PayloadShape {
     name: "call",
     fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id"],
     misnamed: &[
@@ -144,8 +149,8 @@ const CALL: Payload = Payload {
     ],
 };
 
-/// `result` of `respond`, and what a tool came to.
-pub(super) const FLAT_RESULT: Payload = Payload {
+/// The shape of `result` for `respond`, and of the result of a tool.
+pub(super) const FLAT_RESULT: PayloadShape = PayloadShape {
     name: "result",
     fields: &[
         "for_llm",
@@ -160,51 +165,52 @@ pub(super) const FLAT_RESULT: Payload = Payload {
     misnamed: &[("result", "for_llm")],
 };
 
-impl Question for BeforeTool {
+impl HookQuestion for BeforeTool {
     type Decision = ToolDecision;
 
     const METHOD: Method = Method::BeforeTool;
     const SHAPE: &'static str = r#"{"action":"continue|modify|respond|deny_tool|abort_turn|hard_abort","reason":"…","call":{"tool":"…","arguments":{…}},"result":{"for_llm":"…"}}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<ToolDecision>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<ToolDecision>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
-        let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
-        let Head { action, reason, call, result, remark, .. } = head;
-        let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
+        let (verb, head) = reading.read_head(|head| head.call.is_some(), "call", &strays)?;
+        let ReplyHead { action, reason, call, result, remark, .. } = head;
+        let call = || call.as_ref().map(|json| reading.read_payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
-            Verb::Go => {
-                // A call is not made on a word that nobody knows to be a yes.
+            ReplyVerb::Proceed => {
+                // A call must not run because of an unknown word.
                 if let Some(detail) = remark {
-                    return Err(reading.malformed(detail));
+                    return Err(reading.malformed_reply(detail));
                 }
-                let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
+                let mut decided =
+                    ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
-                    let stray = "\"result\" counts with the action \"respond\" only";
+                    let stray = "\"result\" is only valid with the action \"respond\"";
                     if action.is_none() {
-                        return Err(reading.malformed(stray));
+                        return Err(reading.malformed_reply(stray));
                     }
-                    decided.report(stray.to_owned());
+                    decided.add_report(stray.to_owned());
                 }
                 return Ok(decided);
             }
-            Verb::Respond => match result {
-                Some(json) => ToolDecision::Respond(reading.payload(&json, &FLAT_RESULT)?),
+            ReplyVerb::Respond => match result {
+                Some(json) => ToolDecision::Respond(reading.read_payload(&json, &FLAT_RESULT)?),
                 None => match call()?.and_then(|call| call.hook_result) {
                     Some(result) => ToolDecision::Respond(result),
-                    None => return Err(reading.malformed("respond without \"result\"")),
+                    None => return Err(reading.malformed_reply("respond without \"result\"")),
                 },
             },
-            Verb::DenyTool => ToolDecision::Deny { reason },
-            Verb::AbortTurn => ToolDecision::AbortTurn { reason },
-            Verb::HardAbort => ToolDecision::HardAbort { reason },
+            ReplyVerb::DenyTool => ToolDecision::Deny { reason },
+            ReplyVerb::AbortTurn => ToolDecision::AbortTurn { reason },
+            ReplyVerb::HardAbort => ToolDecision::HardAbort { reason },
         };
-        Ok(Decided::plain(decision))
+        Ok(ParsedDecision::from_decision(decision))
     }
 }
 
 impl BeforeTool {
-    fn changed(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
+    fn apply_changes(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
         let tool = tool.filter(|tool| !tool.is_empty() && *tool != self.tool);
         let arguments = arguments.filter(|arguments| !arguments.same_value(&self.arguments));
         match (&tool, &arguments) {

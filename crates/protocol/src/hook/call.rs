@@ -1,4 +1,5 @@
-//! Calls of the host to a hook: the calls of the registry in `method.rs`, and the lines that carry them.
+//! Calls of the host to a hook: the methods of the registry in `method.rs`, and the lines that
+//! carry them.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
@@ -7,13 +8,13 @@
 
 use serde::Serialize;
 
-use super::envelope::{Unread, Version, checked, fields, plain_id, written};
+use super::envelope::{JsonRpcVersion, UnreadableLine, check_line, encode_line, line_fields, parse_id};
 use super::method::{Method, methods};
-use super::question::Question;
+use super::question::HookQuestion;
 use super::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookHello, LegacyEvent, RuntimeEvent, fold,
 };
-use crate::codec::{Bounds, Plain};
+use crate::codec::{LineLimits, PlainSpan};
 use crate::json::RawJson;
 
 macro_rules! define_calls {
@@ -34,7 +35,7 @@ macro_rules! define_calls {
             /// Reads the params of a method, as PicoClaw or haft writes them.
             ///
             /// # Errors
-            /// Which field, and what is wrong with it.
+            /// The field and the mistake.
             pub fn read(method: Method, params: &RawJson) -> Result<Self, String> {
                 match method { $(Method::$call => fold::read(params).map(Self::$call),)* }
             }
@@ -50,12 +51,12 @@ macro_rules! define_calls {
 
 methods!(define_calls);
 
-/// One line of the host: a request, which has an id, or a notification.
+/// A line of the host: a request, which has an id, or a notification.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Line {
+pub struct CallLine {
     /// Always `2.0`.
-    pub jsonrpc: Version,
-    /// Ties the reply to a request: counted from 1 for each process. A notification has none.
+    pub jsonrpc: JsonRpcVersion,
+    /// The id of a request, counted from 1 in each process. A notification has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The method and its params.
@@ -63,84 +64,94 @@ pub struct Line {
     pub call: Call,
 }
 
-impl Line {
-    /// A call that is answered under this id.
+impl CallLine {
+    /// Creates a request with this id.
     pub fn request(id: u64, call: impl Into<Call>) -> Self {
-        Self { jsonrpc: Version::Two, id: Some(id), call: call.into() }
+        Self { jsonrpc: JsonRpcVersion::Two, id: Some(id), call: call.into() }
     }
 
-    /// The line of a question that stays the caller's, since it may be as long as the conversation: that of
-    /// [`request`](Self::request), encoded.
+    /// Encodes a request without taking ownership of the call, which can be as long as the
+    /// conversation. The result is that of [`request`](Self::request), encoded.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    pub fn asking<Q: Question>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
+    pub fn encode_question<Q: HookQuestion>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
-        struct Wire<'a, Q> {
-            jsonrpc: Version,
+        struct RequestWire<'a, Q> {
+            jsonrpc: JsonRpcVersion,
             id: u64,
             method: &'static str,
             params: &'a Q,
         }
-        written(&Wire { jsonrpc: Version::Two, id, method: Q::METHOD.name(), params: question })
+        encode_line(&RequestWire {
+            jsonrpc: JsonRpcVersion::Two,
+            id,
+            method: Q::METHOD.name(),
+            params: question,
+        })
     }
 
-    /// A call that nobody answers.
+    /// Creates a notification, which has no reply.
     pub fn notification(call: impl Into<Call>) -> Self {
-        Self { jsonrpc: Version::Two, id: None, call: call.into() }
+        Self { jsonrpc: JsonRpcVersion::Two, id: None, call: call.into() }
     }
 
-    /// The line, newline included; what ends a line for some languages is escaped, as
-    /// [`codec::encode`](crate::codec::encode) does.
+    /// Encodes the line, newline included, with the same escapes as
+    /// [`codec::encode`](crate::codec::encode).
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
-        written(self)
+        encode_line(self)
     }
 
-    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    /// Reads a line of the host, for implementations of hooks. A request with the id 0, `null` or
+    /// none is a notification.
     ///
     /// # Errors
-    /// [`Unread`]: its `id` says which request can be answered with an error.
-    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
+    /// [`UnreadableLine`]: its `id` is that of the request to answer with an error.
+    pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
         let RawLine { id, method: name, params } = RawLine::read(line, bounds)?;
         let Some(method) = Method::from_name(&name) else {
-            return Err(Unread::invalid(id, format!("unknown method {name:?}")));
+            return Err(UnreadableLine::invalid_frame(id, format!("unknown method {name:?}")));
         };
         let call = Call::read(method, &params)
-            .map_err(|detail| Unread::invalid(id, format!("{name}: params: {detail}")))?;
-        Ok(Self { jsonrpc: Version::Two, id, call })
+            .map_err(|detail| UnreadableLine::invalid_frame(id, format!("{name}: params: {detail}")))?;
+        Ok(Self { jsonrpc: JsonRpcVersion::Two, id, call })
     }
 }
 
-/// One line of the host, its method and params not looked at: for whoever passes params on as they came.
+/// A line of the host with undecoded method and params, for programs that pass the params on
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawLine {
-    /// Ties the reply to a request; `None` for a notification, which nobody answers.
+    /// The id of a request; `None` for a notification.
     pub id: Option<u64>,
     /// The name of the method: see [`Method::from_name`].
     pub method: String,
-    /// The params, `{}` when they are absent or `null`: see [`Call::read`].
+    /// The params, `{}` if they are absent or `null`: see [`Call::read`].
     pub params: RawJson,
 }
 
 impl RawLine {
-    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    /// Reads a line of the host, for implementations of hooks. A request with the id 0, `null` or
+    /// none is a notification.
     ///
     /// # Errors
-    /// [`Unread`]: its `id` says which request can be answered with an error.
-    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
-        let line = checked(line, bounds, Plain::default())?;
-        let fields = fields(&line)?;
-        let id = fields.get("id")?.and_then(plain_id);
-        let owned = |error: String| Unread { id, ..Unread::from(error) };
+    /// [`UnreadableLine`]: its `id` is that of the request to answer with an error.
+    pub fn read(line: &[u8], bounds: LineLimits) -> Result<Self, UnreadableLine> {
+        let line = check_line(line, bounds, PlainSpan::default())?;
+        let fields = line_fields(&line)?;
+        let id = fields.get("id")?.and_then(parse_id);
+        let owned = |error: String| UnreadableLine { id, ..UnreadableLine::from(error) };
         let method = fields.get("method").map_err(owned)?.map(fold::read_text::<String>).transpose();
         let Ok(Some(method)) = method else {
-            return Err(Unread::invalid(id, "no method"));
+            return Err(UnreadableLine::invalid_frame(id, "no method"));
         };
-        let params =
-            fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::checked);
+        let params = fields
+            .get("params")
+            .map_err(owned)?
+            .map_or_else(RawJson::empty_object, RawJson::from_checked_text);
         Ok(Self { id, method, params })
     }
 }

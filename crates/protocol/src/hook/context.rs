@@ -1,4 +1,4 @@
-//! Where a call comes from: `meta` and `context` of every call.
+//! The origin of a call: `meta` and `context` of every call.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 
-/// Which turn a call belongs to. All fields are always there.
+/// The turn of a call. All fields are always present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
-pub struct Meta {
-    /// Which agent: `main`.
+pub struct TurnMeta {
+    /// The id of the agent: `main`.
     #[serde(rename = "AgentID")]
     pub agent_id: String,
-    /// Which turn; the same in every call and event of it.
+    /// The id of the turn, the same in all its calls and events.
     #[serde(rename = "TurnID")]
     pub turn_id: String,
-    /// The turn that this one is a part of; empty for a turn of the user's.
+    /// The parent turn; empty for a turn of the user.
     #[serde(rename = "ParentTurnID")]
     pub parent_turn_id: String,
-    /// Which session.
+    /// The id of the session.
     pub session_key: String,
-    /// The call of the model within the turn, from 1; 0 before the first.
+    /// The number of the request to the model in the turn, from 1; 0 before the first.
     pub iteration: u32,
-    /// Where in the turn: see [`Kind::trace_path`](super::Kind::trace_path) and `TRACE_PATH` of each question.
+    /// The place in the turn, for example `turn.tool.before`.
     pub trace_path: String,
-    /// The part that acts: `runTurn`.
+    /// The acting part: `runTurn`.
     pub source: String,
 }
 
@@ -35,19 +35,19 @@ pub struct Meta {
 pub struct TurnContext {
     /// The message that the turn answers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inbound: Option<Inbound>,
+    pub inbound: Option<InboundMessage>,
     /// The route of the message to its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub route: Option<Route>,
+    pub route: Option<AgentRoute>,
     /// The scope of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<SessionScope>,
 }
 
-/// Where a message came from.
+/// The origin of a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Inbound {
+pub struct InboundMessage {
     /// The channel: `cli`.
     pub channel: String,
     /// The account on the channel.
@@ -67,9 +67,9 @@ pub struct Inbound {
     /// The kind of that space.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub space_type: String,
-    /// The author.
+    /// The sender's id.
     pub sender_id: String,
-    /// The message.
+    /// The id of the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_id: String,
     /// True if the agent was mentioned.
@@ -81,7 +81,7 @@ pub struct Inbound {
     /// The author of that message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reply_to_sender_id: String,
-    /// The handles that replies need, by name.
+    /// The handles for replies, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reply_handles: BTreeMap<String, String>,
     /// Other data of the channel.
@@ -92,8 +92,8 @@ pub struct Inbound {
 /// The route of a message to its agent. PicoClaw's; haft has one agent and does not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
-pub struct Route {
-    /// Which agent.
+pub struct AgentRoute {
+    /// The id of the agent.
     #[serde(rename = "AgentID")]
     pub agent_id: String,
     /// The channel.
@@ -101,7 +101,7 @@ pub struct Route {
     /// The account on the channel.
     #[serde(rename = "AccountID")]
     pub account_id: String,
-    /// The policy that keeps sessions apart.
+    /// The policy that separates sessions.
     pub session_policy: Option<RawJson>,
     /// The rule that matched.
     pub matched_by: String,
@@ -110,16 +110,16 @@ pub struct Route {
 /// The scope of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Scope {
-    /// The version of this form: 1.
+pub struct SessionScope {
+    /// The version of this format: 1.
     pub version: u32,
-    /// Which agent.
+    /// The id of the agent.
     pub agent_id: String,
     /// The channel.
     pub channel: String,
     /// The account on the channel.
     pub account: String,
-    /// The dimensions that keep sessions apart, in order.
+    /// The dimensions that separate sessions, in order.
     pub dimensions: Vec<String>,
     /// The value of each dimension.
     pub values: BTreeMap<String, String>,

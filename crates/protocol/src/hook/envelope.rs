@@ -1,12 +1,13 @@
-//! Lines of a hook: replies, and nothing else.
+//! Lines of a hook: replies only.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"result":{"ok":true}}
 //! {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no disk"}}
 //! ```
 //!
-//! PicoClaw skips what it cannot read. So a line is a [`Reply`], or an [`Unread`] that says why it is none; one that
-//! has an id belongs to the call of that id, which then need not wait for its deadline.
+//! PicoClaw skips unreadable lines. A line is therefore a [`HookReply`], or an [`UnreadableLine`]
+//! with the reason. If an unreadable line has an id, the call of that id fails at once instead of
+//! at its deadline.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,44 +16,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fold::{self, Fields};
-use crate::codec::{Bounds, Plain};
+use super::fold::{self, ObjectFields};
+use crate::codec::{LineLimits, PlainSpan};
 use crate::compact;
-use crate::defence::{Defence, is_up};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
-use crate::object::{self, Object, Refused};
+use crate::object::{self, ObjectLine, RejectedLine};
 
-/// The bounds of a line of a hook: up to 8 MiB at any time, since replies repeat the conversation.
-pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
+/// The limits of a line of a hook: 8 MiB at any time, because replies repeat the conversation.
+pub const BOUNDS: LineLimits = LineLimits { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum Version {
-    /// The only one.
+pub enum JsonRpcVersion {
+    /// Version 2.0, the only supported one.
     #[default]
     #[serde(rename = "2.0")]
     Two,
 }
 
-/// One line of a hook: what it makes of a request.
+/// A line of a hook: the reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct HookReply {
     /// The id of the request, never 0.
     pub id: u64,
-    /// The result, `{}` when it is absent or `null`; or the hook's own failure.
+    /// The result, `{}` if it is absent or `null`; or the error of the hook.
     pub outcome: Result<RawJson, RpcError>,
-    /// A text held half of a surrogate pair, which became U+FFFD.
-    pub mended: bool,
+    /// True if half of a surrogate pair in a text was replaced by U+FFFD.
+    pub repaired: bool,
 }
 
-/// A hook's failure, `error` on the wire.
+/// The error of a hook, `error` on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {
-    /// JSON-RPC's code, -32000 for whatever the hook itself met.
+    /// The JSON-RPC code; -32000 for errors of the hook itself.
     pub code: i64,
     /// The error message.
     pub message: String,
@@ -67,51 +68,51 @@ impl RpcError {
     }
 }
 
-/// Why a line is no reply. `Display` says what is wrong.
+/// The reason why a line is not a reply. `Display` describes the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
-    /// The call that it was meant for, as far as it can be told.
+pub struct UnreadableLine {
+    /// The id of the call, if it can be determined.
     pub id: Option<u64>,
-    /// The stable name of the case, as of [`DecodeError::code`].
+    /// The stable code of the case, as in [`DecodeError::code`].
     pub code: &'static str,
     /// The mistake in the line.
     pub detail: String,
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for UnreadableLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
     }
 }
 
-impl std::error::Error for Unread {}
+impl std::error::Error for UnreadableLine {}
 
-impl Unread {
-    pub(super) fn invalid(id: Option<u64>, detail: impl Into<String>) -> Self {
+impl UnreadableLine {
+    pub(super) fn invalid_frame(id: Option<u64>, detail: impl Into<String>) -> Self {
         Self { id, code: "frame_invalid", detail: detail.into() }
     }
 
-    fn of(id: Option<u64>, error: &DecodeError) -> Self {
+    fn from_decode_error(id: Option<u64>, error: &DecodeError) -> Self {
         Self { id, code: error.code(), detail: error.to_string() }
     }
 }
 
-impl From<String> for Unread {
-    /// From `Fields`, which finds a key twice.
+impl From<String> for UnreadableLine {
+    /// Converts the error of `ObjectFields`, which finds duplicate keys.
     fn from(detail: String) -> Self {
         Self { id: None, code: "frame_duplicate_key", detail }
     }
 }
 
-impl Reply {
-    /// The line, newline included, for whoever is the hook.
+impl HookReply {
+    /// Encodes the line, newline included, for implementations of hooks.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
-        struct Wire<'a> {
-            jsonrpc: Version,
+        struct ReplyWire<'a> {
+            jsonrpc: JsonRpcVersion,
             id: u64,
             #[serde(skip_serializing_if = "Option::is_none")]
             result: Option<&'a RawJson>,
@@ -119,65 +120,73 @@ impl Reply {
             error: Option<&'a RpcError>,
         }
         let (result, error) = (self.outcome.as_ref().ok(), self.outcome.as_ref().err());
-        written(&Wire { jsonrpc: Version::Two, id: self.id, result, error })
+        encode_line(&ReplyWire { jsonrpc: JsonRpcVersion::Two, id: self.id, result, error })
     }
 }
 
-/// Reads one line (without its newline). Names of fields are compared without regard to case, as PicoClaw does; what
-/// is `known` of the line must be true of it.
+/// Reads one line (without its newline). Field names are matched without regard to case, as in
+/// PicoClaw. The plain span `known` must be correct for the line.
 ///
 /// # Errors
-/// [`Unread`], for the log; never a reason to end the hook.
-pub fn read_reply(line: &[u8], bounds: Bounds, known: Plain) -> Result<Reply, Unread> {
-    let line = checked(line, bounds, known)?;
-    let fields = fields(&line)?;
+/// [`UnreadableLine`], for the log; never a reason to end the hook.
+pub fn read_reply(line: &[u8], bounds: LineLimits, known: PlainSpan) -> Result<HookReply, UnreadableLine> {
+    let line = check_line(line, bounds, known)?;
+    let fields = line_fields(&line)?;
     let given = fields.get("id")?;
-    let Some(id) = given.and_then(plain_id) else {
-        let what = given.map_or("no id", |_| "the id is no whole number above 0");
-        return Err(Unread::invalid(None, what));
+    let Some(id) = given.and_then(parse_id) else {
+        let what = given.map_or("no id", |_| "the id is not a whole number above 0");
+        return Err(UnreadableLine::invalid_frame(None, what));
     };
-    let owned = |error: String| Unread { id: Some(id), ..Unread::from(error) };
+    let owned = |error: String| UnreadableLine { id: Some(id), ..UnreadableLine::from(error) };
     let (result, error) = (fields.get("result").map_err(owned)?, fields.get("error").map_err(owned)?);
     if result.is_none() && error.is_none() && fields.has("method") && !fields.has("result") {
-        return Err(Unread::invalid(None, "a call: a hook only replies"));
+        return Err(UnreadableLine::invalid_frame(None, "a call: a hook only replies"));
     }
     let outcome = match (error, result) {
         (Some(error), _) => Err(fold::read_field("error", error)
-            .map_err(|detail| Unread::invalid(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
-        (None, Some(result)) => Ok(RawJson::checked(result)),
+            .map_err(|detail| UnreadableLine::invalid_frame(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
+        (None, Some(result)) => Ok(RawJson::from_checked_text(result)),
         (None, None) => Ok(RawJson::empty_object()),
     };
-    if line.mended && is_up(Defence::MendedNames) && misplaced(&line.text) {
-        return Err(Unread::invalid(Some(id), "a name or an argument holds half of a surrogate pair"));
+    if line.repaired && is_up(Defense::MendedNames) && has_misplaced_replacement(&line.text) {
+        return Err(UnreadableLine::invalid_frame(
+            Some(id),
+            "a name or an argument holds half of a surrogate pair",
+        ));
     }
-    Ok(Reply { id, outcome, mended: line.mended })
+    Ok(HookReply { id, outcome, repaired: line.repaired })
 }
 
 const ERROR_SHAPE: &str = r#"expected {"code":-32000,"message":"…"}"#;
 
-/// An id as PicoClaw's own reader takes it: digits, and not 0.
-pub(super) fn plain_id(json: &str) -> Option<u64> {
+/// Reads an id as PicoClaw's reader does: digits, and not 0.
+pub(super) fn parse_id(json: &str) -> Option<u64> {
     json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
 }
 
-pub(super) fn fields<'a>(line: &'a Object<'_>) -> Result<Fields<'a>, Unread> {
-    Fields::of(&line.text).map_err(|error| Unread::invalid(None, error.to_string()))
+pub(super) fn line_fields<'a>(line: &'a ObjectLine<'_>) -> Result<ObjectFields<'a>, UnreadableLine> {
+    ObjectFields::parse(&line.text).map_err(|error| UnreadableLine::invalid_frame(None, error.to_string()))
 }
 
-pub(super) fn checked(line: &[u8], bounds: Bounds, known: Plain) -> Result<Object<'_>, Unread> {
-    object::checked(line, bounds, known)
-        .map_err(|Refused { text, error }| Unread::of(text.as_deref().and_then(salvaged_id), &error))
+pub(super) fn check_line(
+    line: &[u8],
+    bounds: LineLimits,
+    known: PlainSpan,
+) -> Result<ObjectLine<'_>, UnreadableLine> {
+    object::read_object_line(line, bounds, known).map_err(|RejectedLine { text, error }| {
+        UnreadableLine::from_decode_error(text.as_deref().and_then(salvaged_id), &error)
+    })
 }
 
-/// The id of a line that is JSON, but ambiguous or too large in some place.
+/// Returns the id of a line that is JSON, but ambiguous or too large.
 #[cold]
 fn salvaged_id(text: &str) -> Option<u64> {
-    let fields = Fields::salvage(text)?;
-    fields.get("id").ok()?.and_then(plain_id)
+    let fields = ObjectFields::parse_leniently(text)?;
+    fields.get("id").ok()?.and_then(parse_id)
 }
 
-/// True if something is mended that has to be what it was: anything but text for people and models.
-fn misplaced(line: &str) -> bool {
+/// True if a repaired text is anything but text for people and models.
+fn has_misplaced_replacement(line: &str) -> bool {
     serde_json::from_str(line).is_ok_and(|value| holds_replacement(&value, TEXT))
 }
 
@@ -194,7 +203,7 @@ const TEXT: &[&str] = &[
     "text",
 ];
 
-/// Fields in which every key is somebody's own.
+/// Fields with keys of any name.
 const FREE: &[&str] = &["arguments", "options", "parameters"];
 
 fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
@@ -211,7 +220,7 @@ fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
     }
 }
 
-pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+pub(super) fn encode_line<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
     line.push('\n');
     Ok(line)

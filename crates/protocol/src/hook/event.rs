@@ -1,6 +1,7 @@
-//! Something happened: told to hooks that observe, droppable, never answered.
+//! Events for hooks that observe. The host can drop them, and hooks never answer them.
 //!
-//! An [`Occurrence`] is what happened; [`RuntimeEvent`] and [`LegacyEvent`] are the two forms in which it is told.
+//! A [`TurnEvent`] is the event itself; [`RuntimeEvent`] and [`LegacyEvent`] are its two wire
+//! forms.
 
 mod kind;
 mod legacy;
@@ -8,27 +9,27 @@ mod payload;
 mod runtime;
 mod turn_end;
 
-use super::{Meta, TurnContext};
+use super::{TurnContext, TurnMeta};
 
-pub use kind::{Kind, Payload, Severity};
+pub use kind::{EventSeverity, HookEventKind, HookEventPayload};
 pub use legacy::{LegacyEvent, LegacyKind};
 pub use payload::{
     ContextCompress, ErrorEvent, FollowUpQueued, InterruptReceived, LlmDelta, LlmRequest, LlmResponded,
     LlmRetry, SessionSummarize, SteeringInjected, SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered,
     SubTurnSpawn, ToolExecEnd, ToolExecSkipped, ToolExecStart, TurnStart,
 };
-pub use runtime::{Attrs, Correlation, EventScope, EventSource, RuntimeEvent};
+pub use runtime::{EventAttributes, EventCorrelation, EventScope, EventSource, RuntimeEvent};
 pub use turn_end::{SkillSnapshot, ToolExecution, TurnEnd};
 
-/// Something that happened in a turn.
+/// An event in a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Occurrence {
-    /// When: RFC 3339.
+pub struct TurnEvent {
+    /// The time, RFC 3339.
     pub time: String,
-    /// Which turn. An empty `trace_path` stands for that of the kind.
-    pub meta: Meta,
+    /// The turn. An empty `trace_path` means the trace path of the kind.
+    pub meta: TurnMeta,
     /// The context of the turn.
     pub context: Option<Box<TurnContext>>,
     /// The data of the event.
-    pub payload: Payload,
+    pub payload: HookEventPayload,
 }

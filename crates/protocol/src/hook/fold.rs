@@ -1,8 +1,10 @@
-//! Reading as Go reads: names of fields without regard to case, and `null` as what a field is when it is absent.
+//! Reads JSON as Go reads it: without regard to the case of field names, and with `null` as an
+//! absent field.
 //!
-//! Hooks are written against a Go program, many of them in Go, and its reader takes `"Action"` for `"action"` and
-//! `"messages":null` for no messages. Keys of free-form objects (arguments, schemas) are left as they are. Where Go
-//! lets the last of two keys win that are one to it, this reader refuses both: a gate must not depend on their order.
+//! Hooks are written for a Go program, many of them in Go. Go's reader takes `"Action"` for
+//! `"action"` and `"messages":null` for no messages. Keys of free-form objects (arguments, schemas)
+//! stay unchanged. Go uses the last of two keys that differ only in case; this reader rejects both,
+//! because a gate must not depend on their order.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,34 +17,34 @@ use serde_json::value::RawValue;
 
 use crate::error::without_position;
 use crate::json::RawJson;
-use crate::reader::{self, Checked, Form, Reader};
-use crate::scan::Plain;
+use crate::reader::{self, CheckedJson, JsonForm, JsonReader};
+use crate::scan::PlainSpan;
 
-/// Reads `T` as Go would, out of the params of a call or the result of a reply.
+/// Reads `T` as Go would, from the params of a call or the result of a reply.
 ///
 /// # Errors
-/// For people: which field, and what is wrong with it.
+/// The field and the mistake, for people.
 pub fn read<T: DeserializeOwned>(json: &RawJson) -> Result<T, String> {
     read_text(json.as_str())
 }
 
-/// [`read`] out of JSON that is well-formed.
+/// Reads `T` like [`read`], from well-formed JSON.
 pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     read_field("", text)
 }
 
 pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
-    T::deserialize(Value(text)).map_err(|error| {
-        // Keeping track of the path costs time, so only a text that failed is read again with it.
-        match serde_path_to_error::deserialize::<_, T>(Value(text)) {
-            Ok(_) => at(name, "", &error),
-            Err(error) => at(name, error.path().to_string().trim_matches('.'), error.inner()),
+    T::deserialize(FoldedValue(text)).map_err(|error| {
+        // Tracking the path costs time, so only a text that failed is read again with it.
+        match serde_path_to_error::deserialize::<_, T>(FoldedValue(text)) {
+            Ok(_) => locate_error(name, "", &error),
+            Err(error) => locate_error(name, error.path().to_string().trim_matches('.'), error.inner()),
         }
     })
 }
 
-/// Returns an error message with its place. What the message quotes may be long.
-fn at(name: &str, path: &str, error: &Error) -> String {
+/// Returns an error message with its place, cut if it quotes a long text.
+fn locate_error(name: &str, path: &str, error: &Error) -> String {
     let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
     let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };
     match format!("{name}{dot}{path}") {
@@ -55,75 +57,75 @@ const LONGEST_MESSAGE: usize = 200;
 
 /// The fields of an object, in order.
 #[derive(Debug)]
-pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct ObjectFields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Fields<'a> {
-    /// The fields of a text that is well-formed; none when it is `null`.
+impl<'a> ObjectFields<'a> {
+    /// Reads the fields of a well-formed text; none for `null`.
     ///
     /// # Errors
-    /// When it is something else than an object.
-    pub(super) fn of(text: &'a str) -> Result<Self, Error> {
+    /// If the text is not an object.
+    pub(super) fn parse(text: &'a str) -> Result<Self, Error> {
         match text {
             NULL => Ok(Self(Vec::new())),
-            _ => reading(text).deserialize_map(AllFields),
+            _ => json_reader(text).deserialize_map(ObjectFieldsVisitor),
         }
     }
 
-    /// The fields of any text, which may name one twice on a deeper level.
-    pub(super) fn salvage(text: &'a str) -> Option<Self> {
-        serde_json::Deserializer::from_str(text).deserialize_map(AllFields).ok()
+    /// Reads the fields of any text, which may contain duplicate keys at deeper levels.
+    pub(super) fn parse_leniently(text: &'a str) -> Option<Self> {
+        serde_json::Deserializer::from_str(text).deserialize_map(ObjectFieldsVisitor).ok()
     }
 
-    /// The value of a field; `None` when it is absent or `null`.
+    /// Returns the value of a field; `None` if it is absent or `null`.
     ///
     /// # Errors
-    /// When there are two of that name.
+    /// If the field occurs twice.
     pub(super) fn get(&self, name: &str) -> Result<Option<&'a str>, String> {
-        let mut found = self.named(name);
+        let mut found = self.matching(name);
         let first = found.next();
         match found.next() {
-            Some((second, _)) => Err(format!("{name:?} is there twice, once as {second:?}")),
+            Some((second, _)) => Err(format!("{name:?} occurs twice, once as {second:?}")),
             None => Ok(first.map(|(_, value)| value.get()).filter(|value| *value != NULL)),
         }
     }
 
-    /// True if there is such a field, `null` included.
+    /// True if the field exists, even as `null`.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.named(name).next().is_some()
+        self.matching(name).next().is_some()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
-    /// Every name with the text of its value.
+    /// Iterates over the names and the texts of their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.0.iter().map(|(name, value)| (&**name, value.get()))
     }
 
-    fn named(&self, name: &str) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
+    fn matching(&self, name: &str) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
         self.0.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name))
     }
 }
 
 const NULL: &str = "null";
 
-/// A reader of text that is well-formed, which is all that this module meets.
-fn reading(text: &str) -> Reader<'_> {
-    Reader::new(Checked { text, form: Form::Any, longest: Plain::default() })
+/// Creates a reader of well-formed text, the only input of this module.
+fn json_reader(text: &str) -> JsonReader<'_> {
+    JsonReader::new(CheckedJson { text, form: JsonForm::Any, longest: PlainSpan::default() })
 }
 
-struct AllFields;
+struct ObjectFieldsVisitor;
 
-impl<'de> Visitor<'de> for AllFields {
-    type Value = Fields<'de>;
+impl<'de> Visitor<'de> for ObjectFieldsVisitor {
+    type Value = ObjectFields<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-        /// With `borrow`, which a text alone does not get.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ObjectFields<'de>, A::Error> {
+        /// Needs `borrow`, which serde does not infer for a `Cow`.
         #[derive(Deserialize)]
         #[serde(transparent)]
         struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -132,14 +134,14 @@ impl<'de> Visitor<'de> for AllFields {
         while let Some((Key(name), value)) = map.next_entry()? {
             fields.push((name, value));
         }
-        Ok(Fields(fields))
+        Ok(ObjectFields(fields))
     }
 }
 
 #[derive(Clone, Copy)]
-struct Value<'de>(&'de str);
+struct FoldedValue<'de>(&'de str);
 
-impl<'de> Value<'de> {
+impl<'de> FoldedValue<'de> {
     fn is_null(self) -> bool {
         self.0 == NULL
     }
@@ -149,7 +151,7 @@ impl<'de> Value<'de> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Error> for Value<'de> {
+impl<'de> IntoDeserializer<'de, Error> for FoldedValue<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -157,7 +159,7 @@ impl<'de> IntoDeserializer<'de, Error> for Value<'de> {
     }
 }
 
-/// Reads these as serde_json does, and `null` as nothing.
+/// Reads these types as serde_json does, and `null` as the default.
 macro_rules! scalars {
     ($($method:ident = $visit:ident($zero:expr),)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -169,7 +171,7 @@ macro_rules! scalars {
     };
 }
 
-impl<'de> Deserializer<'de> for Value<'de> {
+impl<'de> Deserializer<'de> for FoldedValue<'de> {
     type Error = Error;
 
     scalars! {
@@ -202,7 +204,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if reader::keeps_text(name) {
-            return reading(self.0).deserialize_newtype_struct(name, visitor);
+            return json_reader(self.0).deserialize_newtype_struct(name, visitor);
         }
         visitor.visit_newtype_struct(self)
     }
@@ -210,7 +212,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let items: Vec<&RawValue> = match self.0 {
             NULL => Vec::new(),
-            text if text.starts_with('[') => Deserialize::deserialize(&mut reading(text))?,
+            text if text.starts_with('[') => Deserialize::deserialize(&mut json_reader(text))?,
             _ => return self.plainly().deserialize_seq(visitor),
         };
         SeqDeserializer::new(items.into_iter().map(|item| Self(item.get()))).deserialize_any(visitor)
@@ -220,7 +222,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         if !self.is_null() && !self.0.starts_with('{') {
             return self.plainly().deserialize_map(visitor);
         }
-        let Fields(fields) = Fields::of(self.0)?;
+        let ObjectFields(fields) = ObjectFields::parse(self.0)?;
         let entries = fields.into_iter().map(|(name, value)| (name, Self(value.get())));
         visitor.visit_map(MapDeserializer::new(entries))
     }
@@ -232,10 +234,10 @@ impl<'de> Deserializer<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if !self.is_null() && !self.0.starts_with('{') {
-            // A derived reader would take an array for the fields in order.
+            // A derived reader would accept an array as the fields in order.
             return self.plainly().deserialize_map(visitor);
         }
-        let fields = Fields::of(self.0)?;
+        let fields = ObjectFields::parse(self.0)?;
         let mut entries = Vec::with_capacity(names.len());
         for name in names {
             if let Some(value) = fields.get(name).map_err(Error::custom)? {
@@ -298,7 +300,7 @@ mod tests {
     const EMPTY: &str = r#"{"one":null,"many":[],"free":null}"#;
 
     #[test]
-    fn names_of_fields_have_no_case_and_keys_of_others_do() {
+    fn field_names_ignore_case_but_map_keys_do_not() {
         let expect = r#"{"one":{"text":"a","ChatID":7,"on":true},"many":[],"free":{"Text":1,"text":2}}"#;
         check(
             r#"{"One":{"TEXT":"a","chatid":7,"on":true},"FREE":{"Text":1,"text":2},"other":[{}]}"#,
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_nothing() {
+    fn null_is_read_as_absent() {
         check("null", Ok(EMPTY));
         check(r#"{"one":null,"many":null,"free":null}"#, Ok(EMPTY));
         let expect = r#"{"one":{"text":"","ChatID":0,"on":false},"many":[{"text":"","ChatID":0,"on":false}],"free":null}"#;
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn error_names_the_field() {
         check("[]", Err("invalid type: sequence, expected struct Outer"));
         check(r#"{"one":[]}"#, Err("one: invalid type: sequence, expected struct Inner"));
         check(
@@ -323,6 +325,6 @@ mod tests {
             Err("many[1].text: invalid type: integer `5`, expected a string"),
         );
         check(r#"{"many":{}}"#, Err("many: invalid type: map, expected a sequence"));
-        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" is there twice, once as \"text\""));
+        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" occurs twice, once as \"text\""));
     }
 }

@@ -1,4 +1,5 @@
-//! `hook.hello`: the first call of every process, with the id 1. What a hook answers is ignored, as long as it is an object.
+//! `hook.hello`: the first call of every process, with the id 1. The reply must be an object; haft
+//! ignores its content.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool","approve"]}}
@@ -7,62 +8,62 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Decided, Malformed, Question, Reading};
-use super::{Method, Mode};
+use super::question::{HookQuestion, MalformedReply, ParsedDecision, ReplyReader};
+use super::{HookMode, Method};
 use crate::ext::ExtensionConfig;
 use crate::json::RawJson;
 
-/// The version of the protocol: the same in all of PicoClaw's dialects.
+/// The version of the protocol: the same in all versions of PicoClaw.
 pub const VERSION: u32 = 1;
 
 /// The params of `hook.hello`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Hello {
+pub struct HookHello {
     /// The hook's name in the configuration.
     pub name: String,
-    /// The version of the protocol: 1, in all of PicoClaw's dialects.
+    /// The version of the protocol: 1, in all versions of PicoClaw.
     pub version: u32,
-    /// The calls that the hook gets.
+    /// The groups of calls that the hook gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub modes: Vec<Mode>,
-    /// The user's settings for this hook; absent when there are none. Since haft.
+    pub modes: Vec<HookMode>,
+    /// The user's settings for this hook; absent if there are none. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
 }
 
-impl Hello {
-    /// A greeting for the hook of this name.
-    pub fn new(name: impl Into<String>, modes: Vec<Mode>) -> Self {
+impl HookHello {
+    /// Creates a `hello` for the hook of this name.
+    pub fn new(name: impl Into<String>, modes: Vec<HookMode>) -> Self {
         Self { name: name.into(), version: VERSION, modes, config: None }
     }
 }
 
-/// The result of `hook.hello`. Nobody looks at it.
+/// The result of `hook.hello`, which haft ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct HelloReply {
-    /// Customary: `true`. Even `false` is a greeting.
+    /// Usually `true`. The host ignores the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
-    /// Customary: what the hook calls itself.
+    /// The hook's own name, by convention. The host ignores the value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
-impl Question for Hello {
+impl HookQuestion for HookHello {
     type Decision = ();
 
     const METHOD: Method = Method::Hello;
     const SHAPE: &'static str = r#"{"ok":true}"#;
 
-    fn decide(&self, result: &RawJson) -> Result<Decided<()>, Malformed> {
-        let reading = Reading::new(self, result);
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<()>, MalformedReply> {
+        let reading = ReplyReader::new(self, result);
         match result.as_str() {
-            "null" => Ok(Decided::plain(())),
-            _ if result.is_object() => Ok(Decided::plain(())),
-            _ => Err(reading.malformed("not an object")),
+            "null" => Ok(ParsedDecision::from_decision(())),
+            _ if result.is_object() => Ok(ParsedDecision::from_decision(())),
+            _ => Err(reading.malformed_reply("not an object")),
         }
     }
 }

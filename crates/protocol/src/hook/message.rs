@@ -1,60 +1,60 @@
-//! The conversation as PicoClaw writes it: messages, calls of tools, tools, an answer of the model.
+//! The conversation in PicoClaw's form: messages, tool calls, tools and answers of the model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 
-/// One message of the conversation. The system prompt is the first one, with the role `system`.
+/// A message of the conversation. The first one is the system prompt, with the role `system`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default)]
-pub struct Message {
+#[serde(default, rename = "Message")]
+pub struct HookMessage {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
     /// The text.
     pub content: String,
-    /// The model that said it.
+    /// The model that wrote the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub model_name: String,
-    /// When, RFC 3339.
+    /// The time, RFC 3339.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub created_at: String,
-    /// References of images and files: `data:` URLs, paths.
+    /// References to images and files: `data:` URLs or paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<String>,
-    /// Files with more about each.
+    /// Files with details.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// The model's reasoning, as far as it is shown.
+    /// The model's reasoning, if the provider shows it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning_content: String,
-    /// The system prompt in parts that are cached on their own.
+    /// The system prompt in separately cached parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system_parts: Vec<SystemPart>,
-    /// The calls of the model.
+    /// The tool calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
-    /// `tool`: the call that this answers.
+    pub tool_calls: Vec<HookToolCall>,
+    /// For `tool`: the id of the tool call.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub tool_call_id: String,
 }
 
-impl Message {
+impl HookMessage {
     /// The role of the system prompt.
     pub const SYSTEM: &'static str = "system";
 
-    /// Makes a message of the user.
+    /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: "user".to_owned(), content: text.into(), ..Self::default() }
     }
 
-    /// True if it is a part of the system prompt.
+    /// True if the message is part of the system prompt.
     pub fn is_system(&self) -> bool {
         self.role == Self::SYSTEM
     }
 
-    /// True if a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
-    /// a person is shown has to be the same.
-    pub(super) fn says_the_same_as(&self, original: &Self) -> bool {
+    /// True if the message has the same content as `original` for a model and a person. Fields that
+    /// a hook may omit are ignored.
+    pub(super) fn has_same_content(&self, original: &Self) -> bool {
         let kept = |own: &str, original: &str| own.is_empty() || own == original;
         self.role == original.role
             && self.content == original.content
@@ -69,23 +69,23 @@ impl Message {
     }
 }
 
-/// A file that came with a message.
+/// A file in a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Attachment {
     /// The kind of the part: `image`, `audio`, `video`, `file`.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// A reference.
+    /// A reference to the file.
     #[serde(rename = "ref", skip_serializing_if = "String::is_empty")]
     pub reference: String,
-    /// An address.
+    /// The URL of the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub url: String,
-    /// Its name.
+    /// The name of the file.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub filename: String,
-    /// Its MIME type.
+    /// The MIME type.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub content_type: String,
 }
@@ -94,34 +94,34 @@ pub struct Attachment {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct SystemPart {
-    /// `text`.
+    /// The type: `text`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The text.
     pub text: String,
-    /// The time it is cached.
+    /// The cache settings of the part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<RawJson>,
 }
 
-/// A call of a tool by the model.
+/// A tool call of the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(default)]
-pub struct ToolCall {
+#[serde(default, rename = "ToolCall")]
+pub struct HookToolCall {
     /// The model's id of the call.
     pub id: String,
-    /// `function`.
+    /// The type: `function`.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// The function to call. haft always fills it.
     pub function: FunctionCall,
-    /// Data of single providers.
+    /// Provider-specific data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_content: Option<RawJson>,
 }
 
-impl ToolCall {
-    /// A call of a tool; `arguments` are an object.
+impl HookToolCall {
+    /// Creates a tool call; `arguments` must be an object.
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &RawJson) -> Self {
         let (name, arguments) = (name.into(), arguments.as_str().to_owned());
         let function = FunctionCall { name, arguments, thought_signature: String::new() };
@@ -129,10 +129,10 @@ impl ToolCall {
     }
 }
 
-/// The only `type` of tools and of their calls.
+/// The only `type` of tools and of tool calls.
 const FUNCTION: &str = "function";
 
-/// Which tool, and with what.
+/// The tool and the arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct FunctionCall {
@@ -140,16 +140,16 @@ pub struct FunctionCall {
     pub name: String,
     /// The arguments: the text of a JSON object.
     pub arguments: String,
-    /// Data of single providers.
+    /// Provider-specific data.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub thought_signature: String,
 }
 
 impl FunctionCall {
-    /// The arguments as JSON; `{}` when the text is empty.
+    /// Reads the arguments as JSON; `{}` if the text is empty.
     ///
     /// # Errors
-    /// What is wrong with the text, for people.
+    /// The mistake in the text, for people.
     pub fn read_arguments(&self) -> Result<RawJson, String> {
         if self.arguments.trim().is_empty() {
             return Ok(RawJson::empty_object());
@@ -159,11 +159,11 @@ impl FunctionCall {
     }
 }
 
-/// A tool that the model is offered.
+/// A tool in a request to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolDefinition {
-    /// `function`.
+    /// The type: `function`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The tool.
@@ -171,7 +171,7 @@ pub struct ToolDefinition {
 }
 
 impl ToolDefinition {
-    /// A tool; `parameters` is the JSON Schema of its arguments.
+    /// Creates a tool; `parameters` is the JSON Schema of its arguments.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -208,7 +208,7 @@ impl Default for FunctionDefinition {
     }
 }
 
-/// A schema; that of no arguments when it is `null`.
+/// Reads a schema; `null` is the schema without arguments.
 fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     Ok(crate::json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object_schema))
 }
@@ -217,24 +217,24 @@ fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<R
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmResponse {
-    /// `assistant`.
+    /// The role: `assistant`.
     pub role: String,
     /// The text.
     pub content: String,
-    /// The model's reasoning, as far as it is shown.
+    /// The model's reasoning, if the provider shows it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning_content: String,
-    /// The calls of the model.
+    /// The tool calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
-    /// Why it ended: `stop`, `tool_calls`, `length`.
+    pub tool_calls: Vec<HookToolCall>,
+    /// The reason why the answer ended: `stop`, `tool_calls` or `length`.
     pub finish_reason: String,
     /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
-    /// As `reasoning_content`, for other providers.
+    /// Same as `reasoning_content`, for other providers.
     pub reasoning: String,
-    /// The reasoning in parts; `null` when there are none.
+    /// The reasoning in parts; `null` if there is none.
     pub reasoning_details: Option<RawJson>,
 }
 
@@ -257,44 +257,44 @@ impl Default for LlmResponse {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct UsageInfo {
-    /// The number of tokens that the model read.
+    /// The number of input tokens.
     pub prompt_tokens: u64,
-    /// The number of tokens that the model wrote.
+    /// The number of output tokens.
     pub completion_tokens: u64,
-    /// Both.
+    /// The sum of both.
     pub total_tokens: u64,
 }
 
 /// The result of one call of a tool. haft writes every field; a hook may leave out any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct ToolResult {
+pub struct HookToolResult {
     /// The text for the model.
     pub for_llm: String,
-    /// The text for the user, if it is another one.
+    /// The text for the user, if it differs.
     pub for_user: String,
-    /// The user is not shown anything.
+    /// True if the user sees nothing.
     pub silent: bool,
-    /// The call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// The tool goes on; its result comes later.
+    /// True if the tool is still running and its result comes later.
     #[serde(rename = "async")]
     pub is_async: bool,
     /// Images and files: `data:` URLs, paths.
     pub media: Vec<String>,
-    /// Where the files lie: `[image:/path]`, `[file:/path]`.
+    /// The locations of the files: `[image:/path]`, `[file:/path]`.
     pub artifact_tags: Vec<String>,
-    /// The user has it already: the model need not say it again.
+    /// True if the user has already seen the result, so that the model need not repeat it.
     pub response_handled: bool,
 }
 
-impl ToolResult {
-    /// A result of one text, for the model.
+impl HookToolResult {
+    /// Creates a result with one text for the model.
     pub fn text(text: impl Into<String>) -> Self {
         Self { for_llm: text.into(), ..Self::default() }
     }
 
-    /// The call failed; the model reads why, and can try again.
+    /// Creates the result of a failed call. The model reads the reason and can retry.
     pub fn error(reason: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(reason) }
     }

@@ -1,26 +1,26 @@
-//! The methods that a hook is called by: the registry, one line a method. The calls and their schema follow from it.
+//! The registry of methods, one line each. The calls and their schema follow from it.
 
 use crate::named_enum::named_enum;
 
-/// Hands the registry to a macro.
+/// Passes the registry to a macro.
 macro_rules! methods {
     ($define:ident) => {
         $define! {
             /// The host introduces itself; always the first call, with the id 1.
-            Hello(Hello) = "hook.hello",
-            /// The model is about to be called.
+            Hello(HookHello) = "hook.hello",
+            /// Before a request to the model.
             BeforeLlm(BeforeLlm) = "hook.before_llm",
             /// The model has answered.
             AfterLlm(AfterLlm) = "hook.after_llm",
-            /// A tool is about to run.
+            /// Before a tool runs.
             BeforeTool(BeforeTool) = "hook.before_tool",
-            /// A tool has run.
+            /// After a tool has run.
             AfterTool(AfterTool) = "hook.after_tool",
-            /// May this tool run?
+            /// Approves or denies a tool call.
             ApproveTool(ApproveTool) = "hook.approve_tool",
-            /// Something happened, as PicoClaw to 0.2.8 says it; never answered.
+            /// An event in the form of PicoClaw up to 0.2.8; has no reply.
             Event(LegacyEvent) = "hook.event",
-            /// Something happened, as PicoClaw from 0.2.9 on says it; never answered.
+            /// An event in the form of PicoClaw since 0.2.9; has no reply.
             RuntimeEvent(RuntimeEvent) = "hook.runtime_event",
         }
     };
@@ -29,7 +29,7 @@ macro_rules! methods {
 macro_rules! define_methods {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
         named_enum! {
-            /// The methods that a hook is called by.
+            /// The methods of a hook.
             pub enum Method { $($(#[$doc])* $call = $name,)* }
         }
     };
@@ -38,7 +38,7 @@ macro_rules! define_methods {
 methods!(define_methods);
 
 impl Method {
-    /// True if it is a notification: it has no id and nobody answers it.
+    /// True if the method is a notification, which has no id and no reply.
     pub const fn is_notification(self) -> bool {
         match self {
             Self::Event | Self::RuntimeEvent => true,

@@ -1,5 +1,4 @@
-//! The questions and events of a hook: interception points, the modes that follow from them, and how they are
-//! configured.
+//! The interception points of a hook, the modes that follow from them, and their configuration.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
-use super::observed::{Observed, UnsupportedEvent};
+use super::observed::{ObservedEvents, UnsupportedEvent};
 use crate::named_enum::named_enum;
 
-/// A role of a hook, as `hook.hello` tells it. The order is that of `modes`.
+/// A mode of a hook, as in `hook.hello`. The order is that of `modes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// It is told what happens.
+pub enum HookMode {
+    /// Receives events.
     Observe,
-    /// It is asked before and after every call of the model.
+    /// Called before and after every request to the model.
     Llm,
-    /// It is asked before and after every tool.
+    /// Called before and after every tool call.
     Tool,
-    /// It is asked whether a tool may run.
+    /// Approves or denies tool calls.
     Approve,
 }
 
@@ -41,16 +40,16 @@ named_enum! {
 }
 
 impl InterceptPoint {
-    /// The mode that it turns on, which asks at every point of that mode.
-    pub const fn mode(self) -> Mode {
+    /// Returns the mode of the point. A mode enables all its points.
+    pub const fn mode(self) -> HookMode {
         match self {
-            Self::BeforeLlm | Self::AfterLlm => Mode::Llm,
-            Self::BeforeTool | Self::AfterTool => Mode::Tool,
-            Self::ApproveTool => Mode::Approve,
+            Self::BeforeLlm | Self::AfterLlm => HookMode::Llm,
+            Self::BeforeTool | Self::AfterTool => HookMode::Tool,
+            Self::ApproveTool => HookMode::Approve,
         }
     }
 
-    /// The method that is called there.
+    /// Returns the method that is called at the point.
     pub const fn method(self) -> Method {
         match self {
             Self::BeforeLlm => Method::BeforeLlm,
@@ -62,39 +61,40 @@ impl InterceptPoint {
     }
 }
 
-/// The points at which one hook is called: `observe` and `intercept` of its configuration.
+/// The subscriptions of one hook: `observe` and `intercept` of its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watch {
-    /// Which events it is told.
-    pub observed: Observed,
-    /// At which points it asked to be asked.
+pub struct HookSubscriptions {
+    /// The subscribed events.
+    pub observed: ObservedEvents,
+    /// The interception points of the configuration.
     pub intercepts: BTreeSet<InterceptPoint>,
 }
 
-/// Why a hook cannot be called for what its configuration says. The texts are PicoClaw's.
+/// The reasons why the configuration of a hook is invalid. The texts are PicoClaw's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WatchError {
-    /// An entry of `intercept` is none of the five.
+    /// An entry of `intercept` is not one of the five points.
     #[error("unsupported intercept {name:?}")]
     UnsupportedIntercept {
         /// The entry.
         name: String,
     },
-    /// An entry of `observe` is no event.
+    /// An entry of `observe` is not an event.
     #[error(transparent)]
     UnsupportedEvent(#[from] UnsupportedEvent),
-    /// It is neither asked nor told anything.
+    /// The configuration enables neither points nor events.
     #[error("no hook modes enabled")]
     Nothing,
 }
 
-impl Watch {
-    /// Reads both lists. An empty entry of `intercept` is skipped; one of `observe` stands for every event.
+impl HookSubscriptions {
+    /// Reads both lists. An empty entry of `intercept` is skipped; an empty entry of `observe`
+    /// means every event.
     ///
     /// # Errors
-    /// The first entry that is unknown, or that there is none at all.
+    /// The first unknown entry, or that both lists are empty.
     pub fn parse<S: AsRef<str>>(observe: &[S], intercept: &[S]) -> Result<Self, WatchError> {
-        let observed = Observed::parse(observe)?;
+        let observed = ObservedEvents::parse(observe)?;
         let points = intercept.iter().map(AsRef::as_ref).filter(|name| !name.is_empty());
         let read = |name: &str| {
             let point = InterceptPoint::from_name(name);
@@ -105,15 +105,16 @@ impl Watch {
         if watch.modes().is_empty() { Err(WatchError::Nothing) } else { Ok(watch) }
     }
 
-    /// The modes, in the order of `hook.hello`.
-    pub fn modes(&self) -> Vec<Mode> {
-        let observe = (!self.observed.is_nothing()).then_some(Mode::Observe);
-        let asked: BTreeSet<Mode> = self.intercepts.iter().map(|point| point.mode()).collect();
+    /// Returns the modes, in the order of `hook.hello`.
+    pub fn modes(&self) -> Vec<HookMode> {
+        let observe = (!self.observed.is_empty()).then_some(HookMode::Observe);
+        let asked: BTreeSet<HookMode> = self.intercepts.iter().map(|point| point.mode()).collect();
         observe.into_iter().chain(asked).collect()
     }
 
-    /// True if the hook is asked there. One point of a mode brings the others of it, as in PicoClaw.
-    pub fn asks(&self, point: InterceptPoint) -> bool {
+    /// True if the hook is called at this point. As in PicoClaw, one point of a mode enables the
+    /// others.
+    pub fn is_asked_at(&self, point: InterceptPoint) -> bool {
         self.intercepts.iter().any(|asked| asked.mode() == point.mode())
     }
 }
@@ -124,8 +125,8 @@ mod tests {
 
     #[track_caller]
     fn check(observe: &[&str], intercept: &[&str], expect: Result<&str, &str>) {
-        let modes =
-            Watch::parse(observe, intercept).map(|watch| serde_json::to_string(&watch.modes()).unwrap());
+        let modes = HookSubscriptions::parse(observe, intercept)
+            .map(|watch| serde_json::to_string(&watch.modes()).unwrap());
         let modes = modes.map_err(|error| error.to_string());
         assert_eq!(modes.as_deref().map_err(String::as_str), expect, "{observe:?} {intercept:?}");
     }
@@ -142,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn one_point_of_a_mode_brings_the_other() {
-        let watch = Watch::parse(&[], &["after_tool"]).unwrap();
-        let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.asks(**point)).collect();
+    fn point_enables_all_points_of_its_mode() {
+        let watch = HookSubscriptions::parse(&[], &["after_tool"]).unwrap();
+        let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.is_asked_at(**point)).collect();
         assert_eq!(asked, [&InterceptPoint::BeforeTool, &InterceptPoint::AfterTool]);
     }
 
     #[test]
-    fn points_are_named_as_their_methods() {
+    fn point_names_match_method_names() {
         for point in InterceptPoint::ALL {
             assert_eq!(point.method().name(), format!("hook.{}", point.name()));
         }

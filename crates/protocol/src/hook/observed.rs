@@ -1,30 +1,30 @@
-//! `observe` of a hook's configuration: which events it is told.
+//! `observe` of a hook's configuration: the subscribed events.
 
 use std::collections::BTreeSet;
 
-use super::event::Kind;
+use super::event::HookEventKind;
 
-/// The events that one hook is told.
+/// The events that one hook receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Observed(Told);
+pub struct ObservedEvents(ObservedKinds);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Told {
+enum ObservedKinds {
     Everything,
-    /// And whether a name stood for an event that haft never has to tell.
+    /// The kinds, and whether the list contains a name of an event that haft never sends.
     These {
-        kinds: BTreeSet<Kind>,
+        kinds: BTreeSet<HookEventKind>,
         others: bool,
     },
 }
 
-impl Default for Told {
+impl Default for ObservedKinds {
     fn default() -> Self {
         Self::These { kinds: BTreeSet::new(), others: false }
     }
 }
 
-/// An entry of `observe` that PicoClaw does not know, either. The text is PicoClaw's.
+/// An entry of `observe` that is unknown in PicoClaw, too. The text is PicoClaw's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported observe event {name:?}")]
 pub struct UnsupportedEvent {
@@ -32,45 +32,46 @@ pub struct UnsupportedEvent {
     pub name: String,
 }
 
-impl Observed {
-    /// Reads the list: names of both schemes; `""`, `"*"` and `"all"` for everything. An empty one is nothing.
+impl ObservedEvents {
+    /// Reads the list: names of both schemes; `""`, `"*"` and `"all"` for all events. An empty list
+    /// means none.
     ///
     /// # Errors
-    /// The first name that is no event, unless everything was asked for before.
+    /// The first name that is not an event, unless an earlier entry selects all events.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, UnsupportedEvent> {
         let (mut kinds, mut others) = (BTreeSet::new(), false);
         for name in names.iter().map(AsRef::as_ref) {
-            match Kind::from_name(name) {
-                _ if EVERYTHING.contains(&name) => return Ok(Self(Told::Everything)),
+            match HookEventKind::from_name(name) {
+                _ if EVERYTHING.contains(&name) => return Ok(Self(ObservedKinds::Everything)),
                 Some(kind) => drop(kinds.insert(kind)),
                 None if NEVER_TOLD.contains(&name) => others = true,
                 None => return Err(UnsupportedEvent { name: name.to_owned() }),
             }
         }
-        Ok(Self(Told::These { kinds, others }))
+        Ok(Self(ObservedKinds::These { kinds, others }))
     }
 
-    /// True if the hook is told events of this kind.
-    pub fn wants(&self, kind: Kind) -> bool {
+    /// True if the hook receives events of this kind.
+    pub fn includes(&self, kind: HookEventKind) -> bool {
         match &self.0 {
-            Told::Everything => true,
-            Told::These { kinds, .. } => kinds.contains(&kind),
+            ObservedKinds::Everything => true,
+            ObservedKinds::These { kinds, .. } => kinds.contains(&kind),
         }
     }
 
     /// True if the list was empty: the hook does not observe.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         match &self.0 {
-            Told::Everything => false,
-            Told::These { kinds, others } => kinds.is_empty() && !others,
+            ObservedKinds::Everything => false,
+            ObservedKinds::These { kinds, others } => kinds.is_empty() && !others,
         }
     }
 }
 
 const EVERYTHING: &[&str] = &["", "*", "all"];
 
-/// Names that PicoClaw takes and that stand for what haft does not have: other agents, channels, its message bus, its
-/// gateway. Refusing them would break configurations that work.
+/// Names that PicoClaw accepts for features that haft does not have: other agents, channels, the
+/// message bus, the gateway. Rejecting them would break working configurations.
 const NEVER_TOLD: &[&str] = &[
     "agent.message.blocked",
     "agent.message.delivered",
@@ -118,13 +119,15 @@ mod tests {
 
     #[track_caller]
     fn check(names: &[&str], expect: Result<usize, &str>) {
-        let observed = Observed::parse(names).map_err(|error| error.name);
-        let count = |observed: &Observed| Kind::ALL.iter().filter(|kind| observed.wants(**kind)).count();
+        let observed = ObservedEvents::parse(names).map_err(|error| error.name);
+        let count = |observed: &ObservedEvents| {
+            HookEventKind::ALL.iter().filter(|kind| observed.includes(**kind)).count()
+        };
         assert_eq!(observed.as_ref().map(count).map_err(String::as_str), expect, "{names:?}");
     }
 
     #[test]
-    fn names_of_both_schemes() {
+    fn accepts_names_of_both_schemes() {
         check(&[], Ok(0));
         check(&["turn_end"], Ok(1));
         check(&["turn_end", "agent.turn.end"], Ok(1));
@@ -138,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_what_never_happens_is_still_a_mode() {
-        assert!(Observed::parse::<&str>(&[]).unwrap().is_nothing());
-        assert!(!Observed::parse(&["gateway.ready"]).unwrap().is_nothing());
-        assert!(!Observed::parse(&[""]).unwrap().is_nothing());
+    fn unsupported_event_name_still_enables_observe() {
+        assert!(ObservedEvents::parse::<&str>(&[]).unwrap().is_empty());
+        assert!(!ObservedEvents::parse(&["gateway.ready"]).unwrap().is_empty());
+        assert!(!ObservedEvents::parse(&[""]).unwrap().is_empty());
     }
 }

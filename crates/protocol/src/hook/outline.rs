@@ -1,22 +1,23 @@
-//! The outline of a value, without its texts: names and kinds, for messages about it.
+//! The outline of a JSON value for messages: names and kinds, without texts.
 
-use super::action::Action;
-use super::fold::Fields;
+use super::action::HookAction;
+use super::fold::ObjectFields;
 
-/// `{"action":"modify","call":{"args":{…}}}`: names and kinds two levels deep. The only texts are those of actions.
-pub(super) fn outline(json: &str) -> String {
+/// Returns an outline such as `{"action":"modify","call":{"args":{…}}}`: names and kinds, two
+/// levels deep. The only texts are the actions.
+pub(super) fn json_outline(json: &str) -> String {
     let mut out = String::new();
     write(&mut out, "", json, 0);
     out
 }
 
-/// Objects within objects that are shown.
+/// The maximum nesting of objects in an outline.
 const DEEPEST: usize = 2;
 
-/// Fields of one object that are shown.
+/// The maximum number of fields of one object in an outline.
 const MOST: usize = 8;
 
-/// Characters of a name that are shown.
+/// The maximum length of a name in an outline, in characters.
 const LONGEST: usize = 32;
 
 fn write(out: &mut String, name: &str, json: &str, depth: usize) {
@@ -33,7 +34,7 @@ fn write(out: &mut String, name: &str, json: &str, depth: usize) {
 }
 
 fn write_object(out: &mut String, json: &str, depth: usize) {
-    let Ok(fields) = Fields::of(json) else { return out.push_str("{…}") };
+    let Ok(fields) = ObjectFields::parse(json) else { return out.push_str("{…}") };
     out.push('{');
     for (index, (name, value)) in fields.iter().enumerate() {
         if index > 0 {
@@ -50,10 +51,10 @@ fn write_object(out: &mut String, json: &str, depth: usize) {
     out.push('}');
 }
 
-/// A word that may be one: short and plain, so that a wrong one can be shown.
+/// True if the text is short and plain enough to be an action, so that messages can show it.
 fn is_action(json: &str) -> bool {
     let word = json.trim_matches('"');
-    word.len() <= Action::HardAbort.name().len() + 6
+    word.len() <= HookAction::HardAbort.name().len() + 6
         && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-')
 }
 
@@ -63,11 +64,11 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expect: &str) {
-        assert_eq!(outline(json), expect);
+        assert_eq!(json_outline(json), expect);
     }
 
     #[test]
-    fn names_and_kinds_and_no_texts() {
+    fn outline_has_names_and_kinds_but_no_texts() {
         check("{}", "{}");
         check(r#""a key""#, "\"…\"");
         check("[1,2]", "[…]");
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_is_cut() {
+    fn outline_cuts_large_values() {
         let names = (0..20).map(|n| format!(r#""{n}":1"#)).collect::<Vec<_>>().join(",");
         let shown = (0..MOST).map(|n| format!(r#""{n}":a number"#)).collect::<Vec<_>>().join(",");
         check(&format!("{{{names}}}"), &format!("{{{shown},…}}"));

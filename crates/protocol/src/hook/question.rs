@@ -1,189 +1,191 @@
-//! The meaning of a reply to any question: actions, decisions, and what is said of a reply that makes no sense.
+//! Decodes a reply to any request of a hook into a decision, and describes mistakes.
 //!
-//! A reply is read in the light of its question. What it leaves out stays as it was asked; `continue`, no action and
-//! `modify` are one and the same, so that a payload counts under each of them.
+//! A reply is decoded with its request. Omitted fields keep the original values. `continue`, no
+//! action and `modify` mean the same, so a payload applies with each of them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
-use super::fold::{self, Fields};
+use super::action::HookAction;
+use super::fold::{self, ObjectFields};
 use super::method::Method;
-use super::outline::outline;
+use super::outline::json_outline;
 use crate::json::RawJson;
 
-/// A call that is answered: the params of a request.
-pub trait Question: Serialize {
+/// A call with a reply: the params of a request.
+pub trait HookQuestion: Serialize {
     /// The decision of the hook.
     type Decision;
 
-    /// Which method asks it.
+    /// The method of the request.
     const METHOD: Method;
 
-    /// The form of the result, in one line.
+    /// The shape of the result, in one line.
     const SHAPE: &'static str;
 
-    /// Reads the result as an answer to this question; `{}` where the hook gave none.
+    /// Reads the result as a decision about this request; `{}` if the hook sent no result.
     ///
     /// # Errors
-    /// [`Malformed`], which says what was there and what should be. What follows from it is the caller's policy.
-    fn decide(&self, result: &RawJson) -> Result<Decided<Self::Decision>, Malformed>;
+    /// [`MalformedReply`], which describes the actual and the expected result. The caller's policy
+    /// decides what follows.
+    fn decide(&self, result: &RawJson) -> Result<ParsedDecision<Self::Decision>, MalformedReply>;
 }
 
-/// The decision of a hook, and the parts of its reply that did not count.
+/// The decision of a hook, and the ignored parts of its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided<D> {
+pub struct ParsedDecision<D> {
     /// The decision.
     pub decision: D,
-    /// Requests that are not carried out, for the user; the first eight.
+    /// Requests that haft ignores, for the user; the first eight.
     pub reports: Vec<String>,
     /// Parts that were ignored without harm, for the log; the first eight.
     pub notes: Vec<String>,
 }
 
-impl<D> Decided<D> {
-    /// A decision in which everything counts.
-    pub const fn plain(decision: D) -> Self {
+impl<D> ParsedDecision<D> {
+    /// Creates a decision without ignored parts.
+    pub const fn from_decision(decision: D) -> Self {
         Self { decision, reports: Vec::new(), notes: Vec::new() }
     }
 
-    /// The decision, and what is to be reported beside it.
-    pub(super) fn with(mut self, remark: Option<String>) -> Self {
-        remark.into_iter().for_each(|text| self.report(text));
+    /// Adds a remark to the reports.
+    pub(super) fn with_remark(mut self, remark: Option<String>) -> Self {
+        remark.into_iter().for_each(|text| self.add_report(text));
         self
     }
 
-    pub(super) fn report(&mut self, text: String) {
+    pub(super) fn add_report(&mut self, text: String) {
         if self.reports.len() < MOST_REMARKS {
             self.reports.push(text);
         }
     }
 
-    pub(super) fn note(&mut self, text: String) {
+    pub(super) fn add_note(&mut self, text: String) {
         if self.notes.len() < MOST_REMARKS {
             self.notes.push(text);
         }
     }
 }
 
-/// Remarks of one kind about one reply; a reply can have a hundred thousand faults.
+/// The maximum number of remarks of one kind; a reply can contain a hundred thousand mistakes.
 const MOST_REMARKS: usize = 8;
 
-/// A result that does not fit its question.
+/// A result that does not fit its request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the reply to {} cannot be used: {detail}; it was {found}, expected {shape}", .method.name())]
-pub struct Malformed {
-    /// The method of the question.
+#[error("the reply to {} is invalid: {detail}; got {found}, expected {shape}", .method.name())]
+pub struct MalformedReply {
+    /// The method of the request.
     pub method: Method,
     /// The mistake.
     pub detail: String,
-    /// The names and kinds of what was there; no texts, which may be secret.
+    /// The names and kinds of the actual result, without texts, which may be secret.
     pub found: String,
     /// The expected form.
     pub shape: &'static str,
 }
 
-/// Characters of an unknown action that are shown.
+/// The maximum length of an unknown action in a message, in characters.
 const LONGEST_ACTION: usize = 32;
 
-/// A result of one of the four interceptors, its payloads not looked at.
+/// The result of one of the four interceptors, with undecoded payloads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, expecting = "an object")]
-pub(super) struct Head {
+pub(super) struct ReplyHead {
     pub(super) action: Option<String>,
     pub(super) reason: String,
     pub(super) request: Option<RawJson>,
     pub(super) response: Option<RawJson>,
     pub(super) call: Option<RawJson>,
     pub(super) result: Option<RawJson>,
-    /// A remark about the rest of the reply, to be reported.
+    /// A remark about the rest of the reply, for the reports.
     #[serde(skip)]
     pub(super) remark: Option<String>,
 }
 
 /// The use of the payload.
-pub(super) enum Verb {
-    /// Apply it, if there is one.
-    Go,
-    /// Take it for the result of the tool.
+pub(super) enum ReplyVerb {
+    /// Applies the payload, if there is one.
+    Proceed,
+    /// Uses the payload as the result of the tool.
     Respond,
     DenyTool,
     AbortTurn,
     HardAbort,
 }
 
-/// A result on its way to a decision about one question.
-pub(super) struct Reading<'a, Q> {
+/// The state while a result is decoded into a decision about one request.
+pub(super) struct ReplyReader<'a, Q> {
     question: &'a Q,
     result: &'a RawJson,
 }
 
-/// The content of a payload, by the names of its fields.
-pub(super) struct Payload {
-    /// The field of the result that it is.
+/// The fields of a payload.
+pub(super) struct PayloadShape {
+    /// The field of the result that holds the payload.
     pub(super) name: &'static str,
     pub(super) fields: &'static [&'static str],
-    /// Names that are used by mistake, and what is meant.
+    /// Common wrong names, with the right name.
     pub(super) misnamed: &'static [(&'static str, &'static str)],
 }
 
-impl<'a, Q: Question> Reading<'a, Q> {
+impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
     pub(super) fn new(question: &'a Q, result: &'a RawJson) -> Self {
         Self { question, result }
     }
 
-    pub(super) fn malformed(&self, detail: impl Into<String>) -> Malformed {
-        let found = outline(self.result.as_str());
-        Malformed { method: Q::METHOD, detail: detail.into(), found, shape: Q::SHAPE }
+    pub(super) fn malformed_reply(&self, detail: impl Into<String>) -> MalformedReply {
+        let found = json_outline(self.result.as_str());
+        MalformedReply { method: Q::METHOD, detail: detail.into(), found, shape: Q::SHAPE }
     }
 
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Malformed> {
-        fold::read(self.result).map_err(|detail| self.malformed(detail))
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, MalformedReply> {
+        fold::read(self.result).map_err(|detail| self.malformed_reply(detail))
     }
 
-    /// Reads the action and finds the payloads. `has_payload` says whether the one is there that the action applies;
-    /// `strays` are names that stand beside the action where its payload should be.
-    pub(super) fn head(
+    /// Reads the action and finds the payloads. `has_payload` is true if the payload of the action
+    /// exists; `strays` are names that stand beside the action instead of in its payload.
+    pub(super) fn read_head(
         &self,
-        payload: impl Fn(&Head) -> bool,
+        payload: impl Fn(&ReplyHead) -> bool,
         payload_name: &str,
         strays: &[&str],
-    ) -> Result<(Verb, Head), Malformed> {
-        let mut head: Head = self.read()?;
+    ) -> Result<(ReplyVerb, ReplyHead), MalformedReply> {
+        let mut head: ReplyHead = self.read()?;
         if head.action.is_none() && self.is_echo() {
-            return Ok((Verb::Go, Head::default()));
+            return Ok((ReplyVerb::Proceed, ReplyHead::default()));
         }
         let action = head.action.as_deref().map(|name| {
             if name.is_empty() {
-                return Ok(Action::Continue);
+                return Ok(HookAction::Continue);
             }
             let short: String = name.chars().take(LONGEST_ACTION).collect();
-            Action::from_name(name).ok_or_else(|| self.malformed(format!("unknown action {short:?}")))
+            HookAction::from_name(name)
+                .ok_or_else(|| self.malformed_reply(format!("unknown action {short:?}")))
         });
         let verb = match action.transpose()? {
-            Some(Action::Modify) if !payload(&head) => {
-                return Err(self.malformed(format!("modify without {payload_name:?}")));
+            Some(HookAction::Modify) if !payload(&head) => {
+                return Err(self.malformed_reply(format!("modify without {payload_name:?}")));
             }
             None if !payload(&head) => {
-                self.refuse_strays(payload_name, strays)?;
-                Verb::Go
+                self.reject_stray_fields(payload_name, strays)?;
+                ReplyVerb::Proceed
             }
             None => {
                 head.remark = self.stray_verdict();
-                Verb::Go
+                ReplyVerb::Proceed
             }
-            Some(Action::Continue | Action::Modify) => Verb::Go,
-            Some(Action::Respond) => Verb::Respond,
-            Some(Action::DenyTool) => Verb::DenyTool,
-            Some(Action::AbortTurn) => Verb::AbortTurn,
-            Some(Action::HardAbort) => Verb::HardAbort,
+            Some(HookAction::Continue | HookAction::Modify) => ReplyVerb::Proceed,
+            Some(HookAction::Respond) => ReplyVerb::Respond,
+            Some(HookAction::DenyTool) => ReplyVerb::DenyTool,
+            Some(HookAction::AbortTurn) => ReplyVerb::AbortTurn,
+            Some(HookAction::HardAbort) => ReplyVerb::HardAbort,
         };
         Ok((verb, head))
     }
 
-    /// True if it is the params again, as they were.
+    /// True if the payload is the params, unchanged.
     fn is_echo(&self) -> bool {
-        let Ok(fields) = Fields::of(self.result.as_str()) else { return false };
+        let Ok(fields) = ObjectFields::parse(self.result.as_str()) else { return false };
         fields.has("meta")
             && serde_json::to_value(self.question).is_ok_and(|params| {
                 fields
@@ -192,62 +194,63 @@ impl<'a, Q: Question> Reading<'a, Q> {
             })
     }
 
-    pub(super) fn not_here(&self, action: Action) -> Malformed {
-        self.malformed(format!("the action {:?} means nothing here", action.name()))
+    pub(super) fn unexpected_action(&self, action: HookAction) -> MalformedReply {
+        self.malformed_reply(format!("the action {:?} is not valid for this method", action.name()))
     }
 
-    /// A word for a verdict beside a payload that counts without an action.
+    /// Returns a word for a verdict beside a payload that applies without an action.
     fn stray_verdict(&self) -> Option<String> {
-        let fields = Fields::of(self.result.as_str()).ok()?;
+        let fields = ObjectFields::parse(self.result.as_str()).ok()?;
         let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
         let (name, _) = names.find(|(name, value)| is_verdict(name, value))?;
-        Some(says_no_action(&name))
+        Some(missing_action_message(&name))
     }
 
-    /// The word, if there is one, that says something else than that a tool may run.
-    pub(super) fn dissent(&self) -> Option<String> {
-        let fields = Fields::of(self.result.as_str()).ok()?;
+    /// Returns the first word that contradicts the approval of a tool.
+    pub(super) fn dissenting_field(&self) -> Option<String> {
+        let fields = ObjectFields::parse(self.result.as_str()).ok()?;
         let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-        names.find(|(name, value)| disagrees(name, value)).map(|(name, _)| name)
+        names.find(|(name, value)| is_dissent(name, value)).map(|(name, _)| name)
     }
 
-    /// Somebody who says neither action nor payload, and yet something: a wrong word for one of them is not "go on".
-    fn refuse_strays(&self, payload: &str, strays: &[&str]) -> Result<(), Malformed> {
-        let Ok(fields) = Fields::of(self.result.as_str()) else { return Ok(()) };
+    /// Rejects a reply with neither action nor payload but with other fields: a misspelled field
+    /// must not mean "continue".
+    fn reject_stray_fields(&self, payload: &str, strays: &[&str]) -> Result<(), MalformedReply> {
+        let Ok(fields) = ObjectFields::parse(self.result.as_str()) else { return Ok(()) };
         for (name, value) in fields.iter() {
             let name = name.to_ascii_lowercase();
             if is_verdict(&name, value) {
-                return Err(self.malformed(says_no_action(&name)));
+                return Err(self.malformed_reply(missing_action_message(&name)));
             }
             if strays.contains(&&*name) {
-                return Err(self.malformed(format!("{name:?} stands beside {payload:?}, not in it")));
+                return Err(self.malformed_reply(format!("{name:?} must be inside {payload:?}")));
             }
         }
         Ok(())
     }
 
-    /// Reads a payload, unless nothing in it has a name that it should have.
-    pub(super) fn payload<T: DeserializeOwned>(
+    /// Reads a payload, unless none of its fields has an expected name.
+    pub(super) fn read_payload<T: DeserializeOwned>(
         &self,
         json: &RawJson,
-        known: &Payload,
-    ) -> Result<T, Malformed> {
-        let Payload { name, fields: names, misnamed } = known;
-        let fields =
-            Fields::of(json.as_str()).map_err(|_| self.malformed(format!("{name:?} is no object")))?;
+        known: &PayloadShape,
+    ) -> Result<T, MalformedReply> {
+        let PayloadShape { name, fields: names, misnamed } = known;
+        let fields = ObjectFields::parse(json.as_str())
+            .map_err(|_| self.malformed_reply(format!("{name:?} is not an object")))?;
         for (wrong, right) in *misnamed {
             if fields.has(wrong) && !fields.has(right) {
-                return Err(self.malformed(format!("{name:?} has {wrong:?} and no {right:?}")));
+                return Err(self.malformed_reply(format!("{name:?} has {wrong:?} instead of {right:?}")));
             }
         }
         if fields.names().next().is_some() && !names.iter().any(|known| fields.has(known)) {
-            return Err(self.malformed(format!("nothing in {name:?} has a name that counts")));
+            return Err(self.malformed_reply(format!("{name:?} has no known field")));
         }
-        fold::read_field(name, json.as_str()).map_err(|detail| self.malformed(detail))
+        fold::read_field(name, json.as_str()).map_err(|detail| self.malformed_reply(detail))
     }
 }
 
-/// Words for a verdict that are not PicoClaw's, and the values that agree with "go on".
+/// Words for a verdict that are not PicoClaw's, and the values that mean "continue".
 const VERDICTS: &[(&str, &[&str])] = &[
     ("allow", &["true", "null"]),
     ("allowed", &["true", "null"]),
@@ -263,28 +266,28 @@ const VERDICTS: &[(&str, &[&str])] = &[
     ("verdict", &[]),
 ];
 
-/// Words that agree with "go on" where a verdict is told in words.
+/// Words that mean "continue" in a verdict.
 const AGREEING: &[&str] = &["", "allow", "allowed", "approve", "approved", "continue", "modify"];
 
-/// True if a field is a verdict in words that are not PicoClaw's, and says more than "go on".
+/// True if a field is a verdict that is not PicoClaw's and does not mean "continue".
 fn is_verdict(name: &str, value: &str) -> bool {
     VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value))
 }
 
-/// True if a field of an approval says something else than that.
-fn disagrees(name: &str, value: &str) -> bool {
+/// True if a field contradicts an approval.
+fn is_dissent(name: &str, value: &str) -> bool {
     match name {
         "action" | "decision" | "permissiondecision" | "verdict" => {
             let word = serde_json::from_str::<Option<String>>(value).map(Option::unwrap_or_default);
             !word.is_ok_and(|word| AGREEING.contains(&&*word.to_ascii_lowercase()))
         }
-        "hookspecificoutput" if value.starts_with('{') => Fields::of(value).is_ok_and(|fields| {
-            fields.iter().any(|(name, value)| disagrees(&name.to_ascii_lowercase(), value))
+        "hookspecificoutput" if value.starts_with('{') => ObjectFields::parse(value).is_ok_and(|fields| {
+            fields.iter().any(|(name, value)| is_dissent(&name.to_ascii_lowercase(), value))
         }),
         _ => is_verdict(name, value),
     }
 }
 
-fn says_no_action(name: &str) -> String {
-    format!("it says {name:?} and no \"action\"")
+fn missing_action_message(name: &str) -> String {
+    format!("{name:?} without \"action\"")
 }

@@ -4,7 +4,7 @@ use super::{ApprovalReply, HelloReply, LlmReply, ResponseReply, ResultReply, Too
 
 /// `result` of a hook's reply, by the method that was called. Fields that are not listed may be there and are ignored.
 #[derive(Debug, Clone, Default, PartialEq, schemars::JsonSchema)]
-pub struct Results {
+pub struct HookResults {
     /// The answer to `hook.hello`.
     #[schemars(rename = "hook.hello")]
     pub hello: HelloReply,

@@ -1,15 +1,15 @@
-//! Texts for the model and the user in PicoClaw's own words: hooks and their users match on them.
+//! Texts for the model and the user in PicoClaw's own words. Hooks and users match these texts.
 
-/// The text of a call that is not made because a message of the user waits.
+/// The result of a call that was skipped because a message of the user waits.
 pub const SKIPPED_FOR_STEERING: &str = "Skipped due to queued user message.";
 
-/// The text of a call that is not made because the turn was interrupted.
+/// The result of a call that was skipped because the turn was interrupted.
 pub const SKIPPED_FOR_INTERRUPT: &str = "Skipped due to graceful interrupt.";
 
-/// The reason in the event of a call that is not made because a message of the user waits.
+/// The reason in the event of a call that was skipped because a message of the user waits.
 pub const STEERING_REASON: &str = "queued user steering message";
 
-/// The reason in the event of a call that is not made because the turn was interrupted.
+/// The reason in the event of a call that was skipped because the turn was interrupted.
 pub const INTERRUPT_REASON: &str = "graceful interrupt requested";
 
 /// The error of a turn that a hook ended.
@@ -25,12 +25,12 @@ pub fn denied_by_approval(reason: &str) -> String {
     with_reason("Tool execution denied by approval hook", reason)
 }
 
-/// Why a hook denies that did not answer in time.
+/// The reason of a denial because the hook did not answer in time.
 pub fn approval_timed_out(hook: &str) -> String {
     format!("tool approval hook {hook:?} timed out")
 }
 
-/// Why a hook denies that failed.
+/// The reason of a denial because the hook failed.
 pub fn approval_failed(hook: &str) -> String {
     format!("tool approval hook {hook:?} failed")
 }

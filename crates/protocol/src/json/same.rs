@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// True if two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
-/// is the same as its own text alone.
-pub(super) fn same(one: &str, other: &str) -> bool {
+/// True if two compact texts are the same value; see
+/// [`RawJson::same_value`](super::RawJson::same_value). An unreadable text equals only itself.
+pub(super) fn equal_json(one: &str, other: &str) -> bool {
     one == other
         || match (one.as_bytes().first(), other.as_bytes().first()) {
-            (Some(b'{'), Some(b'{')) => same_objects(one, other),
-            (Some(b'['), Some(b'[')) => same_arrays(one, other),
+            (Some(b'{'), Some(b'{')) => equal_objects(one, other),
+            (Some(b'['), Some(b'[')) => equal_arrays(one, other),
             (Some(b'"'), Some(b'"')) => read::<String>(one).is_some_and(|text| Some(text) == read(other)),
             _ => false,
         }
 }
 
-fn same_objects(one: &str, other: &str) -> bool {
+fn equal_objects(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) =
         (read::<BTreeMap<String, &RawValue>>(one), read::<BTreeMap<String, &RawValue>>(other))
     else {
@@ -25,15 +25,15 @@ fn same_objects(one: &str, other: &str) -> bool {
     };
     one.len() == other.len()
         && one.iter().zip(&other).all(|((name, value), (other_name, other_value))| {
-            name == other_name && same(value.get(), other_value.get())
+            name == other_name && equal_json(value.get(), other_value.get())
         })
 }
 
-fn same_arrays(one: &str, other: &str) -> bool {
+fn equal_arrays(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (read::<Vec<&RawValue>>(one), read::<Vec<&RawValue>>(other)) else {
         return false;
     };
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one.get(), other.get()))
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal_json(one.get(), other.get()))
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spelling_does_not_matter() {
+    fn ignores_key_order_and_escapes() {
         check(r#"{"a":1,"b":{"c":[],"d":null}}"#, r#"{ "b": {"d":null,"c":[]}, "a": 1 }"#, true);
         check(r#"{"ä":"a&b\n/\t"}"#, r#"{"\u00e4":"a\u0026b\u000a\/\u0009"}"#, true);
         check(r#"["\ud83d\ude00"]"#, r#"["😀"]"#, true);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_does() {
+    fn distinguishes_different_values() {
         check(r#"{"a":1}"#, r#"{"a":1,"b":1}"#, false);
         check(r#"{"a":1}"#, r#"{"b":1}"#, false);
         check("[1,2]", "[2,1]", false);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_its_digits() {
+    fn compares_numbers_by_their_text() {
         check("1", "1.0", false);
         check("10", "1e1", false);
         check("9007199254740993", "9007199254740992", false);

@@ -1,37 +1,38 @@
-//! Reading a transcript back: messages out of files that this crate's types were written to.
+//! Reads messages from files that this crate's types were written to.
 //!
-//! serde reads a tagged enum by way of a buffer that cannot hold raw JSON, so that the arguments of a tool call would
-//! be refused. A message is read into a struct with all fields of all kinds instead, and that is taken apart.
+//! serde reads a tagged enum through a buffer that cannot hold raw JSON, so it would reject the
+//! arguments of a tool call. This module reads a message into a struct with the fields of all
+//! kinds, and then converts it.
 //!
-//! Fields that no kind has are ignored. A role or a block that is not known is an error: a message that is only partly
-//! understood must not be sent to a model as if it were whole. Names and ids are taken as they stand.
+//! Unknown fields are ignored. An unknown role or block is an error: haft must not send an
+//! incomplete message to a model. Names and ids are not checked.
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::{AssistantBlock, AssistantMessage, Message, Native, Time, ToolMessage};
-use crate::content::{Content, Image, ImageData, ToolCall};
+use super::{AssistantBlock, AssistantMessage, Message, NativeMessage, Rfc3339Time, ToolMessage};
+use crate::content::{ContentBlock, Image, ImageData, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Fields::deserialize(deserializer)?.message().map_err(D::Error::custom)
+        MessageFields::deserialize(deserializer)?.into_message().map_err(D::Error::custom)
     }
 }
 
 impl<'de> Deserialize<'de> for AssistantBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Block::deserialize(deserializer)?.said().map_err(D::Error::custom)
+        BlockFields::deserialize(deserializer)?.into_assistant_block().map_err(D::Error::custom)
     }
 }
 
-/// The fields of every kind of message.
+/// The fields of all kinds of messages.
 #[derive(Deserialize)]
-struct Fields {
-    role: Role,
-    content: Vec<Block>,
-    time: Time,
-    native: Option<Native>,
+struct MessageFields {
+    role: MessageRole,
+    content: Vec<BlockFields>,
+    time: Rfc3339Time,
+    native: Option<NativeMessage>,
     call_id: Option<String>,
     name: Option<String>,
     #[serde(default)]
@@ -42,24 +43,28 @@ struct Fields {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Role {
+enum MessageRole {
     User,
     Assistant,
     Tool,
 }
 
-impl Fields {
-    fn message(self) -> Result<Message, Unfit> {
+impl MessageFields {
+    fn into_message(self) -> Result<Message, InvalidMessage> {
         let Self { role, content, time, native, call_id, name, is_error, extension, details } = self;
         Ok(match role {
-            Role::User => Message::User { content: all(content, Block::shown)?, time },
-            Role::Assistant => {
-                Message::Assistant(AssistantMessage { content: all(content, Block::said)?, time, native })
+            MessageRole::User => {
+                Message::User { content: read_blocks(content, BlockFields::into_content_block)?, time }
             }
-            Role::Tool => Message::Tool(ToolMessage {
-                call_id: ToolCallId::new(call_id.ok_or(Unfit::Missing("call_id"))?),
-                name: name.ok_or(Unfit::Missing("name"))?,
-                content: all(content, Block::shown)?,
+            MessageRole::Assistant => Message::Assistant(AssistantMessage {
+                content: read_blocks(content, BlockFields::into_assistant_block)?,
+                time,
+                native,
+            }),
+            MessageRole::Tool => Message::Tool(ToolMessage {
+                call_id: ToolCallId::new(call_id.ok_or(InvalidMessage::Missing("call_id"))?),
+                name: name.ok_or(InvalidMessage::Missing("name"))?,
+                content: read_blocks(content, BlockFields::into_content_block)?,
                 is_error,
                 extension: extension.map(ExtensionName::new),
                 details,
@@ -69,15 +74,18 @@ impl Fields {
     }
 }
 
-fn all<T>(blocks: Vec<Block>, read: impl Fn(Block) -> Result<T, Unfit>) -> Result<Vec<T>, Unfit> {
+fn read_blocks<T>(
+    blocks: Vec<BlockFields>,
+    read: impl Fn(BlockFields) -> Result<T, InvalidMessage>,
+) -> Result<Vec<T>, InvalidMessage> {
     blocks.into_iter().map(read).collect()
 }
 
-/// The fields of every kind of block.
+/// The fields of all kinds of blocks.
 #[derive(Deserialize)]
-struct Block {
+struct BlockFields {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: BlockKind,
     text: Option<String>,
     mime_type: Option<String>,
     data: Option<ImageData>,
@@ -88,46 +96,52 @@ struct Block {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum BlockKind {
     Text,
     Thinking,
     Image,
     ToolCall,
 }
 
-impl Block {
-    fn shown(self) -> Result<Content, Unfit> {
+impl BlockFields {
+    fn into_content_block(self) -> Result<ContentBlock, InvalidMessage> {
         match self.kind {
-            Kind::Text => Ok(Content::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
-            Kind::Image => Ok(Content::Image(Image {
-                mime_type: self.mime_type.ok_or(Unfit::Missing("mime_type"))?,
-                data: self.data.ok_or(Unfit::Missing("data"))?,
+            BlockKind::Text => {
+                Ok(ContentBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
+            BlockKind::Image => Ok(ContentBlock::Image(Image {
+                mime_type: self.mime_type.ok_or(InvalidMessage::Missing("mime_type"))?,
+                data: self.data.ok_or(InvalidMessage::Missing("data"))?,
             })),
-            kind @ (Kind::Thinking | Kind::ToolCall) => Err(Unfit::Misplaced(kind)),
+            kind @ (BlockKind::Thinking | BlockKind::ToolCall) => Err(InvalidMessage::Misplaced(kind)),
         }
     }
 
-    fn said(self) -> Result<AssistantBlock, Unfit> {
+    fn into_assistant_block(self) -> Result<AssistantBlock, InvalidMessage> {
         match self.kind {
-            Kind::Text => Ok(AssistantBlock::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
-            Kind::Thinking => Ok(AssistantBlock::Thinking { text: self.text.ok_or(Unfit::Missing("text"))? }),
-            Kind::ToolCall => Ok(AssistantBlock::ToolCall(ToolCall {
-                id: ToolCallId::new(self.id.ok_or(Unfit::Missing("id"))?),
-                name: self.name.ok_or(Unfit::Missing("name"))?,
-                args: self.args.ok_or(Unfit::Missing("args"))?,
+            BlockKind::Text => {
+                Ok(AssistantBlock::Text { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
+            BlockKind::Thinking => {
+                Ok(AssistantBlock::Thinking { text: self.text.ok_or(InvalidMessage::Missing("text"))? })
+            }
+            BlockKind::ToolCall => Ok(AssistantBlock::ToolCall(ToolCall {
+                id: ToolCallId::new(self.id.ok_or(InvalidMessage::Missing("id"))?),
+                name: self.name.ok_or(InvalidMessage::Missing("name"))?,
+                args: self.args.ok_or(InvalidMessage::Missing("args"))?,
             })),
-            Kind::Image => Err(Unfit::Misplaced(self.kind)),
+            BlockKind::Image => Err(InvalidMessage::Misplaced(self.kind)),
         }
     }
 }
 
-/// Why fields make no message.
+/// The reasons why the fields are not a message.
 #[derive(Debug, thiserror::Error)]
-enum Unfit {
+enum InvalidMessage {
     #[error("missing field `{0}`")]
     Missing(&'static str),
     #[error("a block of kind {0:?} has no place in this message")]
-    Misplaced(Kind),
+    Misplaced(BlockKind),
 }
 
 #[cfg(test)]
@@ -147,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_messages_are_read_back() {
         check(
             r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"AA=="}],"time":"t"}"#,
         );
@@ -160,15 +174,18 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_newer_version_are_passed_over() {
+    fn unknown_fields_are_ignored() {
         let text =
             r#"{"new":{"a":[1]},"role":"user","content":[{"type":"text","text":"a","new":1}],"time":"t"}"#;
         let message: Message = serde_json::from_str(text).unwrap();
-        assert_eq!(message, Message::User { content: vec![Content::text("a")], time: Time("t".into()) });
+        assert_eq!(
+            message,
+            Message::User { content: vec![ContentBlock::text("a")], time: Rfc3339Time("t".into()) }
+        );
     }
 
     #[test]
-    fn what_is_only_partly_understood_is_refused() {
+    fn unknown_roles_and_blocks_are_rejected() {
         refuses(r#"{"role":"system","content":[],"time":"t"}"#, "unknown variant `system`");
         refuses(r#"{"role":"user","content":[{"type":"video"}],"time":"t"}"#, "unknown variant `video`");
         refuses(

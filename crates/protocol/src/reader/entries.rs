@@ -6,46 +6,46 @@ use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
 use serde_json::Error;
 
-use super::{Reader, malformed};
+use super::{JsonReader, malformed_error};
 
 /// The values of an array.
-pub(super) struct Items<'r, 'de>(Members<'r, 'de>);
+pub(super) struct ArrayItems<'r, 'de>(MemberCursor<'r, 'de>);
 
 /// The keys and values of an object.
-pub(super) struct Entries<'r, 'de>(Members<'r, 'de>);
+pub(super) struct ObjectEntries<'r, 'de>(MemberCursor<'r, 'de>);
 
-struct Members<'r, 'de> {
-    reader: &'r mut Reader<'de>,
+struct MemberCursor<'r, 'de> {
+    reader: &'r mut JsonReader<'de>,
     first: bool,
     over: bool,
 }
 
-impl<'r, 'de> Items<'r, 'de> {
-    pub(super) fn new(reader: &'r mut Reader<'de>) -> Self {
-        Self(Members { reader, first: true, over: false })
+impl<'r, 'de> ArrayItems<'r, 'de> {
+    pub(super) fn new(reader: &'r mut JsonReader<'de>) -> Self {
+        Self(MemberCursor { reader, first: true, over: false })
     }
 
-    /// All of them have to have been read.
+    /// Checks that all items have been read.
     pub(super) fn end(self) -> Result<(), Error> {
         self.0.end()
     }
 }
 
-impl<'r, 'de> Entries<'r, 'de> {
-    pub(super) fn new(reader: &'r mut Reader<'de>) -> Self {
-        Self(Members { reader, first: true, over: false })
+impl<'r, 'de> ObjectEntries<'r, 'de> {
+    pub(super) fn new(reader: &'r mut JsonReader<'de>) -> Self {
+        Self(MemberCursor { reader, first: true, over: false })
     }
 
-    /// All of them have to have been read.
+    /// Checks that all entries have been read.
     pub(super) fn end(self) -> Result<(), Error> {
         self.0.end()
     }
 }
 
-impl Members<'_, '_> {
-    /// True if there is one more; the reader is at its beginning then.
+impl MemberCursor<'_, '_> {
+    /// True if there is another member; the reader is then at its beginning.
     fn next(&mut self, close: u8) -> Result<bool, Error> {
-        match self.reader.token() {
+        match self.reader.peek_token() {
             Some(byte) if byte == close => {
                 self.reader.at += 1;
                 self.over = true;
@@ -53,19 +53,19 @@ impl Members<'_, '_> {
             }
             Some(b',') if !self.first => self.reader.at += 1,
             Some(_) if self.first => self.first = false,
-            _ => return Err(malformed()),
+            _ => return Err(malformed_error()),
         }
-        self.reader.token();
+        self.reader.peek_token();
         Ok(true)
     }
 
     fn end(self) -> Result<(), Error> {
         self.reader.levels += 1;
-        if self.over { Ok(()) } else { Err(malformed()) }
+        if self.over { Ok(()) } else { Err(malformed_error()) }
     }
 }
 
-impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+impl<'de> SeqAccess<'de> for ArrayItems<'_, 'de> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
@@ -76,7 +76,7 @@ impl<'de> SeqAccess<'de> for Items<'_, 'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for Entries<'_, 'de> {
+impl<'de> MapAccess<'de> for ObjectEntries<'_, 'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -84,17 +84,17 @@ impl<'de> MapAccess<'de> for Entries<'_, 'de> {
             return Ok(None);
         }
         if self.0.reader.peek() != Some(b'"') {
-            return Err(malformed());
+            return Err(malformed_error());
         }
-        match self.0.reader.string()? {
+        match self.0.reader.read_string()? {
             Cow::Borrowed(key) => seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some),
             Cow::Owned(key) => seed.deserialize(StringDeserializer::new(key)).map(Some),
         }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        if self.0.reader.token() != Some(b':') {
-            return Err(malformed());
+        if self.0.reader.peek_token() != Some(b':') {
+            return Err(malformed_error());
         }
         self.0.reader.at += 1;
         seed.deserialize(&mut *self.0.reader)

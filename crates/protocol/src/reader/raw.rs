@@ -1,4 +1,4 @@
-//! Values as they are written.
+//! Values as raw text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,54 +8,54 @@ use serde::de::{Deserialize, Deserializer, Error as _, IntoDeserializer, Visitor
 use serde_json::Error;
 use serde_json::value::RawValue;
 
-use super::{Checked, Form};
-use crate::scan::Plain;
+use super::{CheckedJson, JsonForm};
+use crate::scan::PlainSpan;
 
-/// The text of a value: borrowed where it is read out of a line, otherwise a copy.
+/// The text of a value: borrowed if it is read from a line, otherwise a copy.
 #[derive(Debug)]
-pub(crate) struct Text<'de> {
+pub(crate) struct JsonText<'de> {
     text: Cow<'de, str>,
     compact: bool,
 }
 
-impl Text<'_> {
-    pub(crate) fn get(&self) -> Checked<'_> {
-        let form = if self.compact { Form::Compact } else { Form::Any };
-        Checked { text: &self.text, form, longest: Plain::default() }
+impl JsonText<'_> {
+    pub(crate) fn get(&self) -> CheckedJson<'_> {
+        let form = if self.compact { JsonForm::Compact } else { JsonForm::Any };
+        CheckedJson { text: &self.text, form, longest: PlainSpan::default() }
     }
 }
 
-/// The name of a newtype by which a [`Reader`](super::Reader) knows that a [`Text`] is wanted. It offers a compact one
-/// as a string. To any other reader it is a newtype like any other.
+/// The name of a newtype by which a [`JsonReader`](super::JsonReader) recognizes [`JsonText`]. The
+/// reader passes compact text as a string. For any other reader it is an ordinary newtype.
 pub(super) const TEXT: &str = "haft_protocol::Text";
 
-impl<'de> Deserialize<'de> for Text<'de> {
+impl<'de> Deserialize<'de> for JsonText<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
 
         impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
+            type Value = JsonText<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("any valid JSON value")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text { text: Cow::Borrowed(text), compact: true })
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonText<'de>, E> {
+                Ok(JsonText { text: Cow::Borrowed(text), compact: true })
             }
 
-            /// From a reader of a line that is not compact.
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Text<'de>, D::Error> {
+            /// Called by a reader of a line that is not compact.
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonText<'de>, D::Error> {
                 let raw = <&RawValue>::deserialize(deserializer)?;
-                Ok(Text { text: Cow::Borrowed(raw.get()), compact: false })
+                Ok(JsonText { text: Cow::Borrowed(raw.get()), compact: false })
             }
 
             fn visit_newtype_struct<D: Deserializer<'de>>(
                 self,
                 deserializer: D,
-            ) -> Result<Text<'de>, D::Error> {
+            ) -> Result<JsonText<'de>, D::Error> {
                 let raw = Box::<RawValue>::deserialize(deserializer)?;
-                Ok(Text { text: Cow::Owned(Box::<str>::from(raw).into_string()), compact: false })
+                Ok(JsonText { text: Cow::Owned(Box::<str>::from(raw).into_string()), compact: false })
             }
         }
 
@@ -63,23 +63,24 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
-/// serde_json's wrapper of JSON that was checked, without another check.
+/// Creates serde_json's wrapper of checked JSON without another check.
 ///
 /// # Errors
-/// None, as long as serde_json reads its wrapper in the way that it does today.
+/// None, as long as serde_json reads its wrapper in the present way.
 pub(crate) fn raw_value(text: &str) -> Result<&RawValue, Error> {
-    <&RawValue>::deserialize(Whole(text))
+    <&RawValue>::deserialize(RawValueDeserializer(text))
 }
 
-/// True if this is the name by which serde_json's wrapper asks for text.
+/// True if serde_json's wrapper asks for text by this name.
 pub(super) fn is_raw_value(name: &str) -> bool {
     name.starts_with("$serde_json::")
 }
 
-/// A text as serde_json's wrapper reads it: an object with the one key that it asked for.
-pub(super) struct Whole<'de>(pub(super) &'de str);
+/// Deserializes a text in the form that serde_json's wrapper reads: an object with the one key that
+/// it asked for.
+pub(super) struct RawValueDeserializer<'de>(pub(super) &'de str);
 
-impl<'de> Deserializer<'de> for Whole<'de> {
+impl<'de> Deserializer<'de> for RawValueDeserializer<'de> {
     type Error = Error;
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -87,7 +88,7 @@ impl<'de> Deserializer<'de> for Whole<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        visitor.visit_map(MapDeserializer::new(std::iter::once((name, Borrowed(self.0)))))
+        visitor.visit_map(MapDeserializer::new(std::iter::once((name, BorrowedString(self.0)))))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
@@ -100,10 +101,10 @@ impl<'de> Deserializer<'de> for Whole<'de> {
     }
 }
 
-/// A string that lives as long as the line.
-struct Borrowed<'de>(&'de str);
+/// A string that is borrowed from the line.
+struct BorrowedString<'de>(&'de str);
 
-impl<'de> IntoDeserializer<'de, Error> for Borrowed<'de> {
+impl<'de> IntoDeserializer<'de, Error> for BorrowedString<'de> {
     type Deserializer = BorrowedStrDeserializer<'de, Error>;
 
     fn into_deserializer(self) -> Self::Deserializer {

@@ -1,26 +1,26 @@
-//! Capabilities of this haft beyond zot's RPC mode, as `hello` names them: words that stay, so that a client need not
-//! try.
+//! Capabilities of haft beyond zot's RPC mode, as `hello` lists them. The names are stable.
 
-/// `steer`, `follow_up`, `take_queued` and `interrupt`: saying something to the agent at work.
+/// `steer`, `follow_up`, `take_queued` and `interrupt`: messages for an agent that works.
 pub const STEERING: &str = "steering";
 /// `set_thinking`, `get_tools` and `set_tools`.
 pub const SETUP: &str = "setup";
-/// Several sessions in one process, each named by commands and events: `new_session`, `switch_session`, `close_session`,
-/// `list_sessions`, `fork`, `tree`, `move_to` and `set_name`.
+/// Several sessions in one process, named by commands and events: `new_session`, `switch_session`,
+/// `close_session`, `list_sessions`, `fork`, `tree`, `move_to` and `set_name`.
 pub const SESSIONS: &str = "sessions";
 /// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";
-/// Panels of extensions are shown to the client: the `panel_` events and commands, and `insert`.
+/// Panels of extensions: the `panel_` events and commands, and `insert`.
 pub const PANELS: &str = "panels";
 /// Questions for the person in front of the client: `ui_request`, `ui_response`, `ui_done`.
 pub const DIALOGS: &str = "dialogs";
-/// The client is asked before tools run, `approve` of `hello`: questions of the kind `approve`.
+/// Questions to the client before tools run, with `approve` of `hello`: questions of the kind
+/// `approve`.
 pub const APPROVALS: &str = "approvals";
-/// A client that reads too slowly loses pieces of text only, and is told with `event_gap`.
+/// A client that reads too slowly loses only pieces of text, and gets `event_gap`.
 pub const EVENT_GAP: &str = "event_gap";
 /// The command `shutdown`.
 pub const SHUTDOWN: &str = "shutdown";
 
-/// Every capability of this version.
+/// All capabilities of this version.
 pub const ALL: &[&str] =
     &[STEERING, SETUP, SESSIONS, EXTENSIONS, PANELS, DIALOGS, APPROVALS, EVENT_GAP, SHUTDOWN];

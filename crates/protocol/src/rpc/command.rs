@@ -1,4 +1,5 @@
-//! Every command: the registry, one line each. Names, reading, the type of the reply and the schema follow from it.
+//! The registry of commands, one line each. Names, reading, the type of the reply and the schema
+//! follow from it.
 
 mod extension;
 mod greeting;
@@ -11,74 +12,78 @@ use serde::Serialize;
 
 use super::data::{
     CommandResult, CommandsData, CompletionsData, ExtensionsData, HelloData, InterruptData, MessagesData,
-    ModelData, ModelsData, MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData,
-    SessionsData, Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    ModelData, ModelsData, MovedData, NoData, PongData, QueueData, QueuedData, ReloadData, SessionData,
+    SessionsData, StartedData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::named_enum::named_enum;
 use crate::read;
-use crate::reader::Checked;
+use crate::reader::CheckedJson;
 
 pub use extension::{
-    CompleteCommand, ListCommands, ListExtensions, PanelClose, PanelKey, PanelResize, ReloadExt, RunCommand,
+    CompleteCommand, ListCommands, ListExtensions, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
+    ReloadExt, RunCommand,
 };
-pub use greeting::{Client, Hello, Ping, Shutdown, Token};
-pub use prompt::{Abort, FollowUp, Interrupt, Prompt, Steer, TakeQueued};
-pub use session::{CloseSession, Fork, ListSessions, MoveTo, NewSession, SetName, SwitchSession, Tree};
+pub use greeting::{AuthToken, ClientInfo, HelloCommand, PingCommand, ShutdownCommand};
+pub use prompt::{AbortCommand, FollowUp, InterruptCommand, PromptCommand, SteerCommand, TakeQueued};
+pub use session::{
+    CloseSession, ForkCommand, ListSessions, MoveTo, NewSession, SetName, SwitchSession, TreeCommand,
+};
 pub use setup::{GetModels, GetTools, SetModel, SetThinking, SetTools};
-pub use state::{Clear, Compact, GetMessages, GetState};
+pub use state::{ClearCommand, CompactCommand, GetMessages, GetState};
 
-/// The fields of one command, which say what the data of its reply is.
-pub trait Params: Into<Command> {
-    /// The data of the reply to a command that was carried out.
+/// The fields of one command. They determine the data of its reply.
+pub trait CommandParams: Into<Command> {
+    /// The data of a successful reply.
     type Data: Serialize;
 
-    /// Which command it is.
+    /// The kind of the command.
     const KIND: CommandKind;
 }
 
 macro_rules! commands {
-    ($($(#[$doc:meta])* $command:ident -> $data:ident = $name:literal $shape:literal,)*) => {
+    ($($(#[$doc:meta])* $command:ident($params:ident) -> $data:ident = $name:literal $shape:literal,)*) => {
         named_enum! {
             /// The commands by name.
             pub enum CommandKind { $($(#[$doc])* $command = $name,)* }
         }
 
         impl CommandKind {
-            /// What the command looks like with all its fields, for messages about one that is wrong.
+            /// The command with all its fields, for error messages.
             pub const fn shape(self) -> &'static str {
                 match self { $(Self::$command => concat!("{\"type\":\"", $name, "\"", $shape, "}"),)* }
             }
         }
 
-        /// What a client wants.
+        /// A command of a client.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
-        // Exhaustive on purpose: a new command asks whoever carries them out for its arm.
+        // Exhaustive on purpose: the compiler requires every implementation to handle a new
+        // command.
         pub enum Command {
-            $($(#[$doc])* #[serde(rename = $name)] $command($command),)*
+            $($(#[$doc])* #[serde(rename = $name)] $command($params),)*
         }
 
         impl Command {
-            /// Which command this is.
+            /// Returns the kind of the command.
             pub const fn kind(&self) -> CommandKind {
                 match self { $(Self::$command(_) => CommandKind::$command,)* }
             }
 
             /// Reads the fields of a command.
-            pub(super) fn read(kind: CommandKind, line: Checked<'_>) -> Result<Self, String> {
+            pub(super) fn read(kind: CommandKind, line: CheckedJson<'_>) -> Result<Self, String> {
                 match kind { $(CommandKind::$command => read::read(line).map(Self::$command),)* }
             }
         }
 
         $(
-            impl From<$command> for Command {
-                fn from(command: $command) -> Self {
+            impl From<$params> for Command {
+                fn from(command: $params) -> Self {
                     Self::$command(command)
                 }
             }
 
-            impl Params for $command {
+            impl CommandParams for $params {
                 type Data = $data;
                 const KIND: CommandKind = CommandKind::$command;
             }
@@ -94,83 +99,90 @@ macro_rules! commands {
 }
 
 commands! {
-    /// The client introduces itself; the first line when a token is asked for, and otherwise at any time or not at all.
-    Hello -> HelloData = "hello" r#","token":"…","client":{"name":"…","version":"…"},"ui":true,"approve":["…"]"#,
-    /// A message for the model. Replied to when the work on it begins; events follow until `done`. While another one is
-    /// worked on it waits, in order.
-    Prompt -> Started = "prompt" r#","message":"…","images":[{"mime_type":"image/png","data":"…"}]"#,
-    /// Stops the prompt that is worked on, or the summing up: the events of a prompt still end with `done`. What waits behind
-    /// it begins then.
-    Abort -> NoData = "abort" r#","queued":true"#,
-    /// Says something to the agent at work: it is told when the tools that run now are done, before the model is asked
-    /// again. While no prompt is worked on, it waits for the next one.
-    Steer -> QueuedData = "steer" r#","message":"…","images":[…]"#,
-    /// Says what comes next: the agent is told when it would stop, and goes on. While no prompt is worked on, it waits for
-    /// the next one.
-    FollowUp -> QueuedData = "follow_up" r#","message":"…","images":[…]"#,
-    /// Has the agent come to an end in good order: the tools that run now end, calls that have not begun are skipped, and
-    /// the model is asked once more, without tools.
-    Interrupt -> InterruptData = "interrupt" r#","hint":"…""#,
-    /// Takes back what `steer` and `follow_up` have said and the agent was not told yet. Images are told by a word.
-    TakeQueued -> QueueData = "take_queued" "",
-    /// Sums up the conversation. Replied to when that begins; while something else is worked on it waits, in order. Ends with
-    /// `compact_done`, or with `error`; with neither when it is aborted.
-    Compact -> Started = "compact" r#","instructions":"…""#,
-    /// How the session is.
-    GetState -> StateData = "get_state" "",
-    /// The conversation, oldest first. Of images only the size.
-    GetMessages -> MessagesData = "get_messages" "",
-    /// Forgets the conversation: the session goes on from its beginning. What is on the disk stays there, on a branch that
-    /// was left. Not while a prompt is worked on.
-    Clear -> NoData = "clear" "",
-    /// Asks another model from the next step on.
-    SetModel -> ModelData = "set_model" r#","model":"PROVIDER/MODEL""#,
-    /// The models that are known. One without a key cannot be asked; `set_model` says so.
-    GetModels -> ModelsData = "get_models" "",
-    /// Has the model think more or less from the next step on.
-    SetThinking -> ThinkingData = "set_thinking" r#","level":"default|off|minimal|low|medium|high|xhigh""#,
-    /// The tools there are, and whether the model is offered each.
-    GetTools -> ToolsData = "get_tools" "",
-    /// Offers the model these tools alone from the next step on.
-    SetTools -> ToolsSet = "set_tools" r#","tools":["…"]"#,
-    /// Opens a session of its own beside the others. Commands that name no session still mean the one they meant before.
-    NewSession -> SessionData = "new_session" r#","ephemeral":false"#,
-    /// From here on, this session is the one that commands mean which name none. Opened from the disk if it is not open.
-    SwitchSession -> SessionData = "switch_session" r#","session":"…""#,
-    /// Closes a session: what it works on is aborted, what it said is on the disk.
-    CloseSession -> NoData = "close_session" r#","session":"…""#,
-    /// The sessions that are open, and those of this directory on the disk.
-    ListSessions -> SessionsData = "list_sessions" "",
-    /// Opens a session of its own with the conversation up to an entry, beside the one it comes from.
-    Fork -> SessionData = "fork" r#","entry":"…""#,
-    /// The entries of the session with all its branches.
-    Tree -> TreeData = "tree" "",
-    /// Goes on from an entry of the session, on whichever branch, without taking anything away. What is said next begins a
-    /// branch there; until then, the file does not know of it. Not while a prompt is worked on.
-    MoveTo -> MovedData = "move_to" r#","entry":"…""#,
-    /// Names the session.
-    SetName -> NoData = "set_name" r#","name":"…""#,
-    /// The commands of extensions, and templates.
-    ListCommands -> CommandsData = "list_commands" "",
-    /// Runs a command. What it shows comes as events; a prompt of its own is worked on like any other.
-    RunCommand -> CommandResult = "run_command" r#","name":"…","args":"…""#,
-    /// What may follow a command that is being typed. Of two about one command, the newer one takes the place of the older,
-    /// which is refused as `aborted`.
-    CompleteCommand -> CompletionsData = "complete_command" r#","name":"…","prefix":"…""#,
-    /// The extensions, and how they are.
-    ListExtensions -> ExtensionsData = "list_extensions" "",
-    /// Looks for extensions again and puts new ones in the place of the old; with a name, starts that one again.
-    ReloadExt -> ReloadData = "reload_ext" r#","name":"…""#,
-    /// A key for the panel that an extension has opened.
-    PanelKey -> NoData = "panel_key" r#","extension":"…","panel_id":"…","key":"rune","text":"…""#,
-    /// The room of a panel that an extension has opened: when it opens, and whenever it changes.
-    PanelResize -> NoData = "panel_resize" r#","extension":"…","panel_id":"…","width":80,"height":24"#,
-    /// The person closed an extension's panel.
-    PanelClose -> NoData = "panel_close" r#","extension":"…","panel_id":"…""#,
+    /// Introduces the client. Required as the first line if the process has a token; otherwise
+    /// optional, at any time.
+    Hello(HelloCommand) -> HelloData = "hello" r#","token":"…","client":{"name":"…","version":"…"},"ui":true,"approve":["…"]"#,
+    /// Sends a message to the model. The reply comes when the prompt starts; events follow until
+    /// `done`. During other work, the prompt waits in order.
+    Prompt(PromptCommand) -> StartedData = "prompt" r#","message":"…","images":[{"mime_type":"image/png","data":"…"}]"#,
+    /// Stops the current prompt or compaction. The events of a prompt still end with `done`. The
+    /// next waiting command starts.
+    Abort(AbortCommand) -> NoData = "abort" r#","queued":true"#,
+    /// Sends a message to the working agent. The agent receives it when the current tools have
+    /// finished, before the next request to the model. If no prompt runs, the message waits for the
+    /// next one.
+    Steer(SteerCommand) -> QueuedData = "steer" r#","message":"…","images":[…]"#,
+    /// Sends a message that the agent receives when it would stop; the agent then continues. If no
+    /// prompt runs, the message waits for the next one.
+    FollowUp(FollowUp) -> QueuedData = "follow_up" r#","message":"…","images":[…]"#,
+    /// Ends the run in an orderly way: running tools finish, calls that have not begun are skipped,
+    /// and the model gives one last answer without tools.
+    Interrupt(InterruptCommand) -> InterruptData = "interrupt" r#","hint":"…""#,
+    /// Removes and returns the messages of `steer` and `follow_up` that the agent has not received.
+    /// A word replaces each image.
+    TakeQueued(TakeQueued) -> QueueData = "take_queued" "",
+    /// Compacts the conversation. The reply comes when the compaction starts; during other work, it
+    /// waits in order. Ends with `compact_done` or `error`; with neither if it is aborted.
+    Compact(CompactCommand) -> StartedData = "compact" r#","instructions":"…""#,
+    /// Returns the state of the session.
+    GetState(GetState) -> StateData = "get_state" "",
+    /// Returns the conversation, oldest message first. Images have only their size.
+    GetMessages(GetMessages) -> MessagesData = "get_messages" "",
+    /// Clears the conversation: the session continues from its beginning. The session file keeps
+    /// the old messages on a branch. Fails with `busy` while a prompt runs.
+    Clear(ClearCommand) -> NoData = "clear" "",
+    /// Switches the model from the next step on.
+    SetModel(SetModel) -> ModelData = "set_model" r#","model":"PROVIDER/MODEL""#,
+    /// Returns the known models. The list includes models without a key; `set_model` fails for
+    /// those.
+    GetModels(GetModels) -> ModelsData = "get_models" "",
+    /// Sets the thinking level from the next step on.
+    SetThinking(SetThinking) -> ThinkingData = "set_thinking" r#","level":"default|off|minimal|low|medium|high|xhigh""#,
+    /// Returns all tools, and whether haft offers each of them to the model.
+    GetTools(GetTools) -> ToolsData = "get_tools" "",
+    /// Limits the tools that haft offers to the model, from the next step on.
+    SetTools(SetTools) -> ToolsSet = "set_tools" r#","tools":["…"]"#,
+    /// Opens another session. The current session stays the same.
+    NewSession(NewSession) -> SessionData = "new_session" r#","ephemeral":false"#,
+    /// Makes the session in `session` the current one. Opens it from the disk if necessary.
+    SwitchSession(SwitchSession) -> SessionData = "switch_session" r#","session":"…""#,
+    /// Closes a session. Its current work is aborted; its messages are saved.
+    CloseSession(CloseSession) -> NoData = "close_session" r#","session":"…""#,
+    /// Returns the open sessions and the sessions of this directory on the disk.
+    ListSessions(ListSessions) -> SessionsData = "list_sessions" "",
+    /// Opens a new session with a copy of the conversation up to an entry.
+    Fork(ForkCommand) -> SessionData = "fork" r#","entry":"…""#,
+    /// Returns the entries of the session, with all branches.
+    Tree(TreeCommand) -> TreeData = "tree" "",
+    /// Continues the session from another entry, on any branch. Deletes nothing: the next message
+    /// begins a new branch there, and until then the file does not change. Fails with `busy` while
+    /// a prompt runs.
+    MoveTo(MoveTo) -> MovedData = "move_to" r#","entry":"…""#,
+    /// Sets the name of the session.
+    SetName(SetName) -> NoData = "set_name" r#","name":"…""#,
+    /// Returns the commands of extensions, the prompt templates and the skills.
+    ListCommands(ListCommands) -> CommandsData = "list_commands" "",
+    /// Runs a command. Its output arrives as events; if it sends a prompt, the prompt is handled
+    /// like any other.
+    RunCommand(RunCommand) -> CommandResult = "run_command" r#","name":"…","args":"…""#,
+    /// Returns completions for a command that is being typed. A newer request about the same
+    /// command replaces an older one, which fails with `aborted`.
+    CompleteCommand(CompleteCommand) -> CompletionsData = "complete_command" r#","name":"…","prefix":"…""#,
+    /// Returns the extensions and their states.
+    ListExtensions(ListExtensions) -> ExtensionsData = "list_extensions" "",
+    /// Searches for extensions again and replaces changed ones; with a name, restarts only that
+    /// extension.
+    ReloadExt(ReloadExt) -> ReloadData = "reload_ext" r#","name":"…""#,
+    /// Sends a key to an extension's panel.
+    PanelKey(PanelKeyCommand) -> NoData = "panel_key" r#","extension":"…","panel_id":"…","key":"rune","text":"…""#,
+    /// Reports the size of an extension's panel: when it opens, and after each change.
+    PanelResize(PanelResizeCommand) -> NoData = "panel_resize" r#","extension":"…","panel_id":"…","width":80,"height":24"#,
+    /// Closes an extension's panel.
+    PanelClose(PanelCloseCommand) -> NoData = "panel_close" r#","extension":"…","panel_id":"…""#,
     /// Answers a `ui_request`.
-    UiResponse -> NoData = "ui_response" r#","request":"…","value":"…""#,
-    /// A sign of life.
-    Ping -> Pong = "ping" "",
-    /// Ends the process: what is worked on is aborted, sessions are on the disk. The reply comes first.
-    Shutdown -> NoData = "shutdown" "",
+    UiResponse(UiResponse) -> NoData = "ui_response" r#","request":"…","value":"…""#,
+    /// Checks that haft answers.
+    Ping(PingCommand) -> PongData = "ping" "",
+    /// Ends the process: aborts the current work and saves the sessions. The reply comes first.
+    Shutdown(ShutdownCommand) -> NoData = "shutdown" "",
 }

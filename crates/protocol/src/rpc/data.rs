@@ -10,15 +10,15 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 pub use extension::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo, ExtensionsData,
-    ReloadData, StatusItem,
+    CommandActionKind, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo,
+    ExtensionsData, ReloadData, StatusItem,
 };
-pub use greeting::{HelloData, Pong};
+pub use greeting::{HelloData, PongData};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
 pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};
 pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsData, ToolsSet};
-pub use state::{ContextData, InterruptData, QueueData, QueuedData, Started, StateData};
+pub use state::{ContextData, InterruptData, QueueData, QueuedData, StartedData, StateData};
 
-/// Nothing: the reply has no `data`.
+/// No data: the reply has no `data`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoData {}

@@ -1,4 +1,4 @@
-//! `ui_request` and `ui_response`: questions for the person in front of the client.
+//! `ui_request` and `ui_response`: questions for the person at the client.
 //!
 //! ```json
 //! {"type":"ui_request","id":"ui-1","kind":"confirm","title":"Delete?","message":"3 files","timeout_ms":60000,"default":{"confirmed":false},"session":"0199"}
@@ -10,29 +10,30 @@ use serde::{Deserialize, Serialize};
 use crate::content::ToolCall;
 use crate::ids::ExtensionName;
 
-/// A question for the person. Sent to clients that said `"ui":true`; when nobody answers in time, `default` is the answer.
+/// A question for the person, for clients that sent `"ui":true`. If no answer arrives in time,
+/// `default` applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UiRequest {
-    /// Names the question in `ui_response` and `ui_done`.
+    /// The id of the question in `ui_response` and `ui_done`.
     pub id: String,
-    /// The extension that asks; absent when haft does.
+    /// The extension that asks; absent if haft asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// The kind of answer.
+    /// The type of the question.
     pub kind: UiKind,
-    /// A line.
+    /// The title: one line.
     pub title: String,
-    /// Details; may be empty.
+    /// Details; can be empty.
     pub message: String,
     /// The choices, for `select` and `gate_failing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// The call that is about to run, for `approve`: the tool that runs, and its arguments as it gets them.
+    /// For `approve`: the tool call, with the tool and the arguments that will run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolCall>,
-    /// The time until the answer is given up, in milliseconds.
+    /// The time limit in milliseconds. `default` applies afterwards.
     pub timeout_ms: u64,
-    /// The answer without an answer.
+    /// The answer that applies if none arrives in time.
     pub default: UiAnswer,
 }
 
@@ -42,25 +43,27 @@ pub struct UiRequest {
 pub enum UiKind {
     /// Yes or no: `confirmed`.
     Confirm,
-    /// A tool call is about to run and the client wanted to be asked: `confirmed`. Unless it is, the call does not run.
+    /// Yes or no to a tool call that the client wants to approve: `confirmed`. Without a yes, the
+    /// call does not run.
     Approve,
     /// One of `options`: `value`.
     Select,
     /// A text: `value`.
     Input,
-    /// An extension whose approval is needed keeps failing: `value` is one of `restart`, `continue_without` and `stop`.
+    /// An extension whose approval is required keeps failing: `value` is `restart`,
+    /// `continue_without` or `stop`.
     GateFailing,
 }
 
 /// An answer: exactly one of these fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[serde(try_from = "AnswerFields", into = "AnswerFields")]
 pub enum UiAnswer {
     /// Yes or no, to `confirm` and `approve`.
     Confirmed(bool),
     /// The text that was chosen or typed.
     Value(String),
-    /// No answer: the default counts.
+    /// No answer: the default applies.
     Cancelled,
 }
 
@@ -75,15 +78,15 @@ pub struct UiResponse {
     pub answer: UiAnswer,
 }
 
-/// Why a question is over.
+/// The reason why a question is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UiEnd {
     /// The client answered.
     Answered,
-    /// Nobody answered in time.
+    /// The time limit passed.
     Timeout,
-    /// Nobody needs the answer any more, or the client gave none.
+    /// The answer is no longer needed, or the client cancelled.
     Cancelled,
     /// The process ends, or the session was closed.
     Shutdown,
@@ -92,19 +95,19 @@ pub enum UiEnd {
 /// The fields of an answer.
 #[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
-struct Fields {
+struct AnswerFields {
     /// For `confirm` and `approve`: yes or no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
-    /// For `select`, `input` and `gate_failing`: what was chosen or typed.
+    /// For `select`, `input` and `gate_failing`: the selected or typed text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<String>,
-    /// `true`: no answer, the default counts.
+    /// True to select the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cancelled: Option<bool>,
 }
 
-impl From<UiAnswer> for Fields {
+impl From<UiAnswer> for AnswerFields {
     fn from(answer: UiAnswer) -> Self {
         match answer {
             UiAnswer::Confirmed(yes) => Self { confirmed: Some(yes), ..Self::default() },
@@ -114,10 +117,10 @@ impl From<UiAnswer> for Fields {
     }
 }
 
-impl TryFrom<Fields> for UiAnswer {
+impl TryFrom<AnswerFields> for UiAnswer {
     type Error = &'static str;
 
-    fn try_from(fields: Fields) -> Result<Self, &'static str> {
+    fn try_from(fields: AnswerFields) -> Result<Self, &'static str> {
         match (fields.confirmed, fields.value, fields.cancelled.unwrap_or(false)) {
             (Some(yes), None, false) => Ok(Self::Confirmed(yes)),
             (None, Some(value), false) => Ok(Self::Value(value)),
@@ -137,6 +140,6 @@ impl schemars::JsonSchema for UiAnswer {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Fields::json_schema(generator)
+        AnswerFields::json_schema(generator)
     }
 }

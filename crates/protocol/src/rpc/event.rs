@@ -1,4 +1,4 @@
-//! Events, as a client is told them: the events of the agent and those of this dialect, each with its session.
+//! Events for a client: the events of the agent and those of this dialect, each with its session.
 //!
 //! ```json
 //! {"type":"text_delta","delta":"Hi","session":"0199"}
@@ -11,22 +11,22 @@ use super::{UiEnd, UiRequest, line};
 use crate::event::AgentEvent;
 use crate::ids::{ExtensionName, PanelId};
 
-/// One line that is no reply: an event, and the session that it is about as its last field.
+/// A line that is not a reply: an event, with its session as the last field.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventLine {
     /// The event.
     #[serde(flatten)]
-    pub event: Event,
-    /// The session; absent for what concerns all of them.
+    pub event: ClientEvent,
+    /// The session; absent for an event about all sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
 impl EventLine {
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
@@ -36,20 +36,20 @@ impl EventLine {
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
-pub enum Event {
-    /// In a run, or to an extension: as `--json` prints it.
+pub enum ClientEvent {
+    /// An event of a run or of an extension, as `--json` prints it.
     Agent(AgentEvent),
-    /// Between client and process.
+    /// An event between client and process.
     Rpc(RpcEvent),
 }
 
-impl From<AgentEvent> for Event {
+impl From<AgentEvent> for ClientEvent {
     fn from(event: AgentEvent) -> Self {
         Self::Agent(event)
     }
 }
 
-impl From<RpcEvent> for Event {
+impl From<RpcEvent> for ClientEvent {
     fn from(event: RpcEvent) -> Self {
         Self::Rpc(event)
     }
@@ -59,73 +59,73 @@ impl From<RpcEvent> for Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RpcEvent {
-    /// The conversation was summed up, as the command `compact` wanted.
+    /// A compaction that the command `compact` started has finished.
     CompactDone {
-        /// The text for the model in place of what was summarized.
+        /// The summary that replaces the older messages.
         summary: String,
     },
     /// A question for the person; answered by `ui_response`.
     UiRequest(UiRequest),
-    /// A question is over; its answer does not matter any more.
+    /// A question is closed; haft ignores later answers.
     UiDone {
-        /// The question.
+        /// The id of the question.
         id: String,
-        /// Why.
+        /// The reason.
         why: UiEnd,
     },
-    /// An extension's command opens a panel; it replaces an open one.
+    /// A command of an extension opens a panel, which replaces an open one.
     PanelOpen {
-        /// Whose.
+        /// The extension that owns the panel.
         extension: ExtensionName,
         /// The content.
         #[serde(flatten)]
         panel: PanelContent,
     },
-    /// New content of an open panel. Lines and footer are replaced, an empty title keeps the old one. When a client reads
-    /// too slowly, only the newest counts.
+    /// New content of an open panel. Replaces the lines and the footer; an empty title keeps the
+    /// old title. For slow clients, only the newest content is sent.
     PanelRender {
-        /// Whose.
+        /// The extension that owns the panel.
         extension: ExtensionName,
         /// The content.
         #[serde(flatten)]
         panel: PanelContent,
     },
-    /// A panel is over: its extension closed it, or is gone.
+    /// A panel is closed, because its extension closed it or ended.
     PanelClose {
-        /// Whose.
+        /// The extension that owned the panel.
         extension: ExtensionName,
-        /// Which panel.
+        /// The id of the panel.
         panel_id: PanelId,
     },
-    /// An extension's command puts text into the editor, at the cursor.
+    /// A command of an extension inserts text into the input field, at the cursor.
     Insert {
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
         /// The text.
         text: String,
     },
-    /// An extension's item in the status line is another one, or is gone. When a client reads too slowly, only the newest
-    /// counts. `list_extensions` says which there are.
+    /// An extension changed or removed its item in the status line. For slow clients, only the
+    /// newest value is sent. `list_extensions` returns all items.
     ExtStatus {
-        /// Whose.
+        /// The extension.
         extension: ExtensionName,
-        /// Which item: the extension's name for it.
+        /// The key of the item.
         key: String,
-        /// The text; absent when the item is gone.
+        /// The text; absent if the item was removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// A session is open; the field `session` says which.
+    /// A session was opened; `session` has its id.
     SessionOpened {
-        /// True if it leaves no file.
+        /// True if the session has no file.
         ephemeral: bool,
-        /// Its file, which is there as soon as something was said.
+        /// The session file, which exists after the first message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
-    /// A session is closed, its file free for others.
+    /// A session was closed; other processes can open its file.
     SessionClosed {
-        /// Why.
+        /// The reason.
         reason: SessionEnd,
     },
 }
@@ -133,13 +133,13 @@ pub enum RpcEvent {
 /// The content of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelContent {
-    /// Which panel: the extension's name for it.
+    /// The id of the panel.
     pub panel_id: PanelId,
     /// The heading; empty means the extension's name.
     pub title: String,
-    /// One string a row.
+    /// The rows, one string each.
     pub lines: Vec<String>,
-    /// A muted last row.
+    /// The last row, in a muted color.
     pub footer: String,
 }
 
@@ -151,6 +151,6 @@ pub enum SessionEnd {
     Requested,
     /// The process ends.
     Shutdown,
-    /// It cannot go on; an `error` came before.
+    /// The session failed; an `error` came before.
     Failed,
 }

@@ -1,20 +1,20 @@
-//! One value, one line.
+//! A value as one line.
 
 use serde::Serialize;
 
-/// The value as compact JSON, without a newline at the end or in it. A terminal that is shown the line obeys nothing in
-/// it, and nobody takes a part of it for the end of the line.
+/// Writes the value as compact JSON without any newline. A terminal that prints the line executes
+/// nothing in it, and no reader splits it.
 ///
 /// # Errors
-/// When the value has no JSON form, which nothing of this dialect lacks.
+/// If the value has no JSON form. All values of this dialect have one.
 pub fn line<T: Serialize + ?Sized>(value: &T) -> Result<String, serde_json::Error> {
-    serde_json::to_string(value).map(escaped)
+    serde_json::to_string(value).map(escape_control_chars)
 }
 
-/// A line of compact JSON as [`line()`] writes it: control characters are escaped, and what some languages end a line at.
-/// JSON itself lets the upper control characters stand; they are only ever inside of strings, where an escape means the
+/// Escapes the control characters and line ends in compact JSON, as [`line()`] does. JSON itself
+/// allows the upper control characters. They occur only inside strings, where an escape means the
 /// same.
-pub fn escaped(json: String) -> String {
+pub fn escape_control_chars(json: String) -> String {
     if !json.contains(is_escaped) {
         return json;
     }

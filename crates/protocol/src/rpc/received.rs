@@ -1,34 +1,34 @@
-//! `Line`: what a client reads.
+//! `ServerLine`: a line that a client reads.
 
-use super::{EventLine, Response};
+use super::{EventLine, RpcResponse};
 
-/// A line for a client: a reply, or something that happened. A client in the same process is told it as it is; for
-/// others, each is a line of JSON.
+/// A line for a client: a reply or an event. A client in the same process gets the value itself;
+/// other clients get a line of JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Line {
+pub enum ServerLine {
     /// The reply to one of its commands.
-    Reply(Response),
-    /// Something that happened.
+    Reply(RpcResponse),
+    /// An event.
     Event(EventLine),
 }
 
-impl From<Response> for Line {
-    fn from(reply: Response) -> Self {
+impl From<RpcResponse> for ServerLine {
+    fn from(reply: RpcResponse) -> Self {
         Self::Reply(reply)
     }
 }
 
-impl From<EventLine> for Line {
+impl From<EventLine> for ServerLine {
     fn from(event: EventLine) -> Self {
         Self::Event(event)
     }
 }
 
-impl Line {
-    /// The line, newline included.
+impl ServerLine {
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         match self {
             Self::Reply(reply) => reply.encode(),

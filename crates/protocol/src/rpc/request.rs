@@ -1,4 +1,4 @@
-//! Requests of a client: a command a line.
+//! Requests of a client: one command per line.
 //!
 //! ```json
 //! {"id":"1","type":"prompt","message":"hi"}
@@ -10,124 +10,126 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Command, CommandKind, ErrorCode, Failure, Response, line};
-use crate::codec::{Bounds, Plain};
-use crate::defence::{Defence, is_up};
+use super::{Command, CommandFailure, CommandKind, ErrorCode, RpcResponse, line};
+use crate::codec::{LineLimits, PlainSpan};
+use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::error::without_position;
 use crate::limits::{MAX_DEPTH, MAX_NODES};
-use crate::object::{self, Object, Refused};
-use crate::reader::{Checked, Form};
+use crate::object::{self, ObjectLine, RejectedLine};
+use crate::reader::{CheckedJson, JsonForm};
 use crate::surrogate;
 
-/// The longest line of a client: 16 MiB, the newline not counted.
+/// The longest line of a client: 16 MiB, without the newline.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// The bounds of a line of a client.
-pub const BOUNDS: Bounds = Bounds { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
+/// The limits of a line of a client.
+pub const BOUNDS: LineLimits = LineLimits { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// One line of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Request {
-    /// Given back in the reply. Any text; empty is none.
+pub struct RpcRequest {
+    /// The id of the command, repeated in the reply. Any text; empty means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The command.
     #[serde(flatten)]
     pub command: Command,
-    /// The session that it is about; absent: the one that was switched to last, or the first one. `switch_session` needs it.
+    /// The session that the command applies to; absent: the current session. `switch_session`
+    /// requires it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-impl Request {
-    /// A command without an id, for the session that is meant when none is named.
+impl RpcRequest {
+    /// Creates a command without an id, for the default session.
     pub fn new(command: impl Into<Command>) -> Self {
         Self { id: None, command: command.into(), session: None }
     }
 
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
 }
 
-/// A line that is no request, and how it is answered. `Display` says what is wrong.
+/// A line that is not a request, and the reply to it. `Display` describes the mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
-    /// Its id, as far as it can be told.
+pub struct UnreadableRequest {
+    /// The id of the line, if it can be determined.
     pub id: Option<String>,
-    /// The command that was meant; empty when that is not known.
+    /// The name of the command; empty if unknown.
     pub command: String,
     /// The mistake, and what was expected.
-    pub failure: Failure,
+    pub failure: CommandFailure,
 }
 
-impl Unread {
-    /// The reply to the line.
-    pub fn into_response(self) -> Response {
-        Response { id: self.id, command: self.command, outcome: Err(self.failure) }
+impl UnreadableRequest {
+    /// Converts the mistake to the reply to the line.
+    pub fn into_response(self) -> RpcResponse {
+        RpcResponse { id: self.id, command: self.command, outcome: Err(self.failure) }
     }
 
-    fn malformed(id: Option<String>, code: ErrorCode, what: impl fmt::Display) -> Self {
-        let failure = Failure::new(code, format!("malformed json: {what}"));
+    fn from_malformed(id: Option<String>, code: ErrorCode, what: impl fmt::Display) -> Self {
+        let failure = CommandFailure::new(code, format!("malformed json: {what}"));
         Self { id, command: String::new(), failure }
     }
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for UnreadableRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.failure.fmt(f)
     }
 }
 
-impl std::error::Error for Unread {}
+impl std::error::Error for UnreadableRequest {}
 
-/// Reads one line (without its newline; a trailing `\r` is ignored). Fields that the command does not have are ignored,
-/// and `null` is what a field is when it is absent.
+/// Reads one line (without its newline; a trailing `\r` is ignored). Unknown fields are ignored,
+/// and `null` means absent.
 ///
 /// # Errors
-/// [`Unread`], which is answered like a command that failed: nothing a client sends is left without a reply.
-pub fn read_request(line: &[u8], bounds: Bounds) -> Result<Request, Unread> {
-    let object = object::checked(line, bounds, Plain::default()).map_err(refused)?;
-    let head = Head::read(&object.text)?;
+/// [`UnreadableRequest`], which becomes a reply with an error: every line of a client gets a reply.
+pub fn read_request(line: &[u8], bounds: LineLimits) -> Result<RpcRequest, UnreadableRequest> {
+    let object = object::read_object_line(line, bounds, PlainSpan::default()).map_err(from_rejected_line)?;
+    let head = RequestHead::read(&object.text)?;
     let Some(kind) = CommandKind::from_name(&head.kind) else {
-        return Err(unknown(head));
+        return Err(unknown_command(head));
     };
     let failed = |id: &Option<String>, error: String| {
-        let failure = Failure::new(ErrorCode::BadRequest, error);
-        Unread { id: id.clone(), command: kind.name().to_owned(), failure }
+        let failure = CommandFailure::new(ErrorCode::BadRequest, error);
+        UnreadableRequest { id: id.clone(), command: kind.name().to_owned(), failure }
     };
     let wrong = |id: &Option<String>, detail: &str| {
         failed(id, format!("{kind}: {detail}; expected {}", kind.shape()))
     };
     let session = head.session.map_err(|detail| failed(&head.id, format!("{kind}: session: {detail}")))?;
-    if let Some(field) = mended_name(&object) {
+    if let Some(field) = misplaced_replacement(&object) {
         let id = head.id.filter(|_| field != "id");
         return Err(wrong(&id, &format!("{field}: holds half of a surrogate pair")));
     }
-    let text = Checked { text: &object.text, form: Form::Any, longest: Plain::default() };
-    let command =
-        Command::read(kind, text).map_err(|detail| wrong(&head.id, &cut(&detail, LONGEST_DETAIL)))?;
+    let text = CheckedJson { text: &object.text, form: JsonForm::Any, longest: PlainSpan::default() };
+    let command = Command::read(kind, text)
+        .map_err(|detail| wrong(&head.id, &truncate_chars(&detail, LONGEST_DETAIL)))?;
     if kind == CommandKind::SwitchSession && session.is_none() {
         return Err(wrong(&head.id, "missing field `session`"));
     }
-    Ok(Request { id: head.id, command, session })
+    Ok(RpcRequest { id: head.id, command, session })
 }
 
-/// Characters of what is said about a field. What it quotes may be long.
+/// The maximum length of a detail about a field, in characters, because it may quote a long text.
 const LONGEST_DETAIL: usize = 300;
 
-/// Characters of a name that is given back although nobody knows it.
+/// The maximum length of an unknown name in a reply, in characters.
 const LONGEST_NAME: usize = 128;
 
-/// Fields that hold text for people and models. In any other one a text that was mended would be another one.
+/// Fields with text for people and models. In other fields a repaired text would be a different
+/// value.
 const TEXTS: &[&str] = &["args", "hint", "instructions", "message", "prefix", "text", "value"];
 
-fn refused(Refused { text, error }: Refused<'_>) -> Unread {
+fn from_rejected_line(RejectedLine { text, error }: RejectedLine<'_>) -> UnreadableRequest {
     let (code, what) = match error {
         DecodeError::TooLong { .. } => (ErrorCode::LineTooLong, error.to_string()),
         DecodeError::NotJson { detail } => (ErrorCode::Malformed, detail),
@@ -139,37 +141,42 @@ fn refused(Refused { text, error }: Refused<'_>) -> Unread {
         | DecodeError::NumberOutOfRange
         | DecodeError::Malformed { .. } => (ErrorCode::Malformed, error.to_string()),
     };
-    Unread::malformed(text.as_deref().and_then(salvaged_id), code, cut(&what, LONGEST_DETAIL))
+    UnreadableRequest::from_malformed(
+        text.as_deref().and_then(salvaged_id),
+        code,
+        truncate_chars(&what, LONGEST_DETAIL),
+    )
 }
 
-fn unknown(head: Head) -> Unread {
-    let command = cut(&head.kind, LONGEST_NAME);
+fn unknown_command(head: RequestHead) -> UnreadableRequest {
+    let command = truncate_chars(&head.kind, LONGEST_NAME);
     let names: Vec<&str> = CommandKind::ALL.iter().map(|kind| kind.name()).collect();
     let error = format!("unknown command {command:?}; use one of {}", names.join(", "));
-    Unread { id: head.id, command, failure: Failure::new(ErrorCode::UnknownCommand, error) }
+    UnreadableRequest { id: head.id, command, failure: CommandFailure::new(ErrorCode::UnknownCommand, error) }
 }
 
-/// A field that was mended and must not be.
-fn mended_name(object: &Object<'_>) -> Option<String> {
-    let looks = object.mended && is_up(Defence::MendedNames);
-    looks.then(|| surrogate::misplaced_but(&object.text, TEXTS)).flatten()
+/// Returns the first field with a repaired text that must not be repaired.
+fn misplaced_replacement(object: &ObjectLine<'_>) -> Option<String> {
+    let looks = object.repaired && is_up(Defense::MendedNames);
+    looks.then(|| surrogate::misplaced_replacement_outside(&object.text, TEXTS)).flatten()
 }
 
-fn cut(text: &str, longest: usize) -> String {
+fn truncate_chars(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }
 
-/// The fields that every command may have. An id that is no text spoils the line, as it does for zot.
-struct Head {
+/// The common fields of all commands. As in zot, an id that is not a string makes the line
+/// unreadable.
+struct RequestHead {
     id: Option<String>,
     kind: String,
     session: Result<Option<String>, String>,
 }
 
-impl Head {
-    fn read(text: &str) -> Result<Self, Unread> {
+impl RequestHead {
+    fn read(text: &str) -> Result<Self, UnreadableRequest> {
         #[derive(Deserialize)]
-        struct Raw<'a> {
+        struct RawRequestHead<'a> {
             #[serde(borrow)]
             id: Option<&'a RawValue>,
             #[serde(rename = "type", borrow)]
@@ -177,10 +184,11 @@ impl Head {
             #[serde(borrow)]
             session: Option<&'a RawValue>,
         }
-        let raw: Raw<'_> = serde_json::from_str(text)
-            .map_err(|error| Unread::malformed(None, ErrorCode::Malformed, without_position(&error)))?;
+        let raw: RawRequestHead<'_> = serde_json::from_str(text).map_err(|error| {
+            UnreadableRequest::from_malformed(None, ErrorCode::Malformed, without_position(&error))
+        })?;
         let malformed = |id: Option<String>, field: &str, what: &str| {
-            Unread::malformed(id, ErrorCode::Malformed, format!("{field}: {what}"))
+            UnreadableRequest::from_malformed(id, ErrorCode::Malformed, format!("{field}: {what}"))
         };
         let id = text_of(raw.id).map_err(|what| malformed(None, "id", &what))?;
         let kind = text_of(raw.kind).map_err(|what| malformed(id.clone(), "type", &what))?;
@@ -189,22 +197,22 @@ impl Head {
     }
 }
 
-/// The text of a field; none when it is absent, `null` or empty.
+/// Returns the text of a field; `None` if it is absent, `null` or empty.
 fn text_of(value: Option<&RawValue>) -> Result<Option<String>, String> {
     let Some(value) = value else { return Ok(None) };
-    let text: Option<String> =
-        serde_json::from_str(value.get()).map_err(|error| cut(&without_position(&error), LONGEST_DETAIL))?;
+    let text: Option<String> = serde_json::from_str(value.get())
+        .map_err(|error| truncate_chars(&without_position(&error), LONGEST_DETAIL))?;
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// The id of a line that is JSON, but ambiguous or too large in some place.
+/// Returns the id of a line that is JSON, but ambiguous or too large.
 #[cold]
 fn salvaged_id(text: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Id {
+    struct IdField {
         id: Option<String>,
     }
-    // A derived reader would take the first item of an array for the id.
-    let id = text.starts_with('{').then(|| serde_json::from_str::<Id>(text).ok())??.id;
+    // A derived reader would accept the first item of an array as the id.
+    let id = text.starts_with('{').then(|| serde_json::from_str::<IdField>(text).ok())??.id;
     id.filter(|id| !id.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The reply to a command: one, always.
+//! The reply to a command. Every command has exactly one reply.
 //!
 //! ```json
 //! {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
@@ -9,52 +9,52 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CommandKind, Params, Payload, line};
+use super::{CommandKind, CommandParams, ReplyPayload, line};
 use crate::json::RawJson;
 use crate::named_enum::named_enum;
 
 /// The reply to one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Response {
+pub struct RpcResponse {
     /// The command's id, if it had one.
     pub id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
-    /// The result; an empty object where there is nothing to say.
-    pub outcome: Result<Payload, Failure>,
+    /// The result; an empty object if there is no data.
+    pub outcome: Result<ReplyPayload, CommandFailure>,
 }
 
-/// Why a command did nothing.
+/// The reason why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
-pub struct Failure {
-    /// The case, for programs.
+pub struct CommandFailure {
+    /// The error code, for programs.
     pub code: ErrorCode,
     /// The failure and the next step, for people.
     pub error: String,
 }
 
-impl Failure {
-    /// Says what went wrong.
+impl CommandFailure {
+    /// Creates a failure.
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
         Self { code, error: error.into() }
     }
 
-    /// An error that no program can do anything about: [`ErrorCode::Failed`].
+    /// Creates a failure without a specific code: [`ErrorCode::Failed`].
     pub fn other(error: impl fmt::Display) -> Self {
         Self::new(ErrorCode::Failed, error.to_string())
     }
 }
 
 named_enum! {
-    /// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it
-    /// takes for `failed`.
+    /// The reason of a failure, for programs. Codes keep their meaning; new ones can be added.
+    /// Clients treat an unknown code as `failed`.
     pub enum ErrorCode {
-        /// The line is not one JSON object with an `id` and a `type` that are text.
+        /// The line is not one JSON object with strings as `id` and `type`.
         Malformed = "malformed",
         /// The line is longer than 16 MiB.
         LineTooLong = "line_too_long",
-        /// There is no such command.
+        /// The command does not exist.
         UnknownCommand = "unknown_command",
         /// A field of the command is missing or wrong.
         BadRequest = "bad_request",
@@ -62,65 +62,66 @@ named_enum! {
         AuthRequired = "auth_required",
         /// The token is wrong; the process ends.
         AuthFailed = "auth_failed",
-        /// The session is at work with something that this cannot be done beside.
+        /// The session is busy with work that excludes this command.
         Busy = "busy",
-        /// The client took it back before it began: a prompt that waited was aborted.
+        /// The client cancelled the command before it started.
         Aborted = "aborted",
-        /// The process ends, or the session was closed, before it was done.
+        /// The process ended or the session was closed first.
         Shutdown = "shutdown",
-        /// There is nothing to do: nothing to sum up, no run to interrupt.
+        /// There is nothing to do: nothing to compact, no run to interrupt.
         NothingToDo = "nothing_to_do",
-        /// The message says nothing.
+        /// The message is empty.
         EmptyMessage = "empty_message",
-        /// An image is not base64, too large, or of a kind that models do not read.
+        /// An image is not base64, too large, or of an unsupported type.
         BadImage = "bad_image",
         /// Too many messages or commands wait.
         QueueFull = "queue_full",
-        /// No session of that id is open or on the disk, or more than one begins so.
+        /// No open or saved session has that id, or the prefix is ambiguous.
         SessionNotFound = "session_not_found",
         /// Another process has the session open.
         SessionLocked = "session_locked",
-        /// The session has no such entry.
+        /// The session does not have that entry.
         EntryNotFound = "entry_not_found",
-        /// No such model can be asked.
+        /// The model is unknown or not available.
         ModelNotFound = "model_not_found",
-        /// No extension has such a command.
+        /// No command has that name.
         CommandNotFound = "command_not_found",
-        /// There is no extension of that name, or it does not run.
+        /// No extension has that name, or it does not run.
         ExtensionNotFound = "extension_not_found",
-        /// The question is not open: it was answered, or its time is over.
+        /// The question was already answered, or its time limit has passed.
         NotOpen = "not_open",
-        /// This haft cannot do it, such as extensions of an agent that has none.
+        /// This agent does not support the command, for example because it has no extensions.
         Unsupported = "unsupported",
-        /// Anything else; `error` says what.
+        /// Any other failure; `error` has the details.
         #[serde(other)]
         Failed = "failed",
     }
 }
 
-impl Response {
-    /// A command was done. Data that says nothing is left out.
+impl RpcResponse {
+    /// Creates the reply to a successful command. Empty data is omitted.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn success<C: Params>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
-        Ok(Self::done(id, C::KIND, RawJson::from_value(data)?))
+    /// None for values that this crate can build; callers must not rely on that.
+    pub fn success<C: CommandParams>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
+        Ok(Self::success_of_kind(id, C::KIND, RawJson::from_value(data)?))
     }
 
-    /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
-    pub fn done(id: Option<String>, kind: CommandKind, data: impl Into<Payload>) -> Self {
+    /// Creates a reply like [`success`](Self::success) for a command that is known only by its
+    /// kind; the data must be that of the kind.
+    pub fn success_of_kind(id: Option<String>, kind: CommandKind, data: impl Into<ReplyPayload>) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Ok(data.into()) }
     }
 
-    /// A command was not done.
-    pub fn failure(id: Option<String>, kind: CommandKind, failure: Failure) -> Self {
+    /// Creates the reply to a failed command.
+    pub fn failure(id: Option<String>, kind: CommandKind, failure: CommandFailure) -> Self {
         Self { id, command: kind.name().to_owned(), outcome: Err(failure) }
     }
 
-    /// The line, newline included.
+    /// Encodes the line, newline included.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
+    /// None for values that this crate can build; callers must not rely on that.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         line(self).map(|line| line + "\n")
     }
@@ -129,10 +130,10 @@ impl Response {
 /// The form on the wire.
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Response")]
-struct Wire {
-    /// Says that it is a reply and no event.
+struct ResponseWire {
+    /// Marks the line as a reply.
     #[serde(rename = "type")]
-    tag: Tag,
+    tag: ResponseTag,
     /// The command's id, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -143,27 +144,27 @@ struct Wire {
     /// The result; absent where there is nothing to say. Its fields are those of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<RawJson>,
-    /// Why it was not done and what to do next, for people; there whenever `success` is false.
+    /// The failure and the next step, for people; present if `success` is false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// The same for programs. Since haft.
+    /// The failure, for programs. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<ErrorCode>,
 }
 
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Tag {
+enum ResponseTag {
     Response,
 }
 
-impl Serialize for Response {
+impl Serialize for RpcResponse {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let failure = self.outcome.as_ref().err();
-        let data = self.outcome.as_ref().ok().map(Payload::json);
+        let data = self.outcome.as_ref().ok().map(ReplyPayload::to_json);
         let data = data.transpose().map_err(serde::ser::Error::custom)?;
-        let wire = Wire {
-            tag: Tag::Response,
+        let wire = ResponseWire {
+            tag: ResponseTag::Response,
             id: self.id.clone(),
             command: self.command.clone(),
             success: failure.is_none(),
@@ -175,25 +176,26 @@ impl Serialize for Response {
     }
 }
 
-impl<'de> Deserialize<'de> for Response {
-    /// For clients. A reply without a `code`, as zot writes it, is [`ErrorCode::Failed`].
+impl<'de> Deserialize<'de> for RpcResponse {
+    /// Reads a reply, for clients. A reply without a `code`, as zot writes it, has
+    /// [`ErrorCode::Failed`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { tag: Tag::Response, id, command, success, data, error, code } =
-            Wire::deserialize(deserializer)?;
-        let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
+        let ResponseWire { tag: ResponseTag::Response, id, command, success, data, error, code } =
+            ResponseWire::deserialize(deserializer)?;
+        let failed = || CommandFailure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
         let data = data.unwrap_or_else(RawJson::empty_object);
-        let outcome = if success { Ok(Payload::from(data)) } else { Err(failed()) };
+        let outcome = if success { Ok(ReplyPayload::from(data)) } else { Err(failed()) };
         Ok(Self { id, command, outcome })
     }
 }
 
-impl schemars::JsonSchema for Response {
+impl schemars::JsonSchema for RpcResponse {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        Wire::schema_name()
+        ResponseWire::schema_name()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = Wire::json_schema(generator);
+        let mut schema = ResponseWire::json_schema(generator);
         schema.insert("description".into(), "The reply to one command.".into());
         schema
     }

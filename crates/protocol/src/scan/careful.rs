@@ -1,76 +1,79 @@
-//! The careful pass: serde_json reads the text, and the first thing wrong with it gets its name.
+//! The careful scan: serde_json reads the text, and the first mistake gets its error code.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::defence::{self, Defence};
+use crate::defense::{self, Defense};
 use crate::error::{DecodeError, without_position};
 use crate::scan::ScanLimits;
 
-/// Checks one JSON text without building it.
+/// Checks one JSON text without building a value.
 ///
 /// # Errors
-/// The name of the first thing wrong with it.
+/// The first mistake.
 pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
-    // serde_json's own limit (128) is above ours, so this count decides and the stack stays small.
-    let mut state = State { limits, nodes: 0, fault: None };
+    // serde_json's own limit (128) is above this one, so this count decides and the stack stays
+    // small.
+    let mut state = ScanState { limits, nodes: 0, fault: None };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let outcome = Node { state: &mut state, depth: 0 }.deserialize(&mut reader).and_then(|()| reader.end());
+    let outcome =
+        NodeChecker { state: &mut state, depth: 0 }.deserialize(&mut reader).and_then(|()| reader.end());
     match (outcome, state.fault) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(fault)) => Err(fault),
-        (Err(error), None) => Err(named(&error)),
+        (Err(error), None) => Err(classify_error(&error)),
     }
 }
 
-/// serde_json has no kind for this error, only its text; a test below watches that it stays.
-fn named(error: &serde_json::Error) -> DecodeError {
+/// Classifies the error by its text, because serde_json has no kind for it. A test below guards the
+/// text.
+fn classify_error(error: &serde_json::Error) -> DecodeError {
     match without_position(error) {
         detail if detail == "number out of range" => DecodeError::NumberOutOfRange,
         detail => DecodeError::NotJson { detail },
     }
 }
 
-struct State {
+struct ScanState {
     limits: ScanLimits,
     nodes: usize,
     fault: Option<DecodeError>,
 }
 
-struct Node<'a> {
-    state: &'a mut State,
+struct NodeChecker<'a> {
+    state: &'a mut ScanState,
     depth: usize,
 }
 
-impl Node<'_> {
+impl NodeChecker<'_> {
     fn count<E: serde::de::Error>(&mut self) -> Result<(), E> {
         self.state.nodes += 1;
         if self.state.nodes > self.state.limits.nodes {
             let limit = self.state.limits.nodes;
-            return Err(self.fail(DecodeError::TooManyNodes { limit }));
+            return Err(self.record_fault(DecodeError::TooManyNodes { limit }));
         }
         Ok(())
     }
 
-    fn enter<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+    fn enter_level<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         let depth = self.depth + 1;
         if depth > self.state.limits.depth {
             let limit = self.state.limits.depth;
-            return Err(self.fail(DecodeError::TooDeep { limit }));
+            return Err(self.record_fault(DecodeError::TooDeep { limit }));
         }
         Ok(depth)
     }
 
-    fn fail<E: serde::de::Error>(&mut self, fault: DecodeError) -> E {
+    fn record_fault<E: serde::de::Error>(&mut self, fault: DecodeError) -> E {
         let error = E::custom(&fault);
         self.state.fault.get_or_insert(fault);
         error
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for NodeChecker<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
@@ -79,7 +82,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for NodeChecker<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,21 +114,21 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        let depth = self.enter()?;
-        while seq.next_element_seed(Node { state: &mut *self.state, depth })?.is_some() {}
+        let depth = self.enter_level()?;
+        while seq.next_element_seed(NodeChecker { state: &mut *self.state, depth })?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let depth = self.enter()?;
+        let depth = self.enter_level()?;
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             self.count::<A::Error>()?;
-            if keys.contains(&key) && defence::is_up(Defence::DuplicateKeys) {
-                return Err(self.fail(DecodeError::DuplicateKey { key }));
+            if keys.contains(&key) && defense::is_up(Defense::DuplicateKeys) {
+                return Err(self.record_fault(DecodeError::DuplicateKey { key }));
             }
             keys.insert(key);
-            map.next_value_seed(Node { state: &mut *self.state, depth })?;
+            map.next_value_seed(NodeChecker { state: &mut *self.state, depth })?;
         }
         Ok(())
     }

@@ -1,24 +1,24 @@
-//! Strings of JSON: where they end, and what they say.
+//! Strings of JSON: their end and their value.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Escape {
+pub(crate) struct EscapeSequence {
     pub(crate) char: char,
-    /// Bytes of the escape, the backslash included.
+    /// The length of the escape in bytes, backslash included.
     pub(crate) length: usize,
 }
 
-/// The first byte at or behind `from` that does not simply stand for itself: a quote, a backslash or a control
-/// character. The length of the text when there is none.
+/// Returns the index of the first quote, backslash or control character at or after `from`. Returns
+/// the length of the text if there is none.
 pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
-    // Most strings end within a few words; only long ones are worth looking at in blocks.
+    // Most strings end within a few words; blocks pay off only for long ones.
     for _ in 0..WORDS {
         match bytes.get(at..).and_then(<[u8]>::first_chunk) {
             Some(word) => match special_in(u64::from_le_bytes(*word)) {
                 Some(place) => return at + place,
                 None => at += size_of::<u64>(),
             },
-            None => return plain_end_of_few(bytes, at),
+            None => return plain_end_bytewise(bytes, at),
         }
     }
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
@@ -33,11 +33,12 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
             None => at += size_of::<u64>(),
         }
     }
-    plain_end_of_few(bytes, at)
+    plain_end_bytewise(bytes, at)
 }
 
-/// The escape that begins at `at`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
-pub(crate) fn escape(bytes: &[u8], at: usize) -> Option<Escape> {
+/// Reads the escape at `at`, the index of a backslash. Returns `None` if it is invalid or half of a
+/// surrogate pair.
+pub(crate) fn parse_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
     let char = match bytes.get(at + 1)? {
         b'"' => '"',
         b'\\' => '\\',
@@ -50,11 +51,11 @@ pub(crate) fn escape(bytes: &[u8], at: usize) -> Option<Escape> {
         b'u' => return unicode_escape(bytes, at),
         _ => return None,
     };
-    Some(Escape { char, length: 2 })
+    Some(EscapeSequence { char, length: 2 })
 }
 
-/// The value of the string that `text` begins with, behind its first quote, and the place of the second; `None` when it
-/// is not well-formed.
+/// Returns the value of the string that `text` begins with, after its first quote, and the index of
+/// the closing quote. Returns `None` if the string is not well-formed.
 pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
     let bytes = text.as_bytes();
     let mut value = String::new();
@@ -67,25 +68,27 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
             b'\\' => {}
             _ => return None,
         }
-        let Escape { char, length } = escape(bytes, end)?;
+        let EscapeSequence { char, length } = parse_escape(bytes, end)?;
         value.push(char);
         at = end + length;
     }
 }
 
-/// The number of words of a string that are looked at before blocks are.
+/// The number of words of a string that are searched before blocks are.
 const WORDS: usize = 2;
 
-/// Bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: usize = 128;
 
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// Without a branch for each byte, so that the compiler looks at many at once.
+/// True if a block contains a special byte. Without a branch for each byte, so that the compiler
+/// handles many at once.
 fn has_special(block: &[u8; BLOCK]) -> bool {
-    // This puts the quote right behind the control characters, and one look at the least byte tells of both.
+    // This moves the quote right after the control characters, so that one comparison of the least
+    // byte finds both.
     const QUOTE_TO_0X20: u8 = 0x02;
     let (least, backslash) = block.iter().fold((u8::MAX, 0), |(least, backslash), &byte| {
         (least.min(byte ^ QUOTE_TO_0X20), backslash | u8::from(byte == b'\\'))
@@ -93,10 +96,11 @@ fn has_special(block: &[u8; BLOCK]) -> bool {
     least <= 0x20 || backslash != 0
 }
 
-/// The place of the first special byte of a word whose first byte is the lowest.
+/// Returns the index of the first special byte of a word whose first byte is the lowest.
 fn special_in(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xff;
-    // The highest bit of each byte that is zero; above the first one there may be others, which do not matter.
+    // Sets the highest bit of each byte that is zero. Bytes above the first one may also be set;
+    // they do not matter.
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = zero(word ^ (ONES * 0x22));
@@ -105,25 +109,25 @@ fn special_in(word: u64) -> Option<usize> {
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-fn plain_end_of_few(bytes: &[u8], from: usize) -> usize {
+fn plain_end_bytewise(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.iter().position(|&byte| is_special(byte)).map_or(bytes.len(), |place| from + place)
 }
 
-fn unicode_escape(bytes: &[u8], at: usize) -> Option<Escape> {
-    let first = unit(bytes, at)?;
+fn unicode_escape(bytes: &[u8], at: usize) -> Option<EscapeSequence> {
+    let first = utf16_unit(bytes, at)?;
     if !matches!(first, 0xd800..=0xdfff) {
-        return char::from_u32(first).map(|char| Escape { char, length: 6 });
+        return char::from_u32(first).map(|char| EscapeSequence { char, length: 6 });
     }
-    let second = unit(bytes, at + 6)?;
+    let second = utf16_unit(bytes, at + 6)?;
     let pair = matches!(first, 0xd800..=0xdbff) && matches!(second, 0xdc00..=0xdfff);
     let char =
         pair.then_some(0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff)).and_then(char::from_u32)?;
-    Some(Escape { char, length: 12 })
+    Some(EscapeSequence { char, length: 12 })
 }
 
-/// The UTF-16 unit of the `\uXXXX` at `at`.
-fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+/// Reads the UTF-16 unit of the `\uXXXX` at `at`.
+fn utf16_unit(bytes: &[u8], at: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = bytes.get(at..)?.first_chunk::<6>()? else { return None };
     digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
 }
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_the_plain_part_is_found_wherever_it_is() {
+    fn plain_end_is_found_at_every_offset() {
         for special in [b'"', b'\\', 0, 0x1f] {
             for at in 0..200 {
                 let mut text = "x\u{7f}\u{e9}~!#[]".repeat(40).into_bytes();
@@ -147,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unescaped_is_what_the_library_reads() {
+    fn unescape_agrees_with_serde_json() {
         for text in [
             "",
             "plain",

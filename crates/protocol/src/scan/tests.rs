@@ -1,4 +1,4 @@
-//! The quick pass beside the careful one, and the quick reader beside serde_json.
+//! Compares the quick scan with the careful one, and the quick reader with serde_json.
 
 use std::fmt::Debug;
 
@@ -7,19 +7,19 @@ use proptest::test_runner::TestCaseResult;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Overview, Plain, ScanLimits, overview, overview_knowing, scan};
+use super::{PlainSpan, ScanLimits, ScanOverview, scan, scan_overview, scan_overview_with_plain_span};
 use crate::compact::{compact, is_compact};
 use crate::content::Image;
 use crate::ext::{
-    Event, EventIntercept, EventInterceptResponse, Hello, HelloAck, Notify, RegisterTool, ResultBlock,
-    Subscribe, ToolCall, ToolResult,
+    EventIntercept, EventInterceptResponse, Hello, HelloAck, LifecycleEvent, Notify, RegisterTool,
+    ResultBlock, Subscribe, ToolCallFrame, ToolResultFrame,
 };
 use crate::json::RawJson;
-use crate::reader::{Checked, Form, Reader};
-use crate::surrogate::mend;
+use crate::reader::{CheckedJson, JsonForm, JsonReader};
+use crate::surrogate::replace_lone_surrogates;
 
-/// What a text says in the careful way; `None` when something is wrong with it, or mended.
-fn careful(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
+/// Returns the overview of the careful scan; `None` if the text is wrong or repaired.
+fn careful(text: &str, limits: ScanLimits) -> Option<ScanOverview<'_>> {
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(rename = "type", borrow)]
@@ -27,31 +27,31 @@ fn careful(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
         #[serde(borrow)]
         id: Option<&'a RawValue>,
     }
-    scan(text, limits).ok().filter(|()| mend(text) == text)?;
+    scan(text, limits).ok().filter(|()| replace_lone_surrogates(text) == text)?;
     let head = match text.trim_start().starts_with('{') {
         true => serde_json::from_str(text).unwrap(),
         false => Head { kind: None, id: None },
     };
     let one_line = text.replace(['\u{85}', '\u{2028}', '\u{2029}'], "");
     let tight = compact(&one_line) == one_line;
-    Some(Overview {
+    Some(ScanOverview {
         kind: head.kind.map(RawValue::get),
         id: head.id.map(RawValue::get),
         tight,
-        longest: Plain::default(),
+        longest: PlainSpan::default(),
     })
 }
 
-/// `null` is no value to the careful way.
-fn plain(mut seen: Overview<'_>) -> Overview<'_> {
+/// Removes `null` values, which the careful scan does not report.
+fn plain(mut seen: ScanOverview<'_>) -> ScanOverview<'_> {
     seen.kind = seen.kind.filter(|kind| *kind != "null");
     seen.id = seen.id.filter(|id| *id != "null");
-    // What it is good for is seen where it is used.
-    seen.longest = Plain::default();
+    // The span is checked where it is used.
+    seen.longest = PlainSpan::default();
     seen
 }
 
-/// JSON with everything that can be wrong with it, and much that only looks so.
+/// Generates JSON with all kinds of mistakes, and with valid text that resembles mistakes.
 fn almost_json() -> impl Strategy<Value = String> {
     let number =
         r"-?(0|[1-9][0-9]{0,2}|[0-9]{1,3}|1[0-9]{198,201}|9{300,310})(\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?";
@@ -84,7 +84,7 @@ fn almost_json() -> impl Strategy<Value = String> {
     )
 }
 
-/// Something like a frame with fields that many frames have.
+/// Generates text like a frame, with fields that many frames have.
 fn almost_frame() -> impl Strategy<Value = String> {
     let field = prop_oneof![
         "\"(type|event|text|data|mime_type|name|description|message|level|stop|reason|role|cwd)\": ?(\"(text|image|video|tool_call|turn_start|warn|end|a\\\\n\\\\u0041|\u{85})\"|5|null|\\{\\})",
@@ -104,17 +104,18 @@ fn almost_frame() -> impl Strategy<Value = String> {
 #[track_caller]
 fn same<'a, T: Deserialize<'a> + PartialEq + Debug>(text: &'a str) -> TestCaseResult {
     let library = serde_json::from_str::<T>(text);
-    let longest = overview(text, ScanLimits::default()).map_or(Plain::default(), |seen| seen.longest);
-    let tight = overview(text, ScanLimits::default()).is_some_and(|seen| seen.tight);
-    let mut forms = vec![(Form::Any, Plain::default())];
-    forms.extend(tight.then_some((Form::Tight, longest)));
-    forms.extend(is_compact(text).then_some((Form::Compact, longest)));
+    let longest =
+        scan_overview(text, ScanLimits::default()).map_or(PlainSpan::default(), |seen| seen.longest);
+    let tight = scan_overview(text, ScanLimits::default()).is_some_and(|seen| seen.tight);
+    let mut forms = vec![(JsonForm::Any, PlainSpan::default())];
+    forms.extend(tight.then_some((JsonForm::Tight, longest)));
+    forms.extend(is_compact(text).then_some((JsonForm::Compact, longest)));
     for (form, longest) in forms {
-        let quick = T::deserialize(&mut Reader::new(Checked { text, form, longest }));
+        let quick = T::deserialize(&mut JsonReader::new(CheckedJson { text, form, longest }));
         match (quick, &library) {
             (Ok(quick), Ok(library)) => prop_assert_eq!(&quick, library, "{}", text),
             (Ok(quick), Err(error)) => prop_assert!(false, "{text} was read as {quick:?}: {error}"),
-            // The careful reader decides then.
+            // The careful reader decides in this case.
             (Err(_), _) => {}
         }
     }
@@ -125,44 +126,44 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_the_quick_pass_vouches_for_is_what_the_careful_one_finds(text in almost_json(), depth in 1..6_usize, nodes in 1..60_usize) {
+    fn quick_scan_agrees_with_careful_scan(text in almost_json(), depth in 1..6_usize, nodes in 1..60_usize) {
         for limits in [ScanLimits::default(), ScanLimits { depth, nodes }] {
-            if let Some(seen) = overview(&text, limits) {
+            if let Some(seen) = scan_overview(&text, limits) {
                 prop_assert_eq!(Some(plain(seen)), careful(&text, limits), "{}", text);
             }
         }
     }
 
     #[test]
-    fn what_is_known_before_changes_nothing(text in almost_json(), at in 0..200_usize) {
-        let mut known = Plain::default();
+    fn known_span_does_not_change_the_result(text in almost_json(), at in 0..200_usize) {
+        let mut known = PlainSpan::default();
         known.grow(text.as_bytes(), at.min(text.len()));
         let limits = ScanLimits::default();
-        prop_assert_eq!(overview_knowing(&text, limits, known), overview(&text, limits), "{} {:?}", text, known);
+        prop_assert_eq!(scan_overview_with_plain_span(&text, limits, known), scan_overview(&text, limits), "{} {:?}", text, known);
     }
 
-    /// Otherwise it would be of no use.
+    /// Checks that the quick scan accepts common text; otherwise it would be useless.
     #[test]
-    fn the_quick_pass_vouches_for_all_but_what_is_rare(text in almost_json()) {
+    fn quick_scan_accepts_common_text(text in almost_json()) {
         let rare = text.contains("\\ud") || text.contains("\\u0061") || text.contains(['e', 'E']) || text.split(|char: char| !char.is_ascii_digit()).any(|digits| digits.len() > 198);
         if !rare && careful(&text, ScanLimits::default()).is_some() {
-            prop_assert!(overview(&text, ScanLimits::default()).is_some(), "{}", text);
+            prop_assert!(scan_overview(&text, ScanLimits::default()).is_some(), "{}", text);
         }
     }
 
     #[test]
-    fn the_quick_reader_reads_what_the_library_reads(text in almost_frame()) {
-        // A key twice never comes as far as the reader.
+    fn quick_reader_agrees_with_serde_json(text in almost_frame()) {
+        // The reader never gets an object with a duplicate key.
         if scan(&text, ScanLimits::default()).is_err() {
             return Ok(());
         }
         same::<EventIntercept>(&text)?;
         same::<EventInterceptResponse>(&text)?;
-        same::<ToolCall>(&text)?;
-        same::<ToolResult>(&text)?;
+        same::<ToolCallFrame>(&text)?;
+        same::<ToolResultFrame>(&text)?;
         same::<ResultBlock>(&text)?;
         same::<Image>(&text)?;
-        same::<Event>(&text)?;
+        same::<LifecycleEvent>(&text)?;
         same::<Hello>(&text)?;
         same::<HelloAck>(&text)?;
         same::<Notify>(&text)?;
@@ -171,39 +172,39 @@ proptest! {
     }
 
     #[test]
-    fn the_quick_reader_takes_any_text(text in almost_json()) {
+    fn quick_reader_never_panics(text in almost_json()) {
         if scan(&text, ScanLimits::default()).is_ok() {
             same::<RawJson>(&text)?;
         }
-        drop(ToolResult::deserialize(&mut Reader::new(Checked { text: &text, form: Form::Compact, longest: Plain { from: 1, end: 3 } })));
-        drop(serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, form: Form::Any, longest: Plain::default() })));
+        drop(ToolResultFrame::deserialize(&mut JsonReader::new(CheckedJson { text: &text, form: JsonForm::Compact, longest: PlainSpan { from: 1, end: 3 } })));
+        drop(serde_json::Value::deserialize(&mut JsonReader::new(CheckedJson { text: &text, form: JsonForm::Any, longest: PlainSpan::default() })));
     }
 }
 
 #[test]
-fn depth_is_that_of_the_parser_at_most() {
+fn depth_is_limited_by_the_parser() {
     let limits = ScanLimits { depth: usize::MAX, nodes: usize::MAX };
     for depth in [126, 127, 128, 129, 100_000] {
         let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(overview(&text, limits).is_some(), scan(&text, limits).is_ok(), "{depth}");
-        let quick = serde_json::Value::deserialize(&mut Reader::new(Checked {
+        assert_eq!(scan_overview(&text, limits).is_some(), scan(&text, limits).is_ok(), "{depth}");
+        let quick = serde_json::Value::deserialize(&mut JsonReader::new(CheckedJson {
             text: &text,
-            form: Form::Compact,
-            longest: Plain { from: 1, end: 3 },
+            form: JsonForm::Compact,
+            longest: PlainSpan { from: 1, end: 3 },
         }));
         assert_eq!(quick.is_ok(), scan(&text, limits).is_ok(), "{depth}");
     }
 }
 
 #[test]
-fn many_keys_are_told_apart_as_few_are() {
+fn duplicate_keys_are_found_among_many() {
     for count in 1..40 {
         let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":{{\"0\":0}}")).collect();
         let text = format!("{{{}}}", keys.join(","));
-        assert!(overview(&text, ScanLimits::default()).is_some(), "{text}");
+        assert!(scan_overview(&text, ScanLimits::default()).is_some(), "{text}");
         for again in 0..count {
             let text = format!("{{{},\"{again}\":1}}", keys.join(","));
-            assert_eq!(overview(&text, ScanLimits::default()), None, "{text}");
+            assert_eq!(scan_overview(&text, ScanLimits::default()), None, "{text}");
         }
     }
 }

@@ -1,115 +1,121 @@
-//! The quick pass: bytes in, an [`Overview`] out, and nothing in between.
+//! The quick scan: computes a [`ScanOverview`] from the bytes without an intermediate form.
 
-use super::keys::Keys;
-use super::{Overview, Plain, ScanLimits, strings};
+use super::keys::SeenKeys;
+use super::{PlainSpan, ScanLimits, ScanOverview, strings};
 
-/// Walks through one JSON text. `None` when [`scan`](super::scan) has to look: because something is wrong, or because
-/// it is so rare that only it deals with it (keys with escapes, halves of surrogate pairs, exponents of three digits).
-pub(crate) fn overview(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
-    overview_knowing(text, limits, Plain::default())
+/// Scans one JSON text. Returns `None` if [`scan`](super::scan) must check it: the text is wrong,
+/// or contains rare forms (keys with escapes, halves of surrogate pairs, exponents of three
+/// digits).
+pub(crate) fn scan_overview(text: &str, limits: ScanLimits) -> Option<ScanOverview<'_>> {
+    scan_overview_with_plain_span(text, limits, PlainSpan::default())
 }
 
-/// [`overview`] without another look at what is known already.
-pub(crate) fn overview_knowing(text: &str, limits: ScanLimits, known: Plain) -> Option<Overview<'_>> {
-    debug_assert!(known.is_true_of(text.as_bytes()), "{known:?}");
-    let mut walk = Walk {
+/// Scans like [`scan_overview`] but skips the known plain span.
+pub(crate) fn scan_overview_with_plain_span(
+    text: &str,
+    limits: ScanLimits,
+    known: PlainSpan,
+) -> Option<ScanOverview<'_>> {
+    debug_assert!(known.holds_for(text.as_bytes()), "{known:?}");
+    let mut walk = OverviewScanner {
         text,
         bytes: text.as_bytes(),
         at: 0,
         nodes: limits.nodes,
         depth: limits.depth.min(PARSER_DEPTH),
-        keys: Keys::new(),
+        keys: SeenKeys::new(),
         known,
-        found: Overview { tight: true, ..Overview::default() },
+        found: ScanOverview { tight: true, ..ScanOverview::default() },
     };
-    walk.space();
-    walk.value(0)?;
-    walk.space();
+    walk.skip_whitespace();
+    walk.scan_value(0)?;
+    walk.skip_whitespace();
     (walk.at == walk.bytes.len()).then_some(walk.found)
 }
 
-/// serde_json, which reads the text afterwards, goes no deeper.
+/// The maximum nesting of serde_json, which reads the text afterwards.
 const PARSER_DEPTH: usize = 127;
 
-/// A double has 308 digits before its point, so this many are in range, with an exponent of two digits, too.
+/// A double has 308 digits before its point. This many digits are in range, even with an exponent
+/// of two digits.
 const SAFE_DIGITS: usize = 200;
 
-struct Walk<'a> {
+struct OverviewScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// The number of values that may follow.
+    /// The number of values that may still follow.
     nodes: usize,
     depth: usize,
-    keys: Keys<'a>,
-    known: Plain,
-    found: Overview<'a>,
+    keys: SeenKeys<'a>,
+    known: PlainSpan,
+    found: ScanOverview<'a>,
 }
 
-impl<'a> Walk<'a> {
-    /// `depth` is that of what the value is in.
-    fn value(&mut self, depth: usize) -> Option<()> {
-        self.count()?;
+impl<'a> OverviewScanner<'a> {
+    /// Scans one value; `depth` is the nesting of its container.
+    fn scan_value(&mut self, depth: usize) -> Option<()> {
+        self.count_node()?;
         match self.peek()? {
-            b'"' => self.string(),
-            b'{' => self.object(self.deeper(depth)?),
-            b'[' => self.array(self.deeper(depth)?),
-            b't' => self.word(b"true"),
-            b'f' => self.word(b"false"),
-            b'n' => self.word(b"null"),
-            b'-' | b'0'..=b'9' => self.number(),
+            b'"' => self.scan_string(),
+            b'{' => self.scan_object(self.next_depth(depth)?),
+            b'[' => self.scan_array(self.next_depth(depth)?),
+            b't' => self.scan_literal(b"true"),
+            b'f' => self.scan_literal(b"false"),
+            b'n' => self.scan_literal(b"null"),
+            b'-' | b'0'..=b'9' => self.scan_number(),
             _ => None,
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<()> {
+    fn scan_object(&mut self, depth: usize) -> Option<()> {
         self.at += 1;
-        self.space();
-        if self.takes(b'}') {
+        self.skip_whitespace();
+        if self.take_byte(b'}') {
             return Some(());
         }
         let mut object = self.keys.open();
         loop {
-            let key = self.key()?;
+            let key = self.scan_key()?;
             self.keys.add(&mut object, key)?;
-            self.space();
+            self.skip_whitespace();
             self.expect(b':')?;
-            self.space();
+            self.skip_whitespace();
             let from = self.at;
-            self.value(depth)?;
+            self.scan_value(depth)?;
             if depth == 1 {
-                self.note(key, from);
+                self.record_field(key, from);
             }
-            self.space();
-            if self.takes(b'}') {
+            self.skip_whitespace();
+            if self.take_byte(b'}') {
                 self.keys.close(&object);
                 return Some(());
             }
             self.expect(b',')?;
-            self.space();
+            self.skip_whitespace();
         }
     }
 
-    fn array(&mut self, depth: usize) -> Option<()> {
+    fn scan_array(&mut self, depth: usize) -> Option<()> {
         self.at += 1;
-        self.space();
-        if self.takes(b']') {
+        self.skip_whitespace();
+        if self.take_byte(b']') {
             return Some(());
         }
         loop {
-            self.value(depth)?;
-            self.space();
-            if self.takes(b']') {
+            self.scan_value(depth)?;
+            self.skip_whitespace();
+            if self.take_byte(b']') {
                 return Some(());
             }
             self.expect(b',')?;
-            self.space();
+            self.skip_whitespace();
         }
     }
 
-    /// A key without escapes: what it says is what is written.
-    fn key(&mut self) -> Option<&'a [u8]> {
-        self.count()?;
+    /// Scans a key without escapes, whose value is its text.
+    fn scan_key(&mut self) -> Option<&'a [u8]> {
+        self.count_node()?;
         self.expect(b'"')?;
         let from = self.at;
         self.at = strings::plain_end(self.bytes, from);
@@ -118,28 +124,28 @@ impl<'a> Walk<'a> {
         key
     }
 
-    fn string(&mut self) -> Option<()> {
+    fn scan_string(&mut self) -> Option<()> {
         self.at += 1;
         let from = self.at;
         self.at = self.plain_end(from);
         if self.at - from > self.found.longest.end - self.found.longest.from {
-            self.found.longest = Plain { from, end: self.at };
+            self.found.longest = PlainSpan { from, end: self.at };
         }
         loop {
-            if self.takes(b'"') {
+            if self.take_byte(b'"') {
                 return Some(());
             }
-            // A control character is no escape, either.
+            // A control character is also not an escape.
             if self.peek()? != b'\\' {
                 return None;
             }
-            self.at += strings::escape(self.bytes, self.at)?.length;
+            self.at += strings::parse_escape(self.bytes, self.at)?.length;
             self.at = strings::plain_end(self.bytes, self.at);
         }
     }
 
     fn plain_end(&self, from: usize) -> usize {
-        let Plain { from: known, end } = self.known;
+        let PlainSpan { from: known, end } = self.known;
         let Some(before) = self.bytes.get(..known).filter(|_| from < end) else {
             return strings::plain_end(self.bytes, from);
         };
@@ -149,43 +155,43 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn number(&mut self) -> Option<()> {
-        self.takes(b'-');
+    fn scan_number(&mut self) -> Option<()> {
+        self.take_byte(b'-');
         let from = self.at;
-        if !self.takes(b'0') {
-            self.digits()?;
+        if !self.take_byte(b'0') {
+            self.scan_digits()?;
         }
         if self.at - from > SAFE_DIGITS {
             return None;
         }
-        if self.takes(b'.') {
-            self.digits()?;
+        if self.take_byte(b'.') {
+            self.scan_digits()?;
         }
-        if self.takes(b'e') || self.takes(b'E') {
-            if !self.takes(b'-') {
-                self.takes(b'+');
+        if self.take_byte(b'e') || self.take_byte(b'E') {
+            if !self.take_byte(b'-') {
+                self.take_byte(b'+');
             }
-            return self.digits().filter(|digits| *digits <= 2).map(drop);
+            return self.scan_digits().filter(|digits| *digits <= 2).map(drop);
         }
         Some(())
     }
 
-    /// At least one; says how many.
-    fn digits(&mut self) -> Option<usize> {
+    /// Scans at least one digit and returns the number of digits.
+    fn scan_digits(&mut self) -> Option<usize> {
         let rest = self.bytes.get(self.at..)?;
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
         (count > 0).then_some(count)
     }
 
-    fn word(&mut self, word: &[u8]) -> Option<()> {
+    fn scan_literal(&mut self, word: &[u8]) -> Option<()> {
         let found = self.bytes.get(self.at..)?.starts_with(word);
         self.at += word.len();
         found.then_some(())
     }
 
-    /// A field of the outermost object is over.
-    fn note(&mut self, key: &[u8], from: usize) {
+    /// Records a complete field of the outermost object.
+    fn record_field(&mut self, key: &[u8], from: usize) {
         match key {
             b"type" => self.found.kind = self.text.get(from..self.at),
             b"id" => self.found.id = self.text.get(from..self.at),
@@ -193,16 +199,16 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn count(&mut self) -> Option<()> {
+    fn count_node(&mut self) -> Option<()> {
         self.nodes = self.nodes.checked_sub(1)?;
         Some(())
     }
 
-    fn deeper(&self, depth: usize) -> Option<usize> {
+    fn next_depth(&self, depth: usize) -> Option<usize> {
         (depth < self.depth).then_some(depth + 1)
     }
 
-    fn space(&mut self) {
+    fn skip_whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
             self.found.tight = false;
@@ -210,10 +216,10 @@ impl<'a> Walk<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Option<()> {
-        self.takes(byte).then_some(())
+        self.take_byte(byte).then_some(())
     }
 
-    fn takes(&mut self, byte: u8) -> bool {
+    fn take_byte(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found

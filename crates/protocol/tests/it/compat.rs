@@ -1,8 +1,8 @@
-//! Lines that others wrote once are read for ever.
+//! Old lines of other programs stay readable.
 
-use haft_protocol::codec::{Decoded, FrameSet, decode};
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame};
-use haft_protocol::message::Stop;
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent};
+use haft_protocol::message::StopCause;
 
 const HOST: &str = include_str!("../../fixtures/compat/v1/host.jsonl");
 const EXTENSION: &str = include_str!("../../fixtures/compat/v1/extension.jsonl");
@@ -12,8 +12,8 @@ fn check<F: FrameSet>(lines: &str) {
     assert!(lines.lines().count() > 10);
     for line in lines.lines() {
         match decode::<F>(line.as_bytes()) {
-            Ok(Decoded::Known(_)) => {}
-            Ok(Decoded::Unknown { kind, .. }) => panic!("unknown {kind:?}: {line}"),
+            Ok(DecodedFrame::Known(_)) => {}
+            Ok(DecodedFrame::Unknown { kind, .. }) => panic!("unknown {kind:?}: {line}"),
             Err(error) => panic!("{error}: {line}"),
         }
     }
@@ -30,12 +30,12 @@ fn lines_of_zot_extensions_are_read() {
 }
 
 #[test]
-fn both_names_of_a_normal_end_are_one() {
+fn reads_both_names_of_a_normal_end() {
     let end = |stop: &str| {
         let line = format!(r#"{{"type":"event","event":"turn_end","stop":"{stop}"}}"#);
         decode::<HostFrame>(line.as_bytes()).unwrap()
     };
-    let expect = Decoded::Known(HostFrame::Event(Event::turn_end(Stop::End, None)));
+    let expect = DecodedFrame::Known(HostFrame::Event(LifecycleEvent::turn_end(StopCause::End, None)));
     assert_eq!(end("end_turn"), expect);
     assert_eq!(end("end"), expect);
 }

@@ -1,20 +1,21 @@
-//! Known, unknown and malformed lines, each with its name.
+//! Known, unknown and malformed lines, with their errors.
 
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Bounds, Decoded, decode, decode_within, encode, is_blank};
+use haft_protocol::codec::{self, DecodedFrame, LineLimits, decode, decode_with_limit, encode, is_blank};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, Limits};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, LifecycleEvent, Limits};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
-type Outcome = Result<Decoded<ExtensionFrame>, DecodeError>;
+type Outcome = Result<DecodedFrame<ExtensionFrame>, DecodeError>;
 
-/// An outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1: name: …`.
+/// Describes an outcome in one line: `known ready`, `unknown submit #7`, `frame_invalid hello #1:
+/// name: …`.
 fn describe(outcome: Outcome) -> String {
     let id = |id: Option<haft_protocol::ids::RequestId>| id.map_or(String::new(), |id| format!(" #{id}"));
     match outcome {
-        Ok(Decoded::Known(frame)) => format!("known {}", codec::FrameSet::kind(&frame)),
-        Ok(Decoded::Unknown { kind, id: request }) => format!("unknown {kind}{}", id(request)),
+        Ok(DecodedFrame::Known(frame)) => format!("known {}", codec::FrameSet::kind(&frame)),
+        Ok(DecodedFrame::Unknown { kind, id: request }) => format!("unknown {kind}{}", id(request)),
         Err(DecodeError::Malformed { kind, id: request, detail }) => {
             format!("frame_invalid {kind}{}: {detail}", id(request))
         }
@@ -87,7 +88,7 @@ fn malformed_frames_keep_their_id_and_name_the_field() {
 }
 
 #[test]
-fn a_block_that_is_no_boolean_is_never_read_as_allow() {
+fn block_that_is_not_boolean_is_never_read_as_allow() {
     for block in ["\"false\"", "\"true\"", "0", "1", "null", "[]", "{}", "\"\"", "0.0", "\"Allow\""] {
         let line = format!(r#"{{"type":"event_intercept_response","id":"1","block":{block}}}"#);
         let outcome = describe(decode(line.as_bytes()));
@@ -96,7 +97,7 @@ fn a_block_that_is_no_boolean_is_never_read_as_allow() {
 }
 
 #[test]
-fn what_is_no_object_is_no_frame() {
+fn values_other_than_objects_are_rejected() {
     for line in [r#"["hello","x","1"]"#, "\"hello\"", "5", "null", "true", "[]"] {
         check(line, "frame_not_object: a frame is a JSON object");
     }
@@ -112,7 +113,7 @@ fn check_code(line: impl AsRef<[u8]>, expect: &str) {
 }
 
 #[test]
-fn bytes_that_are_no_json() {
+fn invalid_json_is_rejected() {
     check_code("", "frame_not_json");
     check_code("hello", "frame_not_json");
     check_code(r#"{"type":"ready""#, "frame_not_json");
@@ -133,13 +134,13 @@ fn bytes_that_are_no_json() {
 }
 
 #[test]
-fn blank_lines_are_told_apart() {
+fn blank_lines_are_recognized() {
     assert!(is_blank(b"") && is_blank(b" \t\r"));
     assert!(!is_blank(b"x") && !is_blank(b"\0") && !is_blank("\u{a0}".as_bytes()));
 }
 
 #[test]
-fn ambiguous_frames_are_refused_as_a_whole() {
+fn ambiguous_frames_are_rejected() {
     check_code(r#"{"type":"ready","type":"hello"}"#, "frame_duplicate_key");
     check_code(r#"{"type":"ready","t\u0079pe":"hello"}"#, "frame_duplicate_key");
     check_code(
@@ -155,7 +156,7 @@ fn numbers() {
     for number in
         ["9007199254740993", "18446744073709551616", "-0", "0.1e-7", "123456789012345678901234567890"]
     {
-        let Ok(Decoded::Known(HostFrame::ToolCall(call))) = decode(tool(number).as_bytes()) else {
+        let Ok(DecodedFrame::Known(HostFrame::ToolCall(call))) = decode(tool(number).as_bytes()) else {
             panic!("{number}")
         };
         assert_eq!(call.args.as_str(), format!(r#"{{"n":{number}}}"#));
@@ -173,9 +174,11 @@ fn numbers() {
 }
 
 #[test]
-fn lone_surrogates_are_mended_in_text_and_refused_in_names() {
+fn lone_surrogates_are_replaced_in_text_and_rejected_in_names() {
     let line = br#"{"type":"notify","message":"caf\udce9 \ud83d\ude00"}"#;
-    let Ok(Decoded::Known(ExtensionFrame::Notify(note))) = decode(line) else { panic!("text was refused") };
+    let Ok(DecodedFrame::Known(ExtensionFrame::Notify(note))) = decode(line) else {
+        panic!("text was refused")
+    };
     assert_eq!(note.message, "caf\u{fffd} \u{1f600}");
     check(r#"{"type":"hello","name":"\ud800"}"#, "frame_invalid hello: name: holds half of a surrogate pair");
     check(
@@ -197,10 +200,10 @@ fn length_is_limited() {
     check(line(MAX_LINE), "known notify");
     check(line(MAX_LINE + 1), "frame_too_long: line longer than 1048576 bytes");
     assert_eq!(
-        describe(decode_within(line(101).as_bytes(), 100)),
+        describe(decode_with_limit(line(101).as_bytes(), 100)),
         "frame_too_long: line longer than 100 bytes"
     );
-    assert_eq!(describe(decode_within(line(100).as_bytes(), 100)), "known notify");
+    assert_eq!(describe(decode_with_limit(line(100).as_bytes(), 100)), "known notify");
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn depth_is_limited() {
 
 #[test]
 fn values_are_limited() {
-    // The frame, three keys, two strings and the array count as well.
+    // The frame, three keys, two strings and the array also count.
     let line = |values: usize| {
         let zeros = vec!["0"; values - 7].join(",");
         format!(r#"{{"type":"register_tool","name":"t","schema":[{zeros}]}}"#)
@@ -231,15 +234,17 @@ fn values_are_limited() {
     check(line(MAX_NODES + 1), "frame_too_deep: more than 200000 values");
 }
 
-/// A model may write anything; what the host tells observers of it must be a frame that every reader takes.
+/// A model may write any arguments; the event for observers must be a frame that every reader
+/// accepts.
 #[test]
-fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
+fn tool_call_event_is_valid_for_any_arguments() {
     for (args, told) in
         [(r#"{"a":1}"#, Some(r#"{"a":1}"#)), ("\"half {\"", None), ("[1]", None), ("null", None)]
     {
-        let event = Event::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
+        let event =
+            LifecycleEvent::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
         let line = encode(&HostFrame::Event(event)).unwrap();
-        let Ok(Decoded::Known(HostFrame::Event(event))) = decode(line.as_bytes()) else {
+        let Ok(DecodedFrame::Known(HostFrame::Event(event))) = decode(line.as_bytes()) else {
             panic!("refused: {line}");
         };
         assert_eq!(event.tool_args.as_ref().map(RawJson::as_str), told);
@@ -247,13 +252,13 @@ fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
 }
 
 #[test]
-fn another_version_is_read_as_what_it_is() {
+fn other_protocol_version_is_reported() {
     for (version, other) in [("1", None), ("null", None), ("0", Some("0")), ("999", Some("999"))]
         .into_iter()
         .chain([("\"1\"", Some("\"1\"")), ("1.5", Some("1.5")), ("1.0", Some("1.0")), ("[1]", Some("[1]"))])
     {
         let line = format!(r#"{{"type":"hello","name":"x","protocol_version":{version}}}"#);
-        let Ok(Decoded::Known(ExtensionFrame::Hello(hello))) = decode(line.as_bytes()) else {
+        let Ok(DecodedFrame::Known(ExtensionFrame::Hello(hello))) = decode(line.as_bytes()) else {
             panic!("{line}");
         };
         assert_eq!(hello.other_version(), other);
@@ -261,10 +266,10 @@ fn another_version_is_read_as_what_it_is() {
 }
 
 #[test]
-fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
+fn absent_limits_have_their_defaults() {
     let line = r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":"",
         "limits":{"max_line":7,"max_result_line":8,"max_depth":9,"max_tools":10,"since_later":true}}"#;
-    let Ok(Decoded::Known(HostFrame::HelloAck(ack))) = decode(line.replace('\n', "").as_bytes()) else {
+    let Ok(DecodedFrame::Known(HostFrame::HelloAck(ack))) = decode(line.replace('\n', "").as_bytes()) else {
         panic!("{line}");
     };
     let old = Limits { max_line: 7, max_result_line: 8, max_depth: 9, max_tools: 10, ..Limits::default() };
@@ -272,23 +277,23 @@ fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
 }
 
 #[test]
-fn a_text_that_was_mended_is_said_to_be() {
+fn repaired_text_is_reported() {
     for (text, mended) in [("caf\\udce9", true), ("\\ud83d\\ude00", false), ("\\u0000", false), ("x", false)]
     {
         let line = format!(r#"{{"type":"notify","message":"{text}"}}"#);
-        let reading = codec::read::<ExtensionFrame>(line.as_bytes(), Bounds::default()).unwrap();
-        assert_eq!(reading.mended, mended, "{text}");
+        let reading = codec::read::<ExtensionFrame>(line.as_bytes(), LineLimits::default()).unwrap();
+        assert_eq!(reading.repaired, mended, "{text}");
     }
 }
 
 #[test]
-fn other_bounds_are_kept_to_the_byte_level_and_value() {
+fn custom_limits_are_exact() {
     let line = br#"{"type":"register_tool","name":"t","schema":[[0]]}"#;
-    let exact = Bounds { line: line.len(), depth: 3, nodes: 9 };
+    let exact = LineLimits { line: line.len(), depth: 3, nodes: 9 };
     let code =
         |bounds| codec::read::<ExtensionFrame>(line, bounds).map_or_else(|error| error.code(), |_| "ok");
     assert_eq!(code(exact), "ok");
-    assert_eq!(code(Bounds { line: exact.line - 1, ..exact }), "frame_too_long");
-    assert_eq!(code(Bounds { depth: exact.depth - 1, ..exact }), "frame_too_deep");
-    assert_eq!(code(Bounds { nodes: exact.nodes - 1, ..exact }), "frame_too_deep");
+    assert_eq!(code(LineLimits { line: exact.line - 1, ..exact }), "frame_too_long");
+    assert_eq!(code(LineLimits { depth: exact.depth - 1, ..exact }), "frame_too_deep");
+    assert_eq!(code(LineLimits { nodes: exact.nodes - 1, ..exact }), "frame_too_deep");
 }

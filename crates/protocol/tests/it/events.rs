@@ -1,12 +1,12 @@
-//! The exact bytes of every agent event: what `haft --json` prints and RPC clients read.
+//! The exact bytes of every agent event, as `haft --json` prints it and RPC clients read it.
 
 use std::collections::BTreeSet;
 
-use haft_protocol::content::{Content, Image, ToolCall};
-use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, ExtensionFault, Level, RetryReason};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, ExtensionFault, NoteLevel, RetryReason};
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 use insta::assert_snapshot;
 
 use crate::samples::json;
@@ -36,8 +36,8 @@ fn summed_up(messages_summed_up: Option<u64>, messages_kept: Option<u64>) -> Age
     }
 }
 
-fn time() -> Time {
-    Time("2026-11-21T12:00:00Z".into())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-11-21T12:00:00Z".into())
 }
 
 fn call() -> ToolCallId {
@@ -48,7 +48,10 @@ fn message_events() -> Vec<AgentEvent> {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path": "a"}"#) };
     vec![
-        AgentEvent::UserMessage { content: vec![Content::text("hi"), Content::Image(image)], time: time() },
+        AgentEvent::UserMessage {
+            content: vec![ContentBlock::text("hi"), ContentBlock::Image(image)],
+            time: time(),
+        },
         AgentEvent::AssistantStart,
         AgentEvent::TextDelta { delta: "he".into() },
         AgentEvent::ThinkingDelta { delta: "hm".into() },
@@ -95,7 +98,7 @@ fn tool_events() -> Vec<AgentEvent> {
             id: call(),
             name: "read".into(),
             is_error: false,
-            content: vec![Content::text("a"), Content::Image(image)],
+            content: vec![ContentBlock::text("a"), ContentBlock::Image(image)],
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
             details: None,
@@ -113,7 +116,7 @@ fn tool_events() -> Vec<AgentEvent> {
 }
 
 fn run_events() -> Vec<AgentEvent> {
-    let usage = Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
+    let usage = TokenUsage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
     vec![
         AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::Session { id: "1f".into(), path: None },
@@ -124,8 +127,8 @@ fn run_events() -> Vec<AgentEvent> {
         },
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::Usage { usage, cumulative: usage },
-        AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
-        AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
+        AgentEvent::TurnEnd { stop: StopCause::ToolUse, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("blocked".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
         AgentEvent::TrustRequired {
             project: "/w".into(),
@@ -153,7 +156,7 @@ fn run_events() -> Vec<AgentEvent> {
     ]
 }
 
-/// What observers of the loop are told beside what people see.
+/// Events for observers of the loop that people do not see.
 fn measures() -> Vec<AgentEvent> {
     vec![
         AgentEvent::ModelRequest {
@@ -184,7 +187,7 @@ fn measures() -> Vec<AgentEvent> {
 fn extension_events() -> Vec<AgentEvent> {
     let extension = || ExtensionName::new("todo");
     vec![
-        AgentEvent::ExtNotify { extension: extension(), level: Level::Success, message: "saved".into() },
+        AgentEvent::ExtNotify { extension: extension(), level: NoteLevel::Success, message: "saved".into() },
         AgentEvent::ExtDisplay { extension: extension(), text: "3 todos".into() },
         AgentEvent::ExtClearNotes { extension: extension() },
         AgentEvent::HostCallStart {
@@ -199,7 +202,7 @@ fn extension_events() -> Vec<AgentEvent> {
             name: "write".into(),
             is_error: false,
             code: None,
-            content: vec![Content::text("created a")],
+            content: vec![ContentBlock::text("created a")],
             details: None,
         },
         AgentEvent::HostCallEnd {
@@ -208,7 +211,7 @@ fn extension_events() -> Vec<AgentEvent> {
             name: "bash".into(),
             is_error: true,
             code: Some(HostCallError::Blocked),
-            content: vec![Content::text("no")],
+            content: vec![ContentBlock::text("no")],
             details: None,
         },
         AgentEvent::EventGap { lost: 3 },

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, InterceptKind};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, InterceptKind, LifecycleEvent};
 use serde_json::Value;
 
 pub(crate) const HOST: &str = include_str!("../../fixtures/host.jsonl");
@@ -18,7 +18,7 @@ fn check<F: FrameSet + schemars::JsonSchema>(lines: &str) {
         if let Err(error) = schema.validate(&value) {
             panic!("{error}: {line}");
         }
-        let Ok(Decoded::Known(frame)) = decode::<F>(line.as_bytes()) else { panic!("not read: {line}") };
+        let Ok(DecodedFrame::Known(frame)) = decode::<F>(line.as_bytes()) else { panic!("not read: {line}") };
         kinds.insert(frame.kind());
         let again: Value = serde_json::from_str(&encode(&frame).unwrap()).unwrap();
         assert_eq!(again, value);
@@ -36,7 +36,7 @@ fn extension_frames() {
     check::<ExtensionFrame>(EXTENSION);
 }
 
-/// The `event`s of all lines of a kind.
+/// Returns the `event`s of all lines of a kind.
 fn events(kind: &str) -> BTreeSet<String> {
     let frames = HOST.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     frames
@@ -46,7 +46,7 @@ fn events(kind: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_hook_has_a_question() {
+fn every_hook_has_a_fixture() {
     assert_eq!(
         events("event_intercept"),
         InterceptKind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
@@ -54,6 +54,6 @@ fn every_hook_has_a_question() {
 }
 
 #[test]
-fn every_event_has_a_line() {
-    assert_eq!(events("event"), Event::NAMES.iter().map(|name| (*name).to_owned()).collect());
+fn every_event_has_a_fixture() {
+    assert_eq!(events("event"), LifecycleEvent::NAMES.iter().map(|name| (*name).to_owned()).collect());
 }

@@ -1,4 +1,4 @@
-//! The dialect of PicoClaw's hooks, seen from outside.
+//! Tests of the dialect of PicoClaw's hooks.
 
 mod compat;
 mod decide;

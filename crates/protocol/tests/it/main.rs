@@ -1,4 +1,4 @@
-//! Behaviour of the protocol seen from outside: fixtures, snapshots, schema.
+//! Tests of the protocol through its public API: fixtures, snapshots, schema.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 

@@ -1,13 +1,14 @@
-//! Every field with every wrong type, generated from the schema: refused by name, never read as a default.
+//! Every field with every wrong type, generated from the schema: rejected with its name, never read
+//! as a default.
 
-use haft_protocol::codec::{Decoded, FrameSet, decode};
+use haft_protocol::codec::{DecodedFrame, FrameSet, decode};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, Hook, HostFrame, InterceptToolCall};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, InterceptHook, InterceptToolCall};
 use serde_json::{Value, json};
 
 use crate::fixtures;
 
-/// One value of each JSON type, and the numbers that a typed field may trip over.
+/// One value of each JSON type, and numbers outside the range of typed fields.
 fn values() -> [Value; 9] {
     [
         json!(null),
@@ -22,13 +23,13 @@ fn values() -> [Value; 9] {
     ]
 }
 
-/// A change of one field: where it is, and the value put there (`None`: it was taken out).
+/// A change of one field: its path and the new value (`None` removes the field).
 struct Fault {
     pointer: String,
     value: Option<Value>,
 }
 
-/// What the schema of a frame says about the fixture of that frame.
+/// The schema of a frame, applied to its fixture.
 struct Matrix {
     root: Value,
     faults: Vec<Fault>,
@@ -82,7 +83,8 @@ impl Matrix {
         }
     }
 
-    /// The schema itself, what it refers to, and the alternatives whose constants fit the value.
+    /// Returns the schema itself, its references, and the alternatives whose constants fit the
+    /// value.
     fn parts(&self, schema: &Value, value: &Value) -> Vec<Value> {
         let mut parts = vec![schema.clone()];
         if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
@@ -115,14 +117,14 @@ fn apply(frame: &Value, fault: &Fault) -> Value {
     frame
 }
 
-/// What is read more generously than the schema asks writers to write.
+/// True if readers accept the change although the schema rejects it.
 fn lenient(kind: &str, fault: &Fault) -> bool {
     match (kind, fault.pointer.as_str()) {
         // An unknown level is a quiet note rather than a lost one.
         ("notify", "/level") => matches!(fault.value, None | Some(Value::String(_) | Value::Null)),
         // A newer host may have further reasons; that the call failed is what counts.
         ("host_result", "/code") => matches!(fault.value, Some(Value::String(_))),
-        // Left to `Hook::read`, because a `block` beside it must still count; see the test below.
+        // Left to `InterceptHook::read`, because a `block` beside it must still count; see the test below.
         ("event_intercept_response", "/modified_args") => true,
         // Another version is a version, so that the answer to it can name both; see `Hello::other_version`.
         ("hello", "/protocol_version") => true,
@@ -130,7 +132,7 @@ fn lenient(kind: &str, fault: &Fault) -> bool {
     }
 }
 
-/// Returns how many faults were tried.
+/// Returns the number of tested faults.
 #[track_caller]
 fn check<F: FrameSet + schemars::JsonSchema + std::fmt::Debug>(lines: &str) -> usize {
     let mut tried = 0;
@@ -168,14 +170,14 @@ fn extension_frames() {
 }
 
 #[test]
-fn modified_args_that_are_no_object_are_an_error_of_the_answer() {
+fn modified_args_must_be_an_object() {
     for args in ["null", "[1]", "\"s\"", "5", "true"] {
         let read = |block: bool| {
             let line = format!(
                 r#"{{"type":"event_intercept_response","id":"1","block":{block},"modified_args":{args}}}"#
             );
             match decode::<ExtensionFrame>(line.as_bytes()) {
-                Ok(Decoded::Known(ExtensionFrame::EventInterceptResponse(response))) => {
+                Ok(DecodedFrame::Known(ExtensionFrame::EventInterceptResponse(response))) => {
                     InterceptToolCall::read(response)
                 }
                 outcome => panic!("{outcome:?}"),

@@ -1,4 +1,4 @@
-//! The dialect of programs that drive haft, seen from outside.
+//! Tests of the dialect of programs that drive haft.
 
 mod compat;
 mod lines;

@@ -1,11 +1,11 @@
-//! One value of every frame, as code that speaks the protocol would build it.
+//! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image};
-use haft_protocol::event::{CompactReason, Level};
+use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 
 pub(crate) fn json(text: &str) -> RawJson {
     RawJson::parse(text).unwrap()
@@ -32,20 +32,20 @@ pub(crate) fn host() -> Vec<HostFrame> {
         .into(),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
-        CompleteCommand { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
-        CompleteCommand { name: "todo".into(), prefix: String::new() }.into_frame(id("1")),
+        QueryCompletions { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
+        QueryCompletions { name: "todo".into(), prefix: String::new() }.into_frame(id("1")),
         CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
-        Event::session_start().into(),
-        Event::session_start_of("0199".into(), Some("/s/0199.jsonl".into())).into(),
-        Event::turn_start(1).into(),
-        Event::tool_call(ToolCallId::new("toolu_1"), "bash".into(), bash()).into(),
-        Event::assistant_message("done".into()).into(),
-        Event::assistant_message(String::new()).into(),
-        Event::compaction_start(CompactReason::Overflow).into(),
-        Event::compaction_end(Some("Half is done.".into()), None).into(),
-        Event::compaction_end(None, Some("aborted".into())).into(),
-        Event::turn_end(Stop::End, None).into(),
-        Event::turn_end(Stop::Error, Some("refused".into())).into(),
+        LifecycleEvent::session_start().into(),
+        LifecycleEvent::session_start_of("0199".into(), Some("/s/0199.jsonl".into())).into(),
+        LifecycleEvent::turn_start(1).into(),
+        LifecycleEvent::tool_call(ToolCallId::new("toolu_1"), "bash".into(), bash()).into(),
+        LifecycleEvent::assistant_message("done".into()).into(),
+        LifecycleEvent::assistant_message(String::new()).into(),
+        LifecycleEvent::compaction_start(CompactReason::Overflow).into(),
+        LifecycleEvent::compaction_end(Some("Half is done.".into()), None).into(),
+        LifecycleEvent::compaction_end(None, Some("aborted".into())).into(),
+        LifecycleEvent::turn_end(StopCause::End, None).into(),
+        LifecycleEvent::turn_end(StopCause::Error, Some("refused".into())).into(),
         EventGap { lost: 12 }.into(),
         InterceptToolCall {
             tool_id: ToolCallId::new("toolu_1"),
@@ -79,7 +79,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
 fn host_result() -> HostResult {
     HostResult {
         id: id("c1"),
-        content: vec![Content::text("rain\n").into()],
+        content: vec![ContentBlock::text("rain\n").into()],
         is_error: false,
         code: None,
         by: None,
@@ -93,7 +93,7 @@ fn refused() -> HostResult {
         is_error: true,
         code: Some(HostCallError::PermissionDenied),
         by: Some("haft".into()),
-        permission: Some(Service::FsWrite.name().into()),
+        permission: Some(HostService::FsWrite.name().into()),
         ..host_result()
     }
 }
@@ -163,7 +163,7 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         }
         .into(),
         PanelClose { panel_id: panel() }.into(),
-        Notify { level: Level::Warn, message: "slow".into() }.into(),
+        Notify { level: NoteLevel::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
         SetStatus { key: "open".into(), text: "3 open".into() }.into(),
         SetStatus { key: "open".into(), text: String::new() }.into(),
@@ -187,11 +187,11 @@ fn register_tool() -> RegisterTool {
     }
 }
 
-fn tool_result() -> ToolResult {
+fn tool_result() -> ToolResultFrame {
     let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
-    ToolResult {
+    ToolResultFrame {
         id: id("3"),
-        content: vec![Content::text("fog").into(), Content::Image(image).into()],
+        content: vec![ContentBlock::text("fog").into(), ContentBlock::Image(image).into()],
         is_error: true,
     }
 }
@@ -255,5 +255,5 @@ fn commands() -> impl Iterator<Item = CommandResponse> {
         CommandAction::Failed("no network".into()),
     ]
     .into_iter()
-    .map(|action| action.respond(id("1")))
+    .map(|action| action.into_response(id("1")))
 }

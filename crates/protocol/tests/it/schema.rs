@@ -1,10 +1,10 @@
-//! The generated schemas name exactly the frames and hooks of the registries.
+//! The generated schemas contain exactly the frames and hooks of the registries.
 
 use haft_protocol::codec::FrameSet;
 use haft_protocol::ext::{EventIntercept, ExtensionFrame, HostFrame, InterceptKind};
 use serde_json::Value;
 
-/// The `const`s of the tag in every branch of a schema's `oneOf`, in order.
+/// Returns the `const` of the tag in every branch of a schema's `oneOf`, in order.
 fn consts(schema: &schemars::Schema, tag: &str) -> Vec<String> {
     let branches = schema.get("oneOf").and_then(Value::as_array).unwrap();
     let constant = |branch: &Value| branch["properties"][tag]["const"].as_str().unwrap().to_owned();

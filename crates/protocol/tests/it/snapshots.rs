@@ -1,4 +1,5 @@
-//! The exact bytes of every frame. Shell extensions match on them, so a change here is a change of the protocol.
+//! The exact bytes of every frame. Shell extensions match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use insta::assert_snapshot;
 
 use crate::samples;
 
-/// The lines of the frames, after making sure that there is one of every kind.
+/// Returns the lines of the frames, after a check that every kind occurs.
 #[track_caller]
 fn lines<F: FrameSet>(frames: &[F]) -> String {
     let kinds: BTreeSet<_> = frames.iter().map(F::kind).collect();

@@ -2,21 +2,21 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::Image;
-use haft_protocol::event::{CompactReason, Level};
+use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// Any text, line ends that only some languages know included.
+/// Any text, including line ends of some languages only.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![4 => any::<String>(), 1 => "[a\u{85}\u{2028}\u{2029}\r\n\"\\\\]{0,8}"]
 }
 
-/// Names and ids have no control characters.
+/// Names and ids without control characters.
 fn name() -> impl Strategy<Value = String> {
     any::<String>().prop_map(|text| text.chars().filter(|char| !char.is_control()).collect())
 }
@@ -59,12 +59,18 @@ fn raw() -> impl Strategy<Value = RawJson> {
     value().prop_map(|value| RawJson::from_value(&value).unwrap())
 }
 
-fn stop() -> impl Strategy<Value = Stop> {
-    prop::sample::select(vec![Stop::End, Stop::ToolUse, Stop::Length, Stop::Error, Stop::Aborted])
+fn stop() -> impl Strategy<Value = StopCause> {
+    prop::sample::select(vec![
+        StopCause::End,
+        StopCause::ToolUse,
+        StopCause::Length,
+        StopCause::Error,
+        StopCause::Aborted,
+    ])
 }
 
-fn level() -> impl Strategy<Value = Level> {
-    prop::sample::select(vec![Level::Success, Level::Warn, Level::Error, Level::Info])
+fn level() -> impl Strategy<Value = NoteLevel> {
+    prop::sample::select(vec![NoteLevel::Success, NoteLevel::Warn, NoteLevel::Error, NoteLevel::Info])
 }
 
 pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
@@ -72,7 +78,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
         (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
-        (id(), name(), object()).prop_map(|(id, name, args)| ToolCall { id, name, args }.into()),
+        (id(), name(), object()).prop_map(|(id, name, args)| ToolCallFrame { id, name, args }.into()),
         event(),
         (id(), intercept()).prop_map(|(id, intercept)| EventIntercept { id, intercept }.into()),
         (panel_id(), text(), option::of(text())).prop_map(|(panel_id, key, text)| PanelKey {
@@ -144,18 +150,19 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
 
 fn event() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
-        Just(Event::session_start()),
-        (text(), option::of(text())).prop_map(|(id, path)| Event::session_start_of(id, path)),
-        any::<u32>().prop_map(Event::turn_start),
-        (stop(), option::of(text())).prop_map(|(stop, error)| Event::turn_end(stop, error)),
-        (name(), name(), object()).prop_map(|(id, name, args)| Event::tool_call(
+        Just(LifecycleEvent::session_start()),
+        (text(), option::of(text())).prop_map(|(id, path)| LifecycleEvent::session_start_of(id, path)),
+        any::<u32>().prop_map(LifecycleEvent::turn_start),
+        (stop(), option::of(text())).prop_map(|(stop, error)| LifecycleEvent::turn_end(stop, error)),
+        (name(), name(), object()).prop_map(|(id, name, args)| LifecycleEvent::tool_call(
             ToolCallId::new(id),
             name,
             args
         )),
-        text().prop_map(Event::assistant_message),
-        Just(Event::compaction_start(CompactReason::Threshold)),
-        (option::of(text()), option::of(text())).prop_map(|(text, error)| Event::compaction_end(text, error)),
+        text().prop_map(LifecycleEvent::assistant_message),
+        Just(LifecycleEvent::compaction_start(CompactReason::Threshold)),
+        (option::of(text()), option::of(text()))
+            .prop_map(|(text, error)| LifecycleEvent::compaction_end(text, error)),
     ]
     .prop_map(HostFrame::Event)
 }
@@ -256,7 +263,7 @@ fn block() -> impl Strategy<Value = ResultBlock> {
 
 fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
     (id(), vec(block(), 0..4), any::<bool>())
-        .prop_map(|(id, content, is_error)| ToolResult { id, content, is_error }.into())
+        .prop_map(|(id, content, is_error)| ToolResultFrame { id, content, is_error }.into())
 }
 
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {

@@ -1,41 +1,41 @@
-//! The real surroundings: this process's environment, this machine's ports.
+//! The real environment: this process's variables and this machine's ports.
 
 use async_trait::async_trait;
 use reqwest::Url;
 use secrecy::SecretString;
 use tokio::net::TcpStream;
 
-use super::{Surroundings, listing};
+use super::{EnvironmentProbe, listing};
 use crate::config::ModelConfig;
-use crate::http::{Bounds, ask_plainly};
+use crate::http::{RequestLimits, send_get};
 use crate::timeouts::Timeouts;
 
-/// The longest list of models that is read, in bytes: 4 MiB.
+/// The maximum bytes of a list of models: 4 MiB.
 const LIST_LIMIT: usize = 4 * 1024 * 1024;
 
 /// This machine.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Machine {
+pub struct SystemProbe {
     timeouts: Timeouts,
 }
 
-impl Machine {
-    /// With other waits.
+impl SystemProbe {
+    /// Creates a probe with other timeouts.
     pub fn with_timeouts(timeouts: Timeouts) -> Self {
         Self { timeouts }
     }
 
-    /// None where there is no whole list.
-    async fn listed(&self, server: &ModelConfig) -> Option<Vec<String>> {
-        let bounds = Bounds { wait: self.timeouts.probe_models, body: LIST_LIMIT };
-        let address = |base: &Url| listing::address(server.dialect, base, 1_000);
-        let answer = ask_plainly(server, &self.timeouts, bounds, address).await.ok()?;
-        (answer.status == 200).then(|| listing::ids(server.dialect, &answer.body))
+    /// Fetches the list of models; `None` if it is incomplete.
+    async fn fetch_list(&self, server: &ModelConfig) -> Option<Vec<String>> {
+        let bounds = RequestLimits { wait: self.timeouts.probe_models, body: LIST_LIMIT };
+        let address = |base: &Url| listing::list_address(server.dialect, base, 1_000);
+        let answer = send_get(server, &self.timeouts, bounds, address).await.ok()?;
+        (answer.status == 200).then(|| listing::model_ids(server.dialect, &answer.body))
     }
 }
 
 #[async_trait]
-impl Surroundings for Machine {
+impl EnvironmentProbe for SystemProbe {
     fn var(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
@@ -44,12 +44,12 @@ impl Surroundings for Machine {
         None
     }
 
-    async fn listens(&self, port: u16) -> bool {
+    async fn is_listening(&self, port: u16) -> bool {
         let connecting = TcpStream::connect(("127.0.0.1", port));
         matches!(tokio::time::timeout(self.timeouts.probe, connecting).await, Ok(Ok(_)))
     }
 
-    async fn models(&self, server: &ModelConfig) -> Vec<String> {
-        self.listed(server).await.unwrap_or_default()
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
+        self.fetch_list(server).await.unwrap_or_default()
     }
 }

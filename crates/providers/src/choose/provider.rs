@@ -1,104 +1,108 @@
-//! One provider to choose from: a preset, what `models.json` says of it, or both.
+//! One candidate provider: a preset, an entry of `models.json`, or both.
 
 use secrecy::SecretString;
 
-use super::{Because, Surroundings, value};
-use crate::catalogue;
-use crate::config::Dialect;
-use crate::models::{Models, OwnProvider};
-use crate::presets::{PRESETS, Preset, preset};
+use super::{ChoiceReason, EnvironmentProbe, env_value};
+use crate::catalog;
+use crate::config::ApiDialect;
+use crate::models::{ConfiguredProvider, ModelsFile};
+use crate::presets::{PRESETS, ProviderPreset, find_preset};
 
-/// The owner of the key for a provider.
+/// The location of a provider's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyHome {
-    /// Under whose name it is stored.
+pub struct KeyLocation {
+    /// The name under which the key is stored.
     pub stored_as: String,
-    /// The variable that is stronger than what is stored.
+    /// The environment variable that takes precedence over the stored key.
     pub variable: Option<String>,
 }
 
-/// Where the key of a provider is kept; none where there is no such provider.
-pub fn key_home(provider: &str, models: &Models) -> Option<KeyHome> {
-    let provider = Provider::named(provider, models)?;
+/// Returns the location of a provider's key; `None` for an unknown provider.
+pub fn key_location(provider: &str, models: &ModelsFile) -> Option<KeyLocation> {
+    let provider = ProviderCandidate::by_name(provider, models)?;
     let variable = provider.key_env().map(str::to_owned);
-    Some(KeyHome { stored_as: provider.stored_as().to_owned(), variable })
+    Some(KeyLocation { stored_as: provider.stored_as().to_owned(), variable })
 }
 
-/// Takes `provider/model` apart, where that provider is known: its name, and the model's id there. `beside` is the
-/// provider that is named beside the model, if one is: then only its own name is taken off, and only where it is no part
-/// of the id.
-pub fn take_apart(model: &str, beside: Option<&str>, models: &Models) -> Option<(String, String)> {
+/// Splits `provider/model` if the provider is known; returns the provider and the model's id. `beside` is a separately
+/// specified provider: then only its own name is removed, unless the name is part of the id.
+pub fn split_provider(model: &str, beside: Option<&str>, models: &ModelsFile) -> Option<(String, String)> {
     let (name, id) = model.split_once('/').filter(|(_, id)| !id.is_empty())?;
-    let provider = Provider::named(name, models);
+    let provider = ProviderCandidate::by_name(name, models);
     let is_prefix = match beside {
         None => name == "scripted" || provider.is_some(),
-        Some(beside) => beside == name && provider.is_some_and(|provider| !provider.knows(model)),
+        Some(beside) => beside == name && provider.is_some_and(|provider| !provider.has_model(model)),
     };
     is_prefix.then(|| (name.to_owned(), id.to_owned()))
 }
 
-/// The provider of a model that is named while one of `asked` answers, and the model's id there: `asked` itself where it is
-/// known to have it, a provider that the name begins with, and otherwise `asked`. Unless the user has `fixed` the provider, one
-/// that can be asked and is known to have the model comes before that.
-pub fn place(
+/// Resolves a model's name while a model of the provider `asked` is in use; returns the provider and the model's id.
+/// The first match wins:
+/// 1. `asked`, if it is known to have the model;
+/// 2. a provider prefix of the name;
+/// 3. unless the user has `fixed` the provider, a usable provider that is known to have the model;
+/// 4. `asked`.
+pub fn resolve_model(
     model: &str,
     asked: &str,
     fixed: bool,
-    models: &Models,
-    around: &dyn Surroundings,
+    models: &ModelsFile,
+    environment: &dyn EnvironmentProbe,
 ) -> (String, String) {
     let at = |provider: &str| (provider.to_owned(), model.to_owned());
-    if Provider::named(asked, models).is_some_and(|provider| provider.knows(model)) {
+    if ProviderCandidate::by_name(asked, models).is_some_and(|provider| provider.has_model(model)) {
         return at(asked);
     }
-    if let Some(named) = take_apart(model, None, models).or_else(|| own_prefix(model, asked)) {
+    if let Some(named) = split_provider(model, None, models).or_else(|| split_own_prefix(model, asked)) {
         return named;
     }
-    let has = |provider: &Provider<'_>| provider.knows(model) && provider.usable(around).is_some();
-    let other = if fixed { None } else { Provider::candidates(models).find(has) };
+    let has = |provider: &ProviderCandidate<'_>| {
+        provider.has_model(model) && provider.usable_reason(environment).is_some()
+    };
+    let other = if fixed { None } else { ProviderCandidate::candidates(models).find(has) };
     at(other.map_or(asked, |provider| provider.name))
 }
 
-/// A provider that only an address makes one is known by nobody but who asks it.
-fn own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
+/// A provider that is defined only by an address is known only to its own requests.
+fn split_own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
     let id = model.strip_prefix(asked)?.strip_prefix('/').filter(|id| !id.is_empty())?;
     Some((asked.to_owned(), id.to_owned()))
 }
 
-/// The known facts of a provider before a model of it is chosen.
+/// The known facts of a provider before a model is selected.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Provider<'a> {
+pub(super) struct ProviderCandidate<'a> {
     pub(super) name: &'a str,
-    pub(super) preset: Option<&'static Preset>,
-    pub(super) own: Option<&'a OwnProvider>,
-    pub(super) models: &'a Models,
+    pub(super) preset: Option<&'static ProviderPreset>,
+    pub(super) own: Option<&'a ConfiguredProvider>,
+    pub(super) models: &'a ModelsFile,
 }
 
-impl<'a> Provider<'a> {
-    pub(super) fn named(name: &'a str, models: &'a Models) -> Option<Self> {
-        let provider = Self { name, preset: preset(name), own: models.provider(name), models };
+impl<'a> ProviderCandidate<'a> {
+    pub(super) fn by_name(name: &'a str, models: &'a ModelsFile) -> Option<Self> {
+        let provider = Self { name, preset: find_preset(name), own: models.provider(name), models };
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
     }
 
-    pub(super) fn of(preset: &'static Preset, models: &'a Models) -> Self {
+    pub(super) fn from_preset(preset: &'static ProviderPreset, models: &'a ModelsFile) -> Self {
         Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name), models }
     }
 
-    /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
-    pub(super) fn candidates(models: &'a Models) -> impl Iterator<Item = Self> {
+    /// Returns the providers to select from if none is specified: hosted presets, then the user's own providers.
+    pub(super) fn candidates(models: &'a ModelsFile) -> impl Iterator<Item = Self> {
         let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
-        let hosted = hosted.map(|preset| Self::of(preset, models));
-        hosted.chain(models.providers().filter_map(|name| Self::named(name, models)))
+        let hosted = hosted.map(|preset| Self::from_preset(preset, models));
+        hosted.chain(models.custom_providers().filter_map(|name| Self::by_name(name, models)))
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(super) fn dialect(&self) -> ApiDialect {
         let own = self.own.and_then(|own| own.dialect);
-        own.or(self.preset.map(|preset| preset.dialect)).unwrap_or(Dialect::OpenAiChat)
+        own.or(self.preset.map(|preset| preset.dialect)).unwrap_or(ApiDialect::OpenAiChat)
     }
 
-    /// The address that the environment or `models.json` gives in place of the preset's own.
-    pub(super) fn own_address(&self, around: &dyn Surroundings) -> Option<String> {
-        let from_env = self.preset.and_then(|preset| value(around, preset.base_url_env?));
+    /// Returns the address that the environment or `models.json` configures instead of the preset's.
+    pub(super) fn own_address(&self, environment: &dyn EnvironmentProbe) -> Option<String> {
+        let from_env = self.preset.and_then(|preset| env_value(environment, preset.base_url_env?));
         from_env.or_else(|| self.own?.base_url.clone())
     }
 
@@ -107,19 +111,19 @@ impl<'a> Provider<'a> {
         own.or_else(|| self.preset.and_then(|preset| preset.key_env))
     }
 
-    pub(super) fn key(&self, around: &dyn Surroundings) -> Option<(SecretString, Because)> {
+    pub(super) fn key(&self, environment: &dyn EnvironmentProbe) -> Option<(SecretString, ChoiceReason)> {
         if let Some(variable) = self.key_env()
-            && let Some(key) = value(around, variable)
+            && let Some(key) = env_value(environment, variable)
         {
-            return Some((key.into(), Because::Key(variable.to_owned())));
+            return Some((key.into(), ChoiceReason::Key(variable.to_owned())));
         }
-        let stored = |name: &str| Some((around.key(name)?, Because::Stored(name.to_owned())));
-        // By hand a key can be kept under any name.
+        let stored = |name: &str| Some((environment.key(name)?, ChoiceReason::Stored(name.to_owned())));
+        // A user can store a key manually under any name.
         [self.name, self.stored_as()].into_iter().find_map(stored)
     }
 
-    /// Under whose name its key is stored: two presets of one company have one key. What `models.json` puts on another
-    /// server is another company's, and so is what only has the name of its variable in common.
+    /// Returns the name under which its key is stored; two presets of one company share a key. A provider that
+    /// `models.json` moves to another server has its own key, even if the variable has the same name.
     fn stored_as(&self) -> &'a str {
         let moved = |name: &str| self.models.provider(name).is_some_and(|own| own.base_url.is_some());
         let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| preset.key_env);
@@ -127,15 +131,15 @@ impl<'a> Provider<'a> {
         first.filter(|first| !moved(first.name)).map_or(self.name, |first| first.name)
     }
 
-    /// Why it could be taken without having been asked for; [`None`] when its key is missing.
-    pub(super) fn usable(&self, around: &dyn Surroundings) -> Option<Because> {
+    /// Returns the reason to use this provider without a request by the user; [`None`] if its key is missing.
+    pub(super) fn usable_reason(&self, environment: &dyn EnvironmentProbe) -> Option<ChoiceReason> {
         let keyless = || self.preset.is_none() && self.key_env().is_none();
-        self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(Because::Own))
+        self.key(environment).map(|(_, because)| because).or_else(|| keyless().then_some(ChoiceReason::Own))
     }
 
-    pub(super) fn knows(&self, model: &str) -> bool {
+    pub(super) fn has_model(&self, model: &str) -> bool {
         self.own.is_some_and(|own| own.models.contains_key(model))
-            || catalogue::find(self.name, model).is_some()
+            || catalog::find_model(self.name, model).is_some()
     }
 
     pub(super) fn default_model(&self) -> Option<String> {
@@ -149,7 +153,7 @@ impl<'a> Provider<'a> {
         own.or_else(preset).or_else(only)
     }
 
-    /// True if `models.json` names the models it has. What it says of a local preset's only describes some of them.
+    /// True if `models.json` lists all of its models. For a local preset, `models.json` describes only some of them.
     pub(super) fn lists_models(&self) -> bool {
         let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
         !local && self.own.is_some_and(|own| !own.models.is_empty())

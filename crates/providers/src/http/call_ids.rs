@@ -1,4 +1,4 @@
-//! The provider's names for its tool calls, as soon as they come by.
+//! Collects the provider's ids of tool calls from the stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -7,46 +7,46 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ids::ToolCallId;
 use serde_json::Value;
 
-/// The ids of one answer's tool calls, in the order they appeared.
+/// The ids of one answer's tool calls, in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
-    state: Mutex<State>,
+    state: Mutex<CallIdState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CallIdState {
     seen: HashSet<String>,
     waiting: VecDeque<String>,
 }
 
 impl CallIds {
-    /// Looks for ids in one frame of any of the three dialects.
-    pub(super) fn note(&self, data: &str) {
-        // Most frames are text; only those that can name a call are parsed.
+    /// Collects the ids in one frame of any of the three dialects.
+    pub(super) fn record_ids(&self, data: &str) {
+        // Most frames are text, so only frames that may contain a call are parsed.
         if !["tool_use", "tool_calls", "function_call"].iter().any(|mark| data.contains(mark)) {
             return;
         }
         let Ok(frame) = serde_json::from_str::<Value>(data) else { return };
         let mut state = self.lock();
-        for id in ids(&frame) {
+        for id in ids_in_frame(&frame) {
             if state.seen.insert(id.to_owned()) {
                 state.waiting.push_back(id.to_owned());
             }
         }
     }
 
-    /// The name of the next call; a made-up one where the provider gives none.
+    /// Returns the id of the next call; a generated id if the provider sends none.
     pub(super) fn next(&self) -> ToolCallId {
         let noted = self.lock().waiting.pop_front();
         ToolCallId::new(noted.unwrap_or_else(|| format!("call_{:016x}", RandomState::new().hash_one(()))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CallIdState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn ids(frame: &Value) -> Vec<&str> {
+fn ids_in_frame(frame: &Value) -> Vec<&str> {
     let block = frame.pointer("/content_block").filter(|block| block["type"] == "tool_use");
     let item = frame.pointer("/item").filter(|item| item["type"] == "function_call");
     let single = [block.and_then(|block| block.get("id")), item.and_then(|item| item.get("call_id"))];
@@ -64,13 +64,17 @@ mod tests {
     #[test]
     fn finds_the_ids_of_every_dialect_once() {
         let ids = CallIds::default();
-        ids.note(r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#);
-        ids.note(r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
-        ids.note(r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
-        ids.note(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#);
-        ids.note(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
-        ids.note(r#"{"type":"text_delta","text":"tool_use"}"#);
-        ids.note("tool_use, and no JSON");
+        ids.record_ids(
+            r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#,
+        );
+        ids.record_ids(r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
+        ids.record_ids(r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
+        ids.record_ids(
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#,
+        );
+        ids.record_ids(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
+        ids.record_ids(r#"{"type":"text_delta","text":"tool_use"}"#);
+        ids.record_ids("tool_use, and no JSON");
         let found: Vec<String> = (0..4).map(|_| ids.next().to_string()).collect();
         assert_eq!(found, ["toolu_1", "c2", "c3", "c4"]);
     }

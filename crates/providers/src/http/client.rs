@@ -1,4 +1,4 @@
-//! The HTTP client: built at the first request, so that a run that asks no model loads no certificates.
+//! The HTTP client, created at the first request, so that a run without requests loads no certificates.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,30 +7,30 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::{ConfigError, Dialect, ModelConfig};
+use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::timeouts::Timeouts;
 
 /// Connections and headers of one configuration; clones share them.
 #[derive(Clone)]
-pub(super) struct Client {
-    shared: Arc<Shared>,
+pub(super) struct HttpClient {
+    shared: Arc<ClientState>,
 }
 
-struct Shared {
+struct ClientState {
     headers: HeaderMap,
     loopback: bool,
     timeouts: Timeouts,
     built: OnceLock<Result<reqwest::Client, String>>,
 }
 
-impl Client {
+impl HttpClient {
     pub(super) fn new(
         config: &ModelConfig,
         base_url: &Url,
         timeouts: &Timeouts,
     ) -> Result<Self, ConfigError> {
-        let shared = Shared {
-            headers: headers(config)?,
+        let shared = ClientState {
+            headers: build_headers(config)?,
             loopback: is_loopback(base_url),
             timeouts: *timeouts,
             built: OnceLock::new(),
@@ -38,12 +38,12 @@ impl Client {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The key's header and the user's own ones; they replace what a request has.
+    /// Returns the key's header and the user's headers, which override those of a request.
     pub(super) fn headers(&self) -> &HeaderMap {
         &self.shared.headers
     }
 
-    /// The client, built now if this is the first request.
+    /// Returns the client; creates it at the first request.
     pub(super) fn get(&self) -> Result<&reqwest::Client, String> {
         let built = self.shared.built.get_or_init(|| {
             build(self.shared.loopback, &self.shared.timeouts).map_err(|error| root_cause(&error))
@@ -52,18 +52,18 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("loopback", &self.shared.loopback).finish_non_exhaustive()
     }
 }
 
-/// A client for the given kind of address.
+/// Creates a client for loopback or other addresses.
 ///
-/// Redirects are never followed: an API has none, and a redirect would carry the key to another host. A loopback
+/// Redirects are never followed, because an API has none and a redirect would send the key to another host. A loopback
 /// address needs neither certificates nor a proxy.
 fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest::Error> {
-    // An error says that the program has chosen a provider already, which is as good.
+    // An error means that the program has already installed a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
         .redirect(redirect::Policy::none())
@@ -73,7 +73,7 @@ fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest
     if loopback { builder.no_proxy().tls_certs_only([]).build() } else { builder.build() }
 }
 
-/// The innermost cause of an error, which is the part that tells people something.
+/// Returns the innermost cause of an error, which is the informative part.
 pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -82,7 +82,7 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-/// The body up to so many bytes; what came before it broke off, where it did.
+/// Reads at most `most` bytes of the body; returns the received part if the connection fails.
 pub(super) async fn read_body(mut response: reqwest::Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while body.len() < most {
@@ -95,7 +95,7 @@ pub(super) async fn read_body(mut response: reqwest::Response, most: usize) -> V
     body
 }
 
-/// True if a URL leads to this machine and nowhere else, without TLS.
+/// True if a URL refers to this machine only, without TLS.
 fn is_loopback(url: &Url) -> bool {
     let named = url.scheme() == "http" && url.host_str() == Some("localhost");
     let address = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
@@ -103,7 +103,7 @@ fn is_loopback(url: &Url) -> bool {
     named || (url.scheme() == "http" && parsed.is_some_and(|address| address.is_loopback()))
 }
 
-fn headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
+fn build_headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
     let mut headers = HeaderMap::new();
     if let Some(key) = &config.api_key {
         let (name, value) = key_header(config.dialect, key);
@@ -121,14 +121,14 @@ fn headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
     Ok(headers)
 }
 
-type Value = Result<HeaderValue, reqwest::header::InvalidHeaderValue>;
+type HeaderResult = Result<HeaderValue, reqwest::header::InvalidHeaderValue>;
 
-fn key_header(dialect: Dialect, key: &SecretString) -> (HeaderName, Value) {
+fn key_header(dialect: ApiDialect, key: &SecretString) -> (HeaderName, HeaderResult) {
     let key = key.expose_secret();
     match dialect {
-        Dialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
-        Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), HeaderValue::from_str(key)),
-        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Ollama => {
+        ApiDialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
+        ApiDialect::Gemini => (HeaderName::from_static("x-goog-api-key"), HeaderValue::from_str(key)),
+        ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses | ApiDialect::Ollama => {
             (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")))
         }
     }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_loopback_goes_without_certificates() {
+    fn only_plain_loopback_needs_no_certificates() {
         let check = |url: &str| is_loopback(&Url::parse(url).unwrap());
         assert!(check("http://127.0.0.1:8080/v1") && check("http://localhost:1") && check("http://[::1]:1"));
         assert!(!check("https://127.0.0.1") && !check("http://192.168.0.1") && !check("http://example.org"));

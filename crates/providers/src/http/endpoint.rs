@@ -12,13 +12,13 @@ use rig_core::providers::openai::responses_api::wire::Responses;
 use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
 use rig_core::streaming::CompletionStream;
 
-use super::transport::Transport;
-use crate::config::{ConfigError, Dialect, ModelConfig};
-use crate::presets::preset;
+use super::transport::HttpTransport;
+use crate::config::{ApiDialect, ConfigError, ModelConfig};
+use crate::presets::find_preset;
 
-/// One endpoint of one server. Keys are never in here: [`super::client::Client`] adds them to each request.
+/// One endpoint of one server. It contains no keys; [`super::client::HttpClient`] adds them to each request.
 #[derive(Debug, Clone)]
-pub(super) enum Endpoint {
+pub(super) enum ApiEndpoint {
     Messages(Box<Messages>),
     Chat(Box<Chat>),
     Responses(Box<Responses>),
@@ -26,34 +26,34 @@ pub(super) enum Endpoint {
     Ollama(Box<ollama::Chat>),
 }
 
-impl Endpoint {
+impl ApiEndpoint {
     pub(super) fn new(config: &ModelConfig, base_url: &Url) -> Self {
         let address = base_url.as_str().trim_end_matches('/');
         match config.dialect {
-            Dialect::AnthropicMessages => Self::Messages(Box::new(messages(config, address))),
-            Dialect::OpenAiChat => {
+            ApiDialect::AnthropicMessages => Self::Messages(Box::new(messages(config, address))),
+            ApiDialect::OpenAiChat => {
                 let provider = OpenAIConfig::with_key(&chat_dialect(&config.provider), "");
                 Self::Chat(Box::new(provider.with_base_url(address).chat(&config.model)))
             }
-            Dialect::OpenAiResponses => {
+            ApiDialect::OpenAiResponses => {
                 let provider = OpenAIConfig::with_key(&OPENAI, "").with_base_url(address);
                 Self::Responses(Box::new(Responses::new(provider, &config.model)))
             }
-            Dialect::Gemini => {
+            ApiDialect::Gemini => {
                 let provider = GeminiConfig::new("").with_base_url(address);
                 Self::Gemini(Box::new(GenerateContent::new(provider, &config.model)))
             }
-            Dialect::Ollama => {
+            ApiDialect::Ollama => {
                 let provider = OllamaConfig::new().with_base_url(address);
                 Self::Ollama(Box::new(ollama::Chat::new(provider, &config.model)))
             }
         }
     }
 
-    /// Encodes the request; nothing is sent before the stream is polled.
+    /// Encodes the request. Nothing is sent before the stream is polled.
     pub(super) fn stream(
         &self,
-        transport: Transport,
+        transport: HttpTransport,
         request: CompletionRequest,
     ) -> Result<CompletionStream, ProviderError> {
         match self {
@@ -79,7 +79,7 @@ fn messages(config: &ModelConfig, address: &str) -> Messages {
     }
 }
 
-/// Returns the dialect of a Chat Completions server; an unknown one has no special habits.
+/// Returns the dialect of a Chat Completions server; a generic one for an unknown server.
 fn chat_dialect(provider: &str) -> wire::Dialect {
     known_dialect(provider).unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY"))
 }
@@ -93,28 +93,28 @@ fn known_dialect(provider: &str) -> Option<wire::Dialect> {
     }
 }
 
-/// True if the wire library does not know this server, and so tells it nothing about thinking.
+/// True if the wire library does not know this server and therefore sends it no thinking options.
 pub(super) fn is_unknown(provider: &str) -> bool {
     known_dialect(provider).is_none()
 }
 
-/// The address of the API: what the user or the preset says, without an endpoint that was pasted along, and with
-/// `/v1` where only a host was given.
+/// Returns the address of the API from the configuration or the preset. An included endpoint path is removed, and `/v1`
+/// is added if there is only a host.
 pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
     let given = config.base_url.as_deref();
-    let text = given.or_else(|| preset(&config.provider).and_then(|preset| preset.base_url));
+    let text = given.or_else(|| find_preset(&config.provider).and_then(|preset| preset.base_url));
     let Some(text) = text else {
         return Err(ConfigError::NoBaseUrl { provider: config.provider.clone() });
     };
     let mut text = text.trim().trim_end_matches('/');
-    // What the dialect adds by itself.
+    // The paths that the dialect adds itself.
     let endpoints: &[&str] = match config.dialect {
-        Dialect::AnthropicMessages | Dialect::OpenAiChat | Dialect::OpenAiResponses => {
+        ApiDialect::AnthropicMessages | ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses => {
             &["/chat/completions", "/responses", "/messages"]
         }
-        Dialect::Gemini => &["/models", "/v1beta"],
-        // Many have the address of the other API that Ollama speaks.
-        Dialect::Ollama => &["/chat", "/api", "/v1"],
+        ApiDialect::Gemini => &["/models", "/v1beta"],
+        // Many users configure the address of Ollama's other API.
+        ApiDialect::Ollama => &["/chat", "/api", "/v1"],
     };
     for endpoint in endpoints {
         text = text.strip_suffix(endpoint).unwrap_or(text);
@@ -124,7 +124,7 @@ pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(wrong());
     }
-    if url.path() == "/" && matches!(config.dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses) {
+    if url.path() == "/" && matches!(config.dialect, ApiDialect::OpenAiChat | ApiDialect::OpenAiResponses) {
         url.set_path("/v1");
     }
     Ok(url)
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(dialect: Dialect, provider: &str, given: Option<&str>, expect: Result<&str, ConfigError>) {
+    fn check(dialect: ApiDialect, provider: &str, given: Option<&str>, expect: Result<&str, ConfigError>) {
         let mut config = ModelConfig::new(dialect, provider, "m");
         config.base_url = given.map(str::to_owned);
         let url = base_url(&config);
@@ -144,20 +144,20 @@ mod tests {
 
     #[test]
     fn addresses_are_completed() {
-        let chat = Dialect::OpenAiChat;
+        let chat = ApiDialect::OpenAiChat;
         check(chat, "ollama", None, Ok("http://127.0.0.1:11434/v1"));
         check(chat, "x", Some("http://host:1"), Ok("http://host:1/v1"));
         check(chat, "x", Some("http://host:1/"), Ok("http://host:1/v1"));
         check(chat, "x", Some("http://host/v1/chat/completions"), Ok("http://host/v1"));
         check(chat, "x", Some("https://host/api/v3/"), Ok("https://host/api/v3"));
-        check(Dialect::AnthropicMessages, "anthropic", None, Ok("https://api.anthropic.com/"));
-        check(Dialect::AnthropicMessages, "x", Some("http://h/v1/messages"), Ok("http://h/v1"));
-        check(Dialect::OpenAiResponses, "openai", Some("http://h/v1/responses"), Ok("http://h/v1"));
+        check(ApiDialect::AnthropicMessages, "anthropic", None, Ok("https://api.anthropic.com/"));
+        check(ApiDialect::AnthropicMessages, "x", Some("http://h/v1/messages"), Ok("http://h/v1"));
+        check(ApiDialect::OpenAiResponses, "openai", Some("http://h/v1/responses"), Ok("http://h/v1"));
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
-        let chat = Dialect::OpenAiChat;
+    fn rejects_invalid_addresses() {
+        let chat = ApiDialect::OpenAiChat;
         check(chat, "x", None, Err(ConfigError::NoBaseUrl { provider: "x".into() }));
         for given in ["ftp://host", "host:80", "http://", "nonsense", ""] {
             check(chat, "x", Some(given), Err(ConfigError::BaseUrl { provider: "x".into() }));

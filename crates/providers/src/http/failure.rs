@@ -1,4 +1,4 @@
-//! Failures in words for people, and whether another attempt may succeed.
+//! Converts failures to messages for people, and decides whether a retry may succeed.
 
 use std::error::Error;
 use std::io;
@@ -11,14 +11,14 @@ use rig_core::error::ProviderError;
 use rig_core::http_client;
 use serde_json::Value;
 
-use super::answer::Unanswered;
+use super::answer::AttemptError;
 use super::client::root_cause;
 use crate::redact::Redactor;
 use crate::retry::retry_after;
 
-/// The author of a failure, and what a message may say about it.
+/// The source of a failure, and the details that a message can mention.
 #[derive(Debug)]
-pub(super) struct Blame {
+pub(super) struct FailureReporter {
     pub(super) provider: String,
     pub(super) address: String,
     pub(super) key_env: Option<String>,
@@ -28,48 +28,52 @@ pub(super) struct Blame {
 
 /// A failed attempt.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct AttemptFailure {
     pub(super) error: ModelError,
     pub(super) passes: bool,
     pub(super) retry_after: Option<Duration>,
 }
 
-/// The size of a quotation from a provider.
+/// The maximum length of a quotation from a provider.
 const QUOTE: usize = 600;
 
-impl Blame {
-    /// `begun` tells whether a piece of the answer had come.
-    pub(super) fn failure(&self, unanswered: &Unanswered, begun: bool, now: SystemTime) -> Failure {
+impl FailureReporter {
+    /// Converts a failed attempt. `begun`: a piece of the answer has arrived.
+    pub(super) fn to_failure(
+        &self,
+        unanswered: &AttemptError,
+        begun: bool,
+        now: SystemTime,
+    ) -> AttemptFailure {
         let mut failure = match unanswered {
-            Unanswered::Refused(reason) => {
-                self.lasting(Kind::Rejected, format!("did not finish its answer: {}", quote(reason)))
-            }
-            Unanswered::Failed(error) => self.failed(error, begun, now),
+            AttemptError::Refused(reason) => self
+                .permanent_failure(Kind::Rejected, format!("did not finish its answer: {}", quote(reason))),
+            AttemptError::Failed(error) => self.provider_failure(error, begun, now),
         };
         failure.error.message = self.redactor.apply(&failure.error.message);
         failure
     }
 
-    fn failed(&self, error: &ProviderError, begun: bool, now: SystemTime) -> Failure {
+    fn provider_failure(&self, error: &ProviderError, begun: bool, now: SystemTime) -> AttemptFailure {
         if let Some(response) = error.provider_response() {
-            return self.answered(response, now);
+            return self.response_failure(response, now);
         }
         let said = quote(&error.to_string());
         if let ProviderError::Http(error) = error {
-            self.broken(error, begun)
+            self.connection_failure(error, begun)
         } else if let ProviderError::Truncated = error {
             let message = "ended its answer without the final event; send the prompt again";
-            self.lasting(Kind::Truncated, message.to_owned())
+            self.permanent_failure(Kind::Truncated, message.to_owned())
         } else if let ProviderError::Provider(reason) = error {
-            self.lasting(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
+            self.permanent_failure(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
         } else if error.kind() == rig_core::ErrorKind::Request {
-            self.lasting(Kind::Rejected, format!("cannot take this request: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("cannot process this request: {said}"))
         } else {
-            self.lasting(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
+            self.permanent_failure(Kind::Rejected, format!("sent an invalid answer: {said}"))
         }
     }
 
-    fn broken(&self, error: &http_client::Error, begun: bool) -> Failure {
+    fn connection_failure(&self, error: &http_client::Error, begun: bool) -> AttemptFailure {
         let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
         let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());
         let cause = request.map_or_else(|| error.to_string(), |error| root_cause(error));
@@ -77,36 +81,38 @@ impl Blame {
             Some(error) if error.is_connect() => {
                 format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
             }
-            Some(error) if error.is_timeout() && !told_by_system(error) => {
-                // Whoever waited that long already is not to wait as long again, unasked.
-                let message = format!("at {} was silent for too long: {cause}", self.address);
-                return self.lasting(Kind::Connection, message);
+            Some(error) if error.is_timeout() && !is_system_timeout(error) => {
+                // The user has already waited for the full timeout, so the request is not retried.
+                let message = format!("at {} did not respond in time: {cause}", self.address);
+                return self.permanent_failure(Kind::Connection, message);
             }
-            _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
-            _ => format!("broke the connection before it answered: {cause}"),
+            _ if begun => format!("closed the connection during its answer: {cause}"),
+            _ => format!("closed the connection before it answered: {cause}"),
         };
-        Failure { passes: true, ..self.lasting(Kind::Connection, message) }
+        AttemptFailure { passes: true, ..self.permanent_failure(Kind::Connection, message) }
     }
 
-    /// The provider said no: by a status, or by an error event in an answer that began well.
-    fn answered(&self, response: &ProviderResponseError, now: SystemTime) -> Failure {
+    /// Returns the failure for an HTTP status, or for an error event in an answer.
+    fn response_failure(&self, response: &ProviderResponseError, now: SystemTime) -> AttemptFailure {
         let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
-        let words = Words::read(response);
+        let words = ProviderErrorBody::read(response);
         let (kind, passes) = match words.too_long(status) {
             true => (Kind::Overflow, false),
-            false => verdict(status, &words.codes),
+            false => classify_status(status, &words.codes),
         };
-        let said = words.said(status);
+        let said = words.summary(status);
         let message = match kind {
             Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
             Kind::RateLimited if !passes => {
-                format!("says the account is used up ({said}); check its billing")
+                format!("reports that the account has no credit left ({said}); check its billing")
             }
-            Kind::RateLimited => format!("gets too many requests ({said}); wait, or choose another model"),
+            Kind::RateLimited => {
+                format!("received too many requests ({said}); wait, or choose another model")
+            }
             Kind::Unavailable => format!("is overloaded or failing ({said}); try again later"),
             Kind::Overflow => {
                 format!(
-                    "says the conversation is longer than the model's window ({said}); shorten it, or choose a model with a larger one"
+                    "rejected the request because the conversation exceeds the model's context window ({said}); compact the conversation or choose a model with a larger window"
                 )
             }
             Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
@@ -117,45 +123,46 @@ impl Blame {
                     )
                 }
                 Some(404) => {
-                    format!("does not know the model or path ({said}); check --model and --base-url")
+                    format!("has no such model or path ({said}); check --model and --base-url")
                 }
                 _ => format!("refused the request ({said})"),
             },
         };
         let header = response.headers.as_ref().and_then(|headers| headers.get(RETRY_AFTER));
         let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
-        Failure { passes, retry_after, ..self.lasting(kind, message) }
+        AttemptFailure { passes, retry_after, ..self.permanent_failure(kind, message) }
     }
 
     fn key_hint(&self) -> String {
-        let sent = if self.key_sent { "check" } else { "none was sent: set" };
+        let sent = if self.key_sent { "check" } else { "no key was sent: set" };
         match &self.key_env {
             Some(variable) => format!("{sent} {variable} or pass --api-key"),
             None => format!("{sent} --api-key"),
         }
     }
 
-    fn lasting(&self, kind: Kind, message: String) -> Failure {
+    fn permanent_failure(&self, kind: Kind, message: String) -> AttemptFailure {
         let message = format!("{} {message}", self.provider);
-        Failure { error: ModelError::new(kind, message), passes: false, retry_after: None }
+        AttemptFailure { error: ModelError::new(kind, message), passes: false, retry_after: None }
     }
 }
 
-/// True if the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
-fn told_by_system(error: &(dyn Error + 'static)) -> bool {
+/// True if the system closed the connection, as it does within a minute when the network is lost. False for haft's own
+/// timeout.
+fn is_system_timeout(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
 
-/// The text of the provider.
-struct Words {
-    /// The codes it gave: `type` and `code`, in lower case.
+/// The error in a provider's response.
+struct ProviderErrorBody {
+    /// The error codes: `type` and `code`, in lower case.
     codes: Vec<String>,
     message: String,
-    /// True if it calls them an error, and not only a status does.
+    /// True if the body contains an error object, in addition to the status.
     is_error: bool,
 }
 
-impl Words {
+impl ProviderErrorBody {
     fn read(response: &ProviderResponseError) -> Self {
         let body: Value = serde_json::from_str(&response.body).unwrap_or_default();
         let nested = body.pointer("/response/error").or_else(|| body.get("error"));
@@ -165,23 +172,23 @@ impl Words {
         let mut codes: Vec<String> =
             given.into_iter().flatten().filter(|code| *code != "error").map(str::to_lowercase).collect();
         codes.dedup();
-        // Gemini calls it a bad argument, and what it is only in the details.
+        // Gemini reports an invalid argument and gives the actual reason only in the details.
         if response.body.contains("API_KEY_INVALID") {
             codes.push("api_key_invalid".to_owned());
         }
         let message = field("message").or_else(|| nested.and_then(Value::as_str));
         let message = quote(message.unwrap_or(&response.body));
-        // Anthropic calls it a bad request, and what it is only in a sentence.
+        // Anthropic reports an invalid request and gives the actual reason only in the message.
         if message.to_lowercase().contains("credit balance is too low") {
             codes.push("insufficient_quota".to_owned());
         }
         Self { codes, message, is_error: nested.is_some() }
     }
 
-    /// True if the request was longer than the model's window. There is no code that all providers use, and some have
-    /// none, so their sentences count.
+    /// True if the request was longer than the model's window. There is no common code for all providers, and some have
+    /// none, so their messages are searched.
     fn too_long(&self, status: Option<u16>) -> bool {
-        // A limit of tokens a minute, or of an account, is none of the model.
+        // A limit of tokens per minute, or of an account, does not depend on the model's window.
         if matches!(status, Some(401 | 403 | 429))
             || self.codes.iter().any(|code| code.contains("rate_limit"))
         {
@@ -193,7 +200,7 @@ impl Words {
             || OVERFLOW_WORDS.iter().any(|part| message.contains(part))
     }
 
-    fn said(&self, status: Option<u16>) -> String {
+    fn summary(&self, status: Option<u16>) -> String {
         let status = status.map(|status| status.to_string());
         let head: Vec<&str> =
             status.as_deref().into_iter().chain(self.codes.first().map(String::as_str)).collect();
@@ -208,7 +215,7 @@ impl Words {
 /// Codes of OpenAI and of llama.cpp.
 const OVERFLOW_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size", "request_too_large"];
 
-/// Words of providers, in lower case.
+/// Phrases in the messages of providers, in lower case.
 const OVERFLOW_WORDS: &[&str] = &[
     // Anthropic.
     "prompt is too long",
@@ -229,8 +236,8 @@ const OVERFLOW_WORDS: &[&str] = &[
     "maximum prompt length",
 ];
 
-/// Returns the kind of a failure, and whether it passes. The status decides; where there is none, the code does.
-fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
+/// Returns the kind of a failure, and whether a retry may succeed. The status decides; without one, the code decides.
+fn classify_status(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     let says = |part: &str| codes.iter().any(|code| code.contains(part));
     let used_up = says("insufficient_quota") || says("billing");
     match status {
@@ -256,7 +263,7 @@ fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     }
 }
 
-/// A provider's words on one line, cut to a length that people read.
+/// Quotes a provider's message on one line, truncated to a readable length.
 fn quote(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTE) {
@@ -272,11 +279,11 @@ mod tests {
     #[track_caller]
     fn check(status: Option<u16>, codes: &[&str], expect: (Kind, bool)) {
         let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
-        assert_eq!(verdict(status, &codes), expect, "{status:?} {codes:?}");
+        assert_eq!(classify_status(status, &codes), expect, "{status:?} {codes:?}");
     }
 
     #[test]
-    fn the_status_decides() {
+    fn status_determines_the_kind() {
         check(Some(401), &["authentication_error"], (Kind::Auth, false));
         check(Some(403), &[], (Kind::Auth, false));
         check(Some(400), &["invalid_argument", "api_key_invalid"], (Kind::Auth, false));
@@ -291,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_status_the_code_does() {
+    fn code_determines_the_kind_without_a_status() {
         check(None, &["overloaded_error"], (Kind::Unavailable, true));
         check(None, &["server_error"], (Kind::Unavailable, true));
         check(None, &["internal_server_error"], (Kind::Unavailable, true));
@@ -305,12 +312,13 @@ mod tests {
 
     #[track_caller]
     fn overflows(status: Option<u16>, code: &str, message: &str, expect: bool) {
-        let words = Words { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
+        let words =
+            ProviderErrorBody { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
         assert_eq!(words.too_long(status), expect, "{status:?} {code} {message}");
     }
 
     #[test]
-    fn a_request_that_is_too_long_is_told_apart() {
+    fn detects_overflow() {
         let refused = "invalid_request_error";
         overflows(Some(400), refused, "prompt is too long: 208310 tokens > 200000 maximum", true);
         overflows(Some(400), refused, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true);
@@ -345,13 +353,13 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_the_system_gave_up_is_no_silence() {
+    fn system_timeout_is_not_a_read_timeout() {
         #[derive(Debug, thiserror::Error)]
         #[error("the request failed")]
         struct Request(#[source] io::Error);
 
-        assert!(!told_by_system(&std::fmt::Error));
-        assert!(told_by_system(&Request(io::ErrorKind::TimedOut.into())));
+        assert!(!is_system_timeout(&std::fmt::Error));
+        assert!(is_system_timeout(&Request(io::ErrorKind::TimedOut.into())));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! The transcript in the wire library's terms.
+//! Converts the transcript to the wire library's types.
 //!
-//! A message that came from the very same provider and model goes back item by item as it came (signatures and
-//! encrypted reasoning included). Any other message is rebuilt from what everybody can read, and the wire library
-//! decides what becomes of reasoning that the new model cannot verify.
+//! A message from the same provider and model is sent back in its native form, including signatures and encrypted
+//! reasoning. Any other message is rebuilt from its portable content. The wire library decides how to send reasoning
+//! that the new model cannot verify.
 
 use std::collections::HashMap;
 
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, ToolMessage};
 use rig_core::message::{
@@ -15,40 +15,40 @@ use rig_core::message::{
 };
 use serde_json::Value;
 
-/// The messages, ready to send; empty ones are left out, since providers refuse them.
-pub(super) fn convert(messages: &[Message], origin: &str) -> Vec<rig::Message> {
-    let mut history = History { origin, ids: HashMap::new(), out: Vec::new(), results: Vec::new() };
+/// Converts the messages. Empty messages are left out, because providers reject them.
+pub(super) fn convert_history(messages: &[Message], origin: &str) -> Vec<rig::Message> {
+    let mut history = HistoryConverter { origin, ids: HashMap::new(), out: Vec::new(), results: Vec::new() };
     for message in messages {
         match message {
-            Message::User { content, .. } => history.user(content),
-            Message::Assistant(message) => history.assistant(message),
-            Message::Tool(message) => history.tool(message),
+            Message::User { content, .. } => history.add_user(content),
+            Message::Assistant(message) => history.add_assistant(message),
+            Message::Tool(message) => history.add_tool_result(message),
         }
     }
     history.flush_results();
     history.out
 }
 
-struct History<'a> {
+struct HistoryConverter<'a> {
     origin: &'a str,
-    /// The wire library's names for the calls so far, where they differ in kind from haft's.
+    /// The wire library's ids of the calls so far, where they differ from haft's ids.
     ids: HashMap<ToolCallId, CallId>,
     out: Vec<rig::Message>,
     results: Vec<rig::ToolResult>,
 }
 
-impl History<'_> {
-    fn user(&mut self, content: &[Content]) {
+impl HistoryConverter<'_> {
+    fn add_user(&mut self, content: &[ContentBlock]) {
         self.flush_results();
-        let content = blocks(content, UserContent::Text, UserContent::Image);
+        let content = convert_blocks(content, UserContent::Text, UserContent::Image);
         if !content.is_empty() {
             self.out.push(rig::Message::User { content });
         }
     }
 
-    fn assistant(&mut self, message: &AssistantMessage) {
+    fn add_assistant(&mut self, message: &AssistantMessage) {
         self.flush_results();
-        let rebuilt = restored(message, self.origin).unwrap_or_else(|| rebuilt(message));
+        let rebuilt = restore_native(message, self.origin).unwrap_or_else(|| rebuild_message(message));
         for (call, theirs) in message.tool_calls().zip(rebuilt.tool_calls()) {
             self.ids.insert(call.id.clone(), theirs.id.clone());
         }
@@ -57,11 +57,11 @@ impl History<'_> {
         }
     }
 
-    fn tool(&mut self, message: &ToolMessage) {
+    fn add_tool_result(&mut self, message: &ToolMessage) {
         let Ok(name) = ToolName::new(&message.name) else { return };
         let id = &message.call_id;
         let call = self.ids.get(id).cloned().unwrap_or_else(|| CallId::from_wire(id.as_str()));
-        let mut content = blocks(&message.content, ToolResultContent::Text, ToolResultContent::Image);
+        let mut content = convert_blocks(&message.content, ToolResultContent::Text, ToolResultContent::Image);
         if content.is_empty() {
             content.push(ToolResultContent::text("(no output)"));
         }
@@ -75,12 +75,12 @@ impl History<'_> {
     }
 }
 
-/// The provider's own form, if this very model wrote it and its calls are still the message's.
-fn restored(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMessage> {
+/// Returns the provider's native form, if the same model wrote the message and its calls are unchanged.
+fn restore_native(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMessage> {
     let native = message.native.as_ref().filter(|native| native.origin == origin)?;
     let mut restored: rig::AssistantMessage = native.data.read().ok()?;
     for block in &mut restored.content {
-        // Arguments that are no object would go back as they came, and a server may refuse all further requests.
+        // Arguments that are not an object would be sent back unchanged, and a server may reject all further requests.
         if let AssistantContent::ToolCall(call) = block
             && call.function.invalid_arguments.is_some()
         {
@@ -92,38 +92,42 @@ fn restored(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMe
     ours.eq(theirs).then_some(restored)
 }
 
-fn rebuilt(message: &AssistantMessage) -> rig::AssistantMessage {
+fn rebuild_message(message: &AssistantMessage) -> rig::AssistantMessage {
     let content = message.content.iter().filter_map(|block| match block {
-        AssistantBlock::Text { text } => said(text).map(AssistantContent::Text),
+        AssistantBlock::Text { text } => nonempty_text(text).map(AssistantContent::Text),
         AssistantBlock::Thinking { text } => {
-            said(text).map(|_| AssistantContent::Reasoning(rig::Reasoning::new(text)))
+            nonempty_text(text).map(|_| AssistantContent::Reasoning(rig::Reasoning::new(text)))
         }
-        AssistantBlock::ToolCall(call) => rebuilt_call(call),
+        AssistantBlock::ToolCall(call) => rebuild_call(call),
     });
     rig::AssistantMessage::new(content.collect())
 }
 
-fn rebuilt_call(call: &ToolCall) -> Option<AssistantContent> {
+fn rebuild_call(call: &ToolCall) -> Option<AssistantContent> {
     let name = ToolName::new(&call.name).ok()?;
     let args: Value = call.args.read().unwrap_or_default();
     let id = CallId::from_wire(call.id.as_str());
     Some(AssistantContent::ToolCall(rig::ToolCall::new(id, ToolFunction::new(name, args))))
 }
 
-/// The blocks that say something, as `T` holds texts and images.
-fn blocks<T>(content: &[Content], text: fn(rig::Text) -> T, image: fn(rig::Image) -> T) -> Vec<T> {
-    let block = |block: &Content| match block {
-        Content::Text { text: words } => said(words).map(text),
-        Content::Image(shown) => Some(picture(shown).map_or_else(text, image)),
+/// Converts the blocks that have content. `T` holds texts and images.
+fn convert_blocks<T>(
+    content: &[ContentBlock],
+    text: fn(rig::Text) -> T,
+    image: fn(rig::Image) -> T,
+) -> Vec<T> {
+    let block = |block: &ContentBlock| match block {
+        ContentBlock::Text { text: words } => nonempty_text(words).map(text),
+        ContentBlock::Image(shown) => Some(convert_image(shown).map_or_else(text, image)),
     };
     content.iter().filter_map(block).collect()
 }
 
-fn said(text: &str) -> Option<rig::Text> {
+fn nonempty_text(text: &str) -> Option<rig::Text> {
     (!text.trim().is_empty()).then(|| rig::Text::new(text))
 }
 
-fn picture(image: &Image) -> Result<rig::Image, rig::Text> {
+fn convert_image(image: &Image) -> Result<rig::Image, rig::Text> {
     let Some(media_type) = ImageMediaType::from_mime_type(&image.mime_type) else {
         return Err(rig::Text::new(format!("(an image of type {} that cannot be shown)", image.mime_type)));
     };

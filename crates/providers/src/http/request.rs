@@ -1,9 +1,9 @@
-//! haft's request in the wire library's terms.
+//! Converts haft's request to the wire library's types.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, Thinking};
+use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, ThinkingLevel};
 use haft_core::tool::ToolSpec;
 use haft_protocol::message::Message as Said;
 use rig_core::catalog::Sampling;
@@ -11,16 +11,16 @@ use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, 
 use rig_core::message::{Message, ToolChoice, ToolName};
 use serde_json::{Value, json};
 
-use super::endpoint::{Endpoint, is_unknown};
-use super::{Setup, history};
-use crate::catalogue;
+use super::endpoint::{ApiEndpoint, is_unknown};
+use super::{HttpSetup, history};
+use crate::catalog;
 
 /// Builds the request.
 ///
 /// # Errors
-/// When there is nothing to send, or a tool's schema cannot be read.
-pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionRequest, ModelError> {
-    let messages = history::convert(&request.messages, &setup.origin());
+/// If there is nothing to send, or a tool's schema cannot be read.
+pub(super) fn build(setup: &HttpSetup, request: &ModelRequest) -> Result<CompletionRequest, ModelError> {
+    let messages = history::convert_history(&request.messages, &setup.origin());
     let Some(last) = messages.last().cloned() else {
         return Err(ModelError::new(
             ModelErrorKind::Rejected,
@@ -35,46 +35,47 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
     built.tools = request.tools.iter().map(|spec| tool(spec)).collect::<Result<_, _>>()?;
     let most = longest_answer(setup, &request.options);
     built.max_tokens = most;
-    // What a model cannot do, and a stop reason that an unknown server invents, must not fail the whole request.
+    // An unsupported option, or an unknown stop reason of a server, must not fail the whole request.
     built.options.on_unsupported = Some(OnUnsupported::Ignore);
-    built.options.reasoning = thinking(setup, request.thinking, most);
+    built.options.reasoning = reasoning_options(setup, request.thinking, most);
     built.temperature =
         request.options.temperature.filter(|_| takes_temperature(setup, built.options.reasoning.as_ref()));
     match setup.endpoint {
-        Endpoint::Messages(_) => {
+        ApiEndpoint::Messages(_) => {
             built.max_tokens = Some(most.unwrap_or_else(|| claude_output(setup)));
             if built.tools.is_empty() {
-                keep_calls_legible(&mut built, &request.messages)?;
+                define_called_tools(&mut built, &request.messages)?;
             }
         }
-        Endpoint::Chat(_) => {
+        ApiEndpoint::Chat(_) => {
             built.accept_unknown_finish_reasons = true;
-            built.additional_params = told_effort(setup, request.thinking);
+            built.additional_params = custom_effort_param(setup, request.thinking);
         }
-        Endpoint::Gemini(_) => built.accept_unknown_finish_reasons = true,
-        Endpoint::Ollama(_) => {
+        ApiEndpoint::Gemini(_) => built.accept_unknown_finish_reasons = true,
+        ApiEndpoint::Ollama(_) => {
             built.accept_unknown_finish_reasons = true;
-            // Ollama cuts the conversation at a window of its own, which is much smaller than most models'.
+            // Ollama truncates the conversation at its own window, which is much smaller than that of most models.
             built.additional_params =
                 setup.own_facts.window.map(|window| json!({"options": {"num_ctx": window}}));
         }
-        // haft keeps the conversation; the provider must not.
-        Endpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
+        // haft stores the conversation; the provider must not.
+        ApiEndpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
     }
     Ok(built)
 }
 
-/// The limit of an Anthropic answer when neither the user nor the catalogue sets one; every Claude model takes it.
+/// The limit of an Anthropic answer if neither the user nor the catalog sets one; every Claude model accepts it.
 const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
-/// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
-fn claude_output(setup: &Setup) -> u64 {
-    let known = || catalogue::facts("anthropic", &setup.model).max_output;
+/// Returns the maximum length of a Claude answer, which Anthropic requires in requests, also through other providers.
+fn claude_output(setup: &HttpSetup) -> u64 {
+    let known = || catalog::model_facts("anthropic", &setup.model).max_output;
     setup.own_facts.max_output.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
 }
 
-/// The longest answer that is wanted, where anybody says: this request before the user, and no longer than the model can.
-fn longest_answer(setup: &Setup, options: &RequestOptions) -> Option<u64> {
+/// Returns the maximum length of the answer, if it is limited: the request's limit, or else the user's limit, at most
+/// the model's limit.
+fn longest_answer(setup: &HttpSetup, options: &RequestOptions) -> Option<u64> {
     let wanted = options.max_tokens.map(|wanted| match setup.facts().max_output {
         Some(known) => wanted.min(known),
         None => wanted,
@@ -82,8 +83,8 @@ fn longest_answer(setup: &Setup, options: &RequestOptions) -> Option<u64> {
     wanted.or(setup.max_output_tokens)
 }
 
-/// True if a model may be told a temperature. Many may not while they think, and some never.
-fn takes_temperature(setup: &Setup, reasoning: Option<&Reasoning>) -> bool {
+/// True if the model accepts a temperature. Many models do not accept one while they think, and some never do.
+fn takes_temperature(setup: &HttpSetup, reasoning: Option<&Reasoning>) -> bool {
     let spec = setup.spec();
     let thinks = match reasoning {
         Some(Reasoning::Off) => false,
@@ -92,12 +93,12 @@ fn takes_temperature(setup: &Setup, reasoning: Option<&Reasoning>) -> bool {
     };
     let sampling = spec.and_then(|spec| spec.sampling);
     let only_unthinking =
-        sampling == Some(Sampling::ReasoningOff) || matches!(setup.endpoint, Endpoint::Messages(_));
+        sampling == Some(Sampling::ReasoningOff) || matches!(setup.endpoint, ApiEndpoint::Messages(_));
     sampling != Some(Sampling::Never) && !(thinks && only_unthinking)
 }
 
-/// Anthropic wants every tool that was called to be defined, also where none may be called any more.
-fn keep_calls_legible(built: &mut CompletionRequest, messages: &[Said]) -> Result<(), ModelError> {
+/// Defines every tool that was called, because Anthropic requires definitions even if no tool can be called any more.
+fn define_called_tools(built: &mut CompletionRequest, messages: &[Said]) -> Result<(), ModelError> {
     let calls = messages.iter().flat_map(|message| match message {
         Said::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
         Said::User { .. } | Said::Tool(_) => Vec::new(),
@@ -119,66 +120,79 @@ fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
     Ok(ToolDefinition::new(name, &spec.description, schema))
 }
 
-/// Tokens of thought per level, for models that count tokens instead of levels.
-const BUDGETS: [(Thinking, u32); 5] = [
-    (Thinking::Minimal, 1_024),
-    (Thinking::Low, 4_096),
-    (Thinking::Medium, 12_288),
-    (Thinking::High, 24_576),
-    (Thinking::XHigh, 49_152),
+/// Thinking budgets in tokens per level, for models with budgets instead of levels.
+const BUDGETS: [(ThinkingLevel, u32); 5] = [
+    (ThinkingLevel::Minimal, 1_024),
+    (ThinkingLevel::Low, 4_096),
+    (ThinkingLevel::Medium, 12_288),
+    (ThinkingLevel::High, 24_576),
+    (ThinkingLevel::XHigh, 49_152),
 ];
 
-/// Returns the options about thinking: the level it has that is nearest to the wanted one; nothing where it is to do as
-/// it likes, or cannot think at all.
-fn thinking(setup: &Setup, wanted: Thinking, most: Option<u64>) -> Option<Reasoning> {
-    if wanted == Thinking::Default {
+/// Returns the thinking options: the supported level nearest to the wanted one; `None` for the model's default or a
+/// model that cannot think.
+fn reasoning_options(setup: &HttpSetup, wanted: ThinkingLevel, most: Option<u64>) -> Option<Reasoning> {
+    if wanted == ThinkingLevel::Default {
         return None;
     }
     let facts =
         setup.facts().or(ModelFacts { thinking: dialect_levels(&setup.endpoint), ..ModelFacts::default() });
-    if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= Thinking::Off)) {
+    if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= ThinkingLevel::Off)) {
         return None;
     }
-    let level = facts.clamp(wanted);
-    if level == Thinking::Off {
+    let level = facts.clamp_thinking(wanted);
+    if level == ThinkingLevel::Off {
         return Some(Reasoning::Off);
     }
     let taken = setup.spec().map(|spec| &spec.reasoning);
     match taken.filter(|taken| taken.levels.is_empty()).and_then(|taken| taken.budget.as_ref()) {
-        Some(range) => budget(most, range, level),
-        None => effort(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
+        Some(range) => thinking_budget(most, range, level),
+        None => effort_for_level(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
     }
 }
 
-/// The levels that the API has for every model.
-fn dialect_levels(endpoint: &Endpoint) -> Option<Vec<Thinking>> {
+/// Returns the levels that the API supports for every model.
+fn dialect_levels(endpoint: &ApiEndpoint) -> Option<Vec<ThinkingLevel>> {
     match endpoint {
-        Endpoint::Ollama(_) => Some(vec![Thinking::Off, Thinking::Low, Thinking::Medium, Thinking::High]),
-        Endpoint::Messages(_) | Endpoint::Chat(_) | Endpoint::Responses(_) | Endpoint::Gemini(_) => None,
+        ApiEndpoint::Ollama(_) => {
+            Some(vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::Medium, ThinkingLevel::High])
+        }
+        ApiEndpoint::Messages(_)
+        | ApiEndpoint::Chat(_)
+        | ApiEndpoint::Responses(_)
+        | ApiEndpoint::Gemini(_) => None,
     }
 }
 
-/// The level for a server that only the user knows, as OpenAI names it; nothing unless the user says that the model has
-/// levels.
-fn told_effort(setup: &Setup, wanted: Thinking) -> Option<Value> {
+/// Returns the level for a server that is not in the catalog, with OpenAI's names; `None` unless the user configured
+/// levels for the model.
+fn custom_effort_param(setup: &HttpSetup, wanted: ThinkingLevel) -> Option<Value> {
     let levels = setup.own_facts.thinking.as_ref().filter(|_| is_unknown(&setup.provider))?;
-    let level =
-        if wanted == Thinking::Default || levels.len() < 2 { return None } else { wanted.clamped(levels) };
-    let name = if level == Thinking::Off { "none" } else { level.name() };
+    let level = if wanted == ThinkingLevel::Default || levels.len() < 2 {
+        return None;
+    } else {
+        wanted.clamp_to(levels)
+    };
+    let name = if level == ThinkingLevel::Off { "none" } else { level.name() };
     Some(json!({ "reasoning_effort": name }))
 }
 
-/// The level by its name among those the catalogue knows; where it knows none, the name is all there is.
-fn effort(taken: Option<&[Effort]>, level: Thinking) -> Option<Effort> {
+/// Returns the level by its name in the catalog, or the level's own name if the catalog has none.
+fn effort_for_level(taken: Option<&[Effort]>, level: ThinkingLevel) -> Option<Effort> {
     const ALL: [Effort; 5] = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh];
-    let known = taken.and_then(|taken| catalogue::effort(taken, level));
-    known.or_else(|| catalogue::effort(&ALL, level))
+    let known = taken.and_then(|taken| catalog::to_effort(taken, level));
+    known.or_else(|| catalog::to_effort(&ALL, level))
 }
 
-/// Nothing where the answer has no room for the least thought the model takes; the provider would refuse less.
-fn budget(max_output_tokens: Option<u64>, range: &RangeInclusive<u32>, level: Thinking) -> Option<Reasoning> {
+/// Returns the thinking budget; `None` if the answer has no room for the model's minimum budget, because the provider
+/// would reject a smaller one.
+fn thinking_budget(
+    max_output_tokens: Option<u64>,
+    range: &RangeInclusive<u32>,
+    level: ThinkingLevel,
+) -> Option<Reasoning> {
     let (_, tokens) = BUDGETS.iter().find(|(other, _)| *other == level)?;
-    // An answer must be left room beside the thought.
+    // Half of the output is reserved for the answer.
     let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));
     let tokens = (*tokens).clamp(*range.start(), *range.end()).min(room);
     range.contains(&tokens).then_some(Reasoning::Budget { tokens })
@@ -187,22 +201,22 @@ fn budget(max_output_tokens: Option<u64>, range: &RangeInclusive<u32>, level: Th
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dialect, ModelConfig};
+    use crate::config::{ApiDialect, ModelConfig};
     use crate::http::HttpModel;
 
     #[track_caller]
     fn check(provider: &str, model: &str, max_output_tokens: u64, expect: Option<u32>) {
         let config = ModelConfig {
             max_output_tokens: Some(max_output_tokens),
-            ..ModelConfig::new(Dialect::AnthropicMessages, provider, model)
+            ..ModelConfig::new(ApiDialect::AnthropicMessages, provider, model)
         };
         let model = HttpModel::new(config).unwrap();
         let expect = expect.map(|tokens| Reasoning::Budget { tokens });
-        assert_eq!(thinking(&model.setup, Thinking::Low, Some(max_output_tokens)), expect);
+        assert_eq!(reasoning_options(&model.setup, ThinkingLevel::Low, Some(max_output_tokens)), expect);
     }
 
     #[test]
-    fn a_budget_below_the_least_is_none() {
+    fn omits_budget_below_the_minimum() {
         check("anthropic", "claude-haiku-4-5", 2_047, None);
         check("anthropic", "claude-haiku-4-5", 2_048, Some(1_024));
         check("anthropic", "claude-haiku-4-5", 100_000, Some(4_096));

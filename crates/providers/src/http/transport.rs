@@ -1,4 +1,4 @@
-//! Sends one encoded request and hands its event stream on, frame by frame.
+//! Sends one encoded request and forwards its event stream frame by frame.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use rig_core::http_client::framing::{Framing, NdjsonFramer, SseFramer};
 use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 
 use super::call_ids::CallIds;
-use super::client::{Client, read_body};
+use super::client::{HttpClient, read_body};
 
-/// The way of one attempt to the server. The provider's names for tool calls are noted in passing, since the wire
-/// library tells them only when a call is complete.
+/// The transport of one attempt. It also collects the provider's ids of tool calls, because the wire library reports
+/// them only when a call is complete.
 #[derive(Debug, Clone)]
-pub(super) struct Transport {
-    pub(super) client: Client,
+pub(super) struct HttpTransport {
+    pub(super) client: HttpClient,
     pub(super) call_ids: Arc<CallIds>,
 }
 
-impl<W: Wire<Payload = Encoded, Frame = WireFrame>> driver::Transport<W> for Transport {
+impl<W: Wire<Payload = Encoded, Frame = WireFrame>> driver::Transport<W> for HttpTransport {
     fn send(&self, payload: Encoded, _exchange: Exchange) -> Opening<WireFrame> {
         let transport = self.clone();
         Opening::new(async move { transport.open(payload).await })
     }
 }
 
-impl Transport {
+impl HttpTransport {
     async fn open(self, payload: Encoded) -> Result<Opened<WireFrame>, ProviderError> {
         let client = self.client.get().map_err(ProviderError::Provider)?;
         let framing = payload.framing;
         let request = self.request(client, payload)?;
-        let response = client.execute(request).await.map_err(broken)?;
+        let response = client.execute(request).await.map_err(transport_error)?;
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() || !is_stream(framing, headers.get(CONTENT_TYPE)) {
@@ -46,8 +46,8 @@ impl Transport {
         let request_id = ["request-id", "x-request-id"].iter().find_map(|name| headers.get(*name));
         let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
         let frames = match framing {
-            Framing::Ndjson => lines(response).left_stream(),
-            Framing::Sse | Framing::Whole => events(response, self.call_ids).right_stream(),
+            Framing::Ndjson => ndjson_frames(response).left_stream(),
+            Framing::Sse | Framing::Whole => sse_frames(response, self.call_ids).right_stream(),
         };
         Ok(Opened::new(frames).with_request_id(request_id))
     }
@@ -57,7 +57,7 @@ impl Transport {
         let Body::Bytes(bytes) = body else {
             return Err(ProviderError::request("a conversation is never sent as a form"));
         };
-        // The wire library was given no key, so its own authorization is empty.
+        // The wire library has no key, so its own authorization header is empty.
         parts.headers.remove(AUTHORIZATION);
         parts.headers.remove("x-api-key");
         let accepted = if payload.framing == Framing::Ndjson { NDJSON } else { EVENTS };
@@ -65,19 +65,19 @@ impl Transport {
         for (name, value) in self.client.headers() {
             parts.headers.insert(name, value.clone());
         }
-        // Gemini's key would stand in the address; its place there is empty, too.
+        // Gemini's key would be a query parameter, which is empty too.
         let url = parts.uri.to_string();
         let url: Url = url.strip_suffix("&key=").unwrap_or(&url).parse().map_err(ProviderError::Url)?;
-        // A name and password in the address become a header, which gives way to the key's and the user's own.
+        // A name and password in the address become a header, which the key's header and the user's headers override.
         let request = client.request(parts.method, url).headers(parts.headers).body(bytes);
-        request.build().map_err(broken)
+        request.build().map_err(transport_error)
     }
 }
 
 const EVENTS: &str = "text/event-stream";
 const NDJSON: &str = "application/x-ndjson";
 
-/// A missing content type is forgiven; anything else but a stream is an answer of another kind.
+/// True for a stream. A missing content type is accepted; any other type is not a stream.
 fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     let expected: &[&str] = match framing {
         Framing::Sse | Framing::Whole => &[EVENTS],
@@ -89,10 +89,10 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
-/// The size of a failed request's body that is kept.
+/// The maximum bytes of a failed request's body that are kept.
 const BODY_LIMIT: usize = 64 * 1024;
 
-fn events(
+fn sse_frames(
     response: reqwest::Response,
     call_ids: Arc<CallIds>,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
@@ -102,17 +102,17 @@ fn events(
             Ok(bytes) => framer
                 .push(&bytes)
                 .filter(|event| !event.data.trim().is_empty())
-                .inspect(|event| call_ids.note(&event.data))
+                .inspect(|event| call_ids.record_ids(&event.data))
                 .map(|event| Ok(WireFrame::Text(event.data)))
                 .collect(),
-            Err(error) => vec![Err(broken(error))],
+            Err(error) => vec![Err(transport_error(error))],
         };
         stream::iter(frames)
     })
 }
 
-/// A line of JSON each; what is behind the last end of line counts, since a server may end without one.
-fn lines(
+/// Splits lines of JSON into frames. The rest after the last newline counts, because a server may end without one.
+fn ndjson_frames(
     response: reqwest::Response,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
     let chunks = response.bytes_stream().map(Some).chain(stream::once(async { None }));
@@ -121,13 +121,13 @@ fn lines(
         let whole = |line: Vec<u8>| Ok(WireFrame::from_bytes(line));
         let frames: Vec<_> = match chunk {
             Some(Ok(bytes)) => framer.push(&bytes).map(whole).collect(),
-            Some(Err(error)) => vec![Err(broken(error))],
+            Some(Err(error)) => vec![Err(transport_error(error))],
             None => framer.finish().map(whole).into_iter().collect(),
         };
         stream::iter(frames)
     })
 }
 
-fn broken(error: reqwest::Error) -> ProviderError {
+fn transport_error(error: reqwest::Error) -> ProviderError {
     ProviderError::from_transport_error(http_client::Error::instance(error.without_url()))
 }

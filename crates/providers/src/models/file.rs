@@ -1,101 +1,104 @@
-//! `models.json` as it is written, and what is wrong with it.
+//! The format of `models.json`, and its errors.
 
 use std::collections::BTreeMap;
 
-use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_core::model::{ModelFacts, ThinkingLevel, TokenPrices};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use serde::Deserialize;
 
-use super::OwnProvider;
+use super::ConfiguredProvider;
 use super::is_variable;
-use crate::config::Dialect;
-use crate::presets::preset;
+use crate::config::ApiDialect;
+use crate::presets::find_preset;
 
 #[derive(Debug)]
-pub(super) enum Mistake {
+pub(super) enum FileParseError {
     Syntax(String),
     Field { field: String, detail: String },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawModelsFile {
     #[serde(default, rename = "$schema")]
     _schema: Option<String>,
-    providers: BTreeMap<String, WrittenProvider>,
+    providers: BTreeMap<String, RawProvider>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenProvider {
-    dialect: Option<Dialect>,
+struct RawProvider {
+    dialect: Option<ApiDialect>,
     base_url: Option<String>,
     key_env: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     default_model: Option<String>,
     #[serde(default)]
-    models: BTreeMap<String, WrittenModel>,
+    models: BTreeMap<String, RawModel>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenModel {
+struct RawModel {
     name: Option<String>,
     window: Option<u64>,
     max_output: Option<u64>,
-    thinking: Option<Vec<Thinking>>,
+    thinking: Option<Vec<ThinkingLevel>>,
     images: Option<bool>,
-    prices: Option<WrittenPrices>,
+    prices: Option<RawPrices>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenPrices {
+struct RawPrices {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, OwnProvider>, Mistake> {
+pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, ConfiguredProvider>, FileParseError> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let written: Written = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let written: RawModelsFile = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let field = error.path().to_string();
         let inner = error.into_inner();
         if !inner.is_data() || field == "." {
-            return Mistake::Syntax(inner.to_string());
+            return FileParseError::Syntax(inner.to_string());
         }
-        // Values of headers may be secrets, and serde quotes what it does not like.
+        // Values of headers may be secrets, and serde quotes invalid values.
         let place = format!("line {}, column {}", inner.line(), inner.column());
         let secret = field.contains(".headers") || field.ends_with("key_env");
-        let detail = if secret { format!("must be a text, at {place}") } else { inner.to_string() };
-        Mistake::Field { field, detail }
+        let detail = if secret { format!("must be a string, at {place}") } else { inner.to_string() };
+        FileParseError::Field { field, detail }
     })?;
-    reader.end().map_err(|error| Mistake::Syntax(error.to_string()))?;
-    written.providers.into_iter().map(|(name, own)| Ok((name.clone(), provider(&name, own)?))).collect()
+    reader.end().map_err(|error| FileParseError::Syntax(error.to_string()))?;
+    written.providers.into_iter().map(|(name, own)| Ok((name.clone(), parse_provider(&name, own)?))).collect()
 }
 
-fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake> {
-    let at = |field: &str, detail: &str| Mistake::Field {
+fn parse_provider(name: &str, written: RawProvider) -> Result<ConfiguredProvider, FileParseError> {
+    let at = |field: &str, detail: &str| FileParseError::Field {
         field: format!("providers.{name}{field}"),
         detail: detail.to_owned(),
     };
     if name.trim().is_empty() || name.contains(['/', ',']) || name == "scripted" {
-        return Err(at("", "cannot be the name of a provider; choose another, without / and ,"));
+        return Err(at("", "is not a valid provider name; use a name without / and ,"));
     }
     if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
         return Err(at(".base_url", "must be an http or https address"));
     }
-    if written.base_url.is_none() && preset(name).is_none_or(|preset| preset.base_url.is_none()) {
-        return Err(at(".base_url", "is missing; haft does not know where this provider is"));
+    if written.base_url.is_none() && find_preset(name).is_none_or(|preset| preset.base_url.is_none()) {
+        return Err(at(".base_url", "is missing; set the address of this provider"));
     }
     if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {
         return Err(at(".key_env", "must be the name of a variable, not a key"));
     }
     if let Some(header) = written.headers.keys().find(|name| name.parse::<HeaderName>().is_err()) {
-        return Err(at(&format!(".headers.{header}"), "has characters that a header cannot have"));
+        return Err(at(
+            &format!(".headers.{header}"),
+            "has characters that HTTP does not allow in a header name",
+        ));
     }
     let mut models = BTreeMap::new();
     for (id, written) in written.models {
@@ -103,9 +106,9 @@ fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake
             return Err(at(".models", "has a model without a name"));
         }
         let wrong = |(field, detail): (&str, &str)| at(&format!(".models.{id}.{field}"), detail);
-        models.insert(id.clone(), facts(written).map_err(wrong)?);
+        models.insert(id.clone(), parse_facts(written).map_err(wrong)?);
     }
-    Ok(OwnProvider {
+    Ok(ConfiguredProvider {
         dialect: written.dialect,
         base_url: written.base_url,
         key_env: written.key_env,
@@ -115,15 +118,15 @@ fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake
     })
 }
 
-/// The facts, or which field cannot be and what it should be.
-fn facts(written: WrittenModel) -> Result<ModelFacts, (&'static str, &'static str)> {
+/// Returns the facts, or the invalid field and its expected value.
+fn parse_facts(written: RawModel) -> Result<ModelFacts, (&'static str, &'static str)> {
     for (field, tokens) in [("window", written.window), ("max_output", written.max_output)] {
         if tokens == Some(0) {
             return Err((field, "must be at least 1 token"));
         }
     }
     let thinking = match written.thinking {
-        Some(levels) if levels.is_empty() || levels.contains(&Thinking::Default) => {
+        Some(levels) if levels.is_empty() || levels.contains(&ThinkingLevel::Default) => {
             return Err(("thinking", "must list levels: off, minimal, low, medium, high, xhigh"));
         }
         Some(mut levels) => {
@@ -136,10 +139,10 @@ fn facts(written: WrittenModel) -> Result<ModelFacts, (&'static str, &'static st
     if let Some(prices) = &written.prices {
         let all = [Some(prices.input), Some(prices.output), prices.cache_read, prices.cache_write];
         if all.into_iter().flatten().any(|price| !price.is_finite() || price < 0.0) {
-            return Err(("prices", "must be dollars for a million tokens, 0 or more"));
+            return Err(("prices", "must be dollars per million tokens, 0 or more"));
         }
     }
-    let prices = written.prices.map(|prices| Prices {
+    let prices = written.prices.map(|prices| TokenPrices {
         input: prices.input,
         output: prices.output,
         cache_read: prices.cache_read,
@@ -168,8 +171,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, place: &str, says: &str) {
         match parse(text.as_bytes()).unwrap_err() {
-            Mistake::Syntax(detail) => assert!(place == "-" && detail.contains(says), "{detail}"),
-            Mistake::Field { field, detail } => {
+            FileParseError::Syntax(detail) => assert!(place == "-" && detail.contains(says), "{detail}"),
+            FileParseError::Field { field, detail } => {
                 assert!(field == place && detail.contains(says), "{field}: {detail}");
                 assert!(!detail.contains("sk-"), "{detail}");
             }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_has_a_place() {
+    fn reports_position_of_every_error() {
         check("{", "-", "line 1");
         check("7", "-", "invalid type");
         check("{} {}", "-", "missing field `providers`");
@@ -196,11 +199,11 @@ mod tests {
         check(&at(r#""key_env": "sk-123""#), "providers.lab.key_env", "not a key");
         check(&at(r#""headers": {"x-key": ["sk-123"]}"#), "providers.lab.headers.x-key", "line 1");
         check(&at(r#""headers": {"a b": "c"}"#), "providers.lab.headers.a b", "header");
-        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "another");
+        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "provider name");
     }
 
     #[test]
-    fn every_mistake_of_a_model_has_a_place() {
+    fn reports_position_of_every_model_error() {
         check_model(r#"{"window": 0}"#, ".window", "at least 1");
         check_model(r#"{"window": "128k"}"#, ".window", "invalid type");
         check_model(r#"{"max_output": -1}"#, ".max_output", "-1");
@@ -218,8 +221,8 @@ mod tests {
         let providers = parse(LAB.replace("MODEL", model).as_bytes()).unwrap();
         let facts = &providers["lab"].models["m"];
         assert_eq!((facts.window, facts.max_output, facts.images), (Some(9), Some(3), Some(true)));
-        assert_eq!(facts.thinking, Some(vec![Thinking::Off, Thinking::High]));
-        let prices = Prices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
+        assert_eq!(facts.thinking, Some(vec![ThinkingLevel::Off, ThinkingLevel::High]));
+        let prices = TokenPrices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
         assert_eq!(facts.prices, Some(prices));
     }
 

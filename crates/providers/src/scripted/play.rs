@@ -1,58 +1,60 @@
-//! Plays a script: finds the step, writes the answer.
+//! Replays a script: finds the step and produces the answer.
 
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
-use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelResponse, broken_args};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelResponse, wrap_invalid_args};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Usage};
+use haft_protocol::message::{AssistantBlock, Message, TokenUsage};
 use tokio_util::sync::CancellationToken;
 
-use super::script::{Call, Role, Script, Step, When};
+use super::script::{MessageRole, Script, ScriptCall, ScriptStep, StepCondition};
 
-type Item = Result<ModelEvent, ModelError>;
+type ReplayItem = Result<ModelEvent, ModelError>;
 
 #[derive(Debug)]
-pub(super) struct Player {
+pub(super) struct ScriptPlayer {
     used: Vec<bool>,
     calls: u64,
 }
 
-impl Player {
+impl ScriptPlayer {
     pub(super) fn new(steps: usize) -> Self {
         Self { used: vec![false; steps], calls: 0 }
     }
 
-    /// The answer to these messages: the first step that fits and was not used. Also the pause before each item.
+    /// Returns the answer to these messages, from the first unused step that matches, and the pause before each item.
     pub(super) fn answer(
         &mut self,
         script: &Script,
         messages: &[Message],
-    ) -> Result<(Vec<Item>, Duration), ModelError> {
+    ) -> Result<(Vec<ReplayItem>, Duration), ModelError> {
         let free = script.steps.iter().zip(&mut self.used);
-        let mut fitting = free.filter(|(step, used)| (!**used || step.repeat) && step.when.fits(messages));
+        let mut fitting =
+            free.filter(|(step, used)| (!**used || step.repeat) && step.when.matches_last(messages));
         let Some((step, used)) = fitting.next() else {
             let left = self.used.iter().filter(|used| !**used).count();
-            let message = format!("the script has no step for this message ({left} unused steps do not fit)");
+            let message =
+                format!("the script has no step for this message ({left} unused steps do not match)");
             return Err(ModelError::new(ModelErrorKind::Rejected, message));
         };
         *used = true;
-        Ok((self.play(step, messages), Duration::from_millis(step.pause_ms)))
+        Ok((self.play_step(step, messages), Duration::from_millis(step.pause_ms)))
     }
 
-    fn play(&mut self, step: &Step, messages: &[Message]) -> Vec<Item> {
+    fn play_step(&mut self, step: &ScriptStep, messages: &[Message]) -> Vec<ReplayItem> {
         let mut items = Vec::new();
         let mut content = Vec::new();
         for line in &step.say {
             if let Some(text) = &line.text {
-                let text = filled(text, messages);
-                items.extend(pieces(&text, step.chunk).map(ModelEvent::Text).map(Ok));
+                let text = fill_placeholders(text, messages);
+                items.extend(split_chunks(&text, step.chunk).map(ModelEvent::Text).map(Ok));
                 content.push(AssistantBlock::Text { text });
             } else if let Some(text) = &line.thinking {
-                let text = filled(text, messages);
-                items.extend(pieces(&text, step.chunk).map(ModelEvent::Thinking).map(Ok));
+                let text = fill_placeholders(text, messages);
+                items.extend(split_chunks(&text, step.chunk).map(ModelEvent::Thinking).map(Ok));
                 content.push(AssistantBlock::Thinking { text });
             } else if let Some(call) = &line.call {
                 content.push(AssistantBlock::ToolCall(self.call(call, step.chunk, &mut items)));
@@ -63,7 +65,7 @@ impl Player {
             None => Ok(ModelEvent::Done(ModelResponse {
                 content,
                 stop: step.stop(),
-                usage: step.usage.map_or_else(Usage::default, Usage::from),
+                usage: step.usage.map_or_else(TokenUsage::default, TokenUsage::from),
                 native: None,
             })),
         };
@@ -71,29 +73,32 @@ impl Player {
         items
     }
 
-    fn call(&mut self, call: &Call, chunk: usize, items: &mut Vec<Item>) -> ToolCall {
+    fn call(&mut self, call: &ScriptCall, chunk: usize, items: &mut Vec<ReplayItem>) -> ToolCall {
         self.calls += 1;
         let id = ToolCallId::new(format!("call_{}", self.calls));
         let args = call.args.clone().unwrap_or_else(|| match &call.args_text {
-            Some(text) => {
-                RawJson::parse(text).ok().filter(RawJson::is_object).unwrap_or_else(|| broken_args(text))
-            }
+            Some(text) => RawJson::parse(text)
+                .ok()
+                .filter(RawJson::is_object)
+                .unwrap_or_else(|| wrap_invalid_args(text)),
             None => RawJson::empty_object(),
         });
         let text = call.args_text.as_deref().unwrap_or(args.as_str());
         items.push(Ok(ModelEvent::ToolCallStart { id: id.clone(), name: call.name.clone() }));
-        items.extend(pieces(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })));
+        items.extend(
+            split_chunks(text, chunk).map(|delta| Ok(ModelEvent::ToolCallArgs { id: id.clone(), delta })),
+        );
         items.push(Ok(ModelEvent::ToolCallEnd { id: id.clone() }));
         ToolCall { id, name: call.name.clone(), args }
     }
 }
 
-/// The items one by one, until the request is cancelled.
-pub(super) fn stream(
+/// Returns the items one by one until the request is cancelled.
+pub(super) fn cancellable_stream(
     cancel: CancellationToken,
-    items: Vec<Item>,
+    items: Vec<ReplayItem>,
     pause: Duration,
-) -> impl Stream<Item = Item> + Send {
+) -> impl Stream<Item = ReplayItem> + Send {
     let paused = stream::iter(items).then(move |item| async move {
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
@@ -105,7 +110,7 @@ pub(super) fn stream(
         let error = ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled");
         cancelled.is_cancelled().then_some(Err(error))
     });
-    // The answer's own last item, if it came, is the end even when the cancellation comes just behind it.
+    // If the answer's last item was sent, it is the end, even if the cancellation follows directly.
     let mut ended = false;
     let until = Box::pin(paused.take_until(cancel.cancelled_owned())).map(Some).chain(last);
     until.filter_map(std::future::ready).take_while(move |item| {
@@ -115,8 +120,8 @@ pub(super) fn stream(
     })
 }
 
-impl When {
-    fn fits(&self, messages: &[Message]) -> bool {
+impl StepCondition {
+    fn matches_last(&self, messages: &[Message]) -> bool {
         let last = messages.last();
         let role = self.last_role.is_none_or(|role| last.is_some_and(|last| role_of(last) == role));
         let text = self.contains.as_ref();
@@ -124,11 +129,11 @@ impl When {
     }
 }
 
-fn role_of(message: &Message) -> Role {
+fn role_of(message: &Message) -> MessageRole {
     match message {
-        Message::User { .. } => Role::User,
-        Message::Assistant(_) => Role::Assistant,
-        Message::Tool(_) => Role::Tool,
+        Message::User { .. } => MessageRole::User,
+        Message::Assistant(_) => MessageRole::Assistant,
+        Message::Tool(_) => MessageRole::Tool,
     }
 }
 
@@ -142,9 +147,9 @@ fn text_of(message: &Message) -> String {
 
 const LAST_RESULT: &str = "{{last_tool_result";
 
-/// The text with `{{last_tool_result}}` and `{{last_tool_result:NAME}}` filled in; a result that never came is
-/// empty. What was filled in is not looked at again.
-fn filled(text: &str, messages: &[Message]) -> String {
+/// Expands `{{last_tool_result}}` and `{{last_tool_result:NAME}}` in the text. A missing result is empty. The inserted
+/// text is not expanded again.
+fn fill_placeholders(text: &str, messages: &[Message]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, mark)) = rest.split_once(LAST_RESULT) {
@@ -170,7 +175,7 @@ fn last_result(messages: &[Message], name: Option<&str>) -> String {
     fitting.next().map(|message| joined_text(&message.content)).unwrap_or_default()
 }
 
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = String> {
+fn split_chunks(text: &str, size: usize) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let size = if size == 0 { characters.len().max(1) } else { size };
     characters.chunks(size).map(|piece| piece.iter().collect()).collect::<Vec<String>>().into_iter()

@@ -1,12 +1,12 @@
-//! What comes back: text, thinking, tool calls, usage, in every dialect and cut everywhere.
+//! Tests of answers: text, thinking, tool calls and usage, in every dialect and with every split of the stream.
 
-use haft_core::model::{ModelEvent, Prices, broken_args};
+use haft_core::model::{ModelEvent, TokenPrices, wrap_invalid_args};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{Scenario, Tokens, Wire};
+use haft_test_support::model_server::{Scenario, TokenCounts, WireFormat};
 
 use crate::support::{ask, config, each};
 
@@ -32,7 +32,7 @@ async fn text_survives_every_cut() {
             let (events, answer) = ask(&model, "hello").await;
             let answer = answer.unwrap();
             assert_eq!(answer.content, [text(TEXT)], "{wire:?} cut every {cut}");
-            assert_eq!(answer.stop, Stop::End);
+            assert_eq!(answer.stop, StopCause::End);
             let deltas = joined(&events, |event| match event {
                 ModelEvent::Text(delta) => Some(delta),
                 _ => None,
@@ -45,7 +45,7 @@ async fn text_survives_every_cut() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_an_answer() {
+async fn accepts_slow_answers() {
     let pause = std::time::Duration::from_millis(1);
     each(vec![Scenario::text(TEXT).cut_every(500).pause(pause)], async |wire, _, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text(TEXT)], "{wire:?}");
@@ -63,7 +63,7 @@ async fn tool_calls_keep_the_models_bytes_and_ids() {
             let first = RawJson::parse(ARGS).unwrap();
             let expect = [text("Looking."), call("call_a", first), call("call_b", RawJson::empty_object())];
             assert_eq!(answer.content, expect, "{wire:?}");
-            assert_eq!(answer.stop, Stop::ToolUse);
+            assert_eq!(answer.stop, StopCause::ToolUse);
             let deltas = joined(&events, |event| match event {
                 ModelEvent::ToolCallArgs { id, delta } if id.as_str() == "call_a" => Some(delta),
                 _ => None,
@@ -78,12 +78,12 @@ async fn tool_calls_keep_the_models_bytes_and_ids() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_are_kept_as_text() {
+async fn keeps_arguments_that_are_not_an_object_as_text() {
     for (args, expect) in [
         ("", RawJson::empty_object()),
-        ("[1]", broken_args("[1]")),
-        (r#"{"city":"#, broken_args(r#"{"city":"#)),
-        (r#"{"a":1,"a":2}"#, broken_args(r#"{"a":1,"a":2}"#)),
+        ("[1]", wrap_invalid_args("[1]")),
+        (r#"{"city":"#, wrap_invalid_args(r#"{"city":"#)),
+        (r#"{"a":1,"a":2}"#, wrap_invalid_args(r#"{"a":1,"a":2}"#)),
     ] {
         each(vec![Scenario::new().tool("call_a", "weather", args)], async |wire, _, model| {
             let (_, answer) = ask(&model, "weather?").await;
@@ -94,7 +94,7 @@ async fn arguments_that_are_no_object_are_kept_as_text() {
 }
 
 #[tokio::test]
-async fn thinking_is_apart_from_text() {
+async fn separates_thinking_from_text() {
     let scenario = Scenario::new().think("Let me see 🤔", "c2lnbmVk").say("Done.");
     each(vec![scenario], async |wire, _, model| {
         let (events, answer) = ask(&model, "think").await;
@@ -110,11 +110,11 @@ async fn thinking_is_apart_from_text() {
 }
 
 #[tokio::test]
-async fn usage_tells_cached_from_fresh_input() {
-    let tokens = Tokens { input: 100, output: 20, cache_read: 50, cache_write: 7 };
+async fn usage_separates_cached_and_fresh_input() {
+    let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 7 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, _, model| {
         let usage = ask(&model, "hello").await.1.unwrap().usage;
-        let written = if wire == Wire::Anthropic { 7 } else { 0 };
+        let written = if wire == WireFormat::Anthropic { 7 } else { 0 };
         assert_eq!(
             (usage.input, usage.output, usage.cache_read, usage.cache_write),
             (100, 20, 50, written),
@@ -126,22 +126,22 @@ async fn usage_tells_cached_from_fresh_input() {
 }
 
 #[tokio::test]
-async fn the_output_limit_is_told() {
+async fn reports_the_output_limit() {
     each(vec![Scenario::text("I was going to").out_of_tokens()], async |wire, _, model| {
-        assert_eq!(ask(&model, "hello").await.1.unwrap().stop, Stop::Length, "{wire:?}");
+        assert_eq!(ask(&model, "hello").await.1.unwrap().stop, StopCause::Length, "{wire:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_users_own_prices_count_instead_of_known_ones() {
-    let tokens = Tokens { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
+async fn user_prices_override_known_prices() {
+    let tokens = TokenCounts { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, server, _| {
         for provider in ["nobody", "anthropic"] {
             server.push(Scenario::text("hi").usage(tokens));
             let mut config = config(&server, wire, "claude-sonnet-4-6");
             config.provider = provider.into();
-            let prices = Prices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
+            let prices = TokenPrices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
             config.facts.prices = Some(prices);
             let usage = ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap().usage;
             assert!((usage.cost_usd - 3.25).abs() < 1e-9, "{wire:?} {provider}: {}", usage.cost_usd);

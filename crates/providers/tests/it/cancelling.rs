@@ -1,15 +1,15 @@
-//! Cancelling ends a request wherever it is, and the server notices.
+//! Tests of cancellation: a request ends in every phase, and the server notices.
 
 use futures::StreamExt;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_providers::HttpModel;
 use haft_test_support::PATIENCE;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{DIALECTS, config, impatient, request, start, user};
 
-/// The server has its own thread, since waiting for the disconnect blocks this one.
+/// The server has its own thread, because waiting for the disconnect blocks this one.
 fn each_with_thread(scenario: &Scenario) -> impl Iterator<Item = (ModelServer, HttpModel)> {
     let scenario = scenario.clone();
     DIALECTS.into_iter().map(move |(wire, name)| {
@@ -20,15 +20,15 @@ fn each_with_thread(scenario: &Scenario) -> impl Iterator<Item = (ModelServer, H
 }
 
 #[tokio::test]
-async fn in_the_middle_of_an_answer() {
-    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(Fault::Hang)) {
+async fn cancels_in_the_middle_of_an_answer() {
+    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(AnswerFault::Hang)) {
         let cancel = CancellationToken::new();
         let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text(_)))));
         cancel.cancel();
         let error = stream.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Cancelled);
-        // The stream is still held: the request ends by the cancellation, not by the drop.
+        // The stream still exists, so that the cancellation ends the request and not the drop.
         let gone = tokio::task::spawn_blocking(move || (server.wait_for_disconnect(PATIENCE), server))
             .await
             .unwrap();
@@ -38,8 +38,8 @@ async fn in_the_middle_of_an_answer() {
 }
 
 #[tokio::test]
-async fn while_waiting_for_the_first_byte() {
-    for (server, model) in each_with_thread(&Scenario::new().fault(Fault::Silent)) {
+async fn cancels_while_waiting_for_the_first_byte() {
+    for (server, model) in each_with_thread(&Scenario::new().fault(AnswerFault::Silent)) {
         let cancel = CancellationToken::new();
         let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
         let (item, server) = tokio::join!(stream.next(), async {
@@ -56,7 +56,7 @@ async fn while_waiting_for_the_first_byte() {
 }
 
 #[tokio::test]
-async fn before_anything_is_sent() {
+async fn cancels_before_sending() {
     for (server, model) in each_with_thread(&Scenario::text("never asked for")) {
         let cancel = CancellationToken::new();
         cancel.cancel();
@@ -68,7 +68,7 @@ async fn before_anything_is_sent() {
 
 #[tokio::test]
 async fn dropping_the_stream_ends_the_request() {
-    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(Fault::Hang)) {
+    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(AnswerFault::Hang)) {
         let mut stream = start(&model, vec![user("hi")]).await;
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text(_)))));
         drop(stream);

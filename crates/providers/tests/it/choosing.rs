@@ -1,4 +1,4 @@
-//! Choosing a model, with the environment and the ports made up.
+//! Tests of the selection of a model with a simulated environment.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_providers::{
-    Because, Choice, ChooseError, Chosen, Dialect, Machine, ModelConfig, Models, Surroundings, Timeouts,
-    Wish, catalogue, choose, local_servers, take_apart,
+    ApiDialect, ChoiceReason, ChooseError, ChosenModel, EnvironmentProbe, ModelChoice, ModelConfig,
+    ModelPreference, ModelsFile, SystemProbe, Timeouts, choose_model, local_servers, model_catalog,
+    split_provider,
 };
-use haft_test_support::model_server::{ModelServer, Wire};
+use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Made-up surroundings: variables, and the models of the servers that listen.
+/// A simulated environment: variables, and the models of local servers.
 #[derive(Default)]
 pub(crate) struct Stage {
     pub(crate) vars: HashMap<&'static str, &'static str>,
@@ -23,7 +24,7 @@ pub(crate) struct Stage {
 }
 
 #[async_trait]
-impl Surroundings for Stage {
+impl EnvironmentProbe for Stage {
     fn var(&self, name: &str) -> Option<String> {
         self.vars.get(name).map(|value| (*value).to_owned())
     }
@@ -32,11 +33,11 @@ impl Surroundings for Stage {
         self.stored.get(provider).map(|key| SecretString::from(*key))
     }
 
-    async fn listens(&self, port: u16) -> bool {
+    async fn is_listening(&self, port: u16) -> bool {
         self.servers.contains_key(&port)
     }
 
-    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+    async fn list_models(&self, server: &ModelConfig) -> Vec<String> {
         let key = server.api_key.as_ref();
         self.keys_sent.lock().unwrap().push(key.map(|key| key.expose_secret().to_owned()));
         let base_url = server.base_url.as_deref().unwrap();
@@ -45,18 +46,18 @@ impl Surroundings for Stage {
     }
 }
 
-pub(crate) fn wish(flags: &[(&str, &str)]) -> Wish {
+pub(crate) fn preference(flags: &[(&str, &str)]) -> ModelPreference {
     let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-    Wish {
+    ModelPreference {
         provider: flag("provider"),
         model: flag("model"),
         api_key: flag("key").map(SecretString::from),
         base_url: flag("url"),
-        ..Wish::default()
+        ..ModelPreference::default()
     }
 }
 
-/// One line that tells a choice: provider, model, address, key, reason.
+/// Returns a selection as one line: provider, model, address, key, reason.
 async fn line(
     flags: &[(&str, &str)],
     vars: &[(&'static str, &'static str)],
@@ -64,16 +65,16 @@ async fn line(
 ) -> String {
     let servers = ports.iter().map(|(port, models)| (*port, models.to_vec())).collect();
     let stage = Stage { vars: vars.iter().copied().collect(), servers, ..Stage::default() };
-    told(choose(wish(flags), &Models::default(), &stage).await)
+    told(choose_model(preference(flags), &ModelsFile::default(), &stage).await)
 }
 
-/// A choice in one line.
-pub(crate) fn told(chosen: Result<Chosen, ChooseError>) -> String {
+/// Returns a selection as one line.
+pub(crate) fn told(chosen: Result<ChosenModel, ChooseError>) -> String {
     match chosen {
         Err(error) => format!("error: {error}"),
         Ok(chosen) => match chosen.choice {
-            Choice::Scripted(path) => format!("script {}", path.display()),
-            Choice::Http(config) => {
+            ModelChoice::Scripted(path) => format!("script {}", path.display()),
+            ModelChoice::Http(config) => {
                 let url = config.base_url.as_deref().unwrap_or("-");
                 let key = config.api_key.as_ref().map_or("-", |key| key.expose_secret());
                 format!("{} {} {url} {key} {}", config.provider, config.model, chosen.because)
@@ -92,29 +93,29 @@ const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", " a-key\n");
 const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "o-key");
 
 #[tokio::test]
-async fn flags_come_first() {
+async fn flags_take_precedence() {
     let local: [(u16, &[&str]); 1] = [(11434, &["qwen3"])];
     check!(
         [("provider", "openai"), ("key", "mine")],
         [ANTHROPIC, OPENAI],
         local,
-        "openai gpt-5.6 - mine as asked for"
+        "openai gpt-5.6 - mine as requested"
     );
-    check!([("provider", "openai")], [ANTHROPIC, OPENAI], local, "openai gpt-5.6 - o-key as asked for");
+    check!([("provider", "openai")], [ANTHROPIC, OPENAI], local, "openai gpt-5.6 - o-key as requested");
     check!(
         [("provider", "anthropic"), ("model", "m")],
         [ANTHROPIC],
         local,
-        "anthropic m - a-key as asked for"
+        "anthropic m - a-key as requested"
     );
-    check!([("model", "openai-chat/gpt-4.1")], [OPENAI], [], "openai-chat gpt-4.1 - o-key as asked for");
-    check!([("provider", "ollama")], [ANTHROPIC], local, "ollama qwen3 - - as asked for");
+    check!([("model", "openai-chat/gpt-4.1")], [OPENAI], [], "openai-chat gpt-4.1 - o-key as requested");
+    check!([("provider", "ollama")], [ANTHROPIC], local, "ollama qwen3 - - as requested");
     check!([("provider", "scripted"), ("model", "a.json")], [ANTHROPIC], [], "script a.json");
     check!([("model", "scripted/dir/a.json")], [], [], "script dir/a.json");
 }
 
 #[tokio::test]
-async fn then_the_environment() {
+async fn environment_comes_after_flags() {
     check!([], [OPENAI], [], "openai gpt-5.6 - o-key because OPENAI_API_KEY is set");
     check!(
         [],
@@ -149,12 +150,12 @@ async fn then_the_environment() {
 }
 
 #[tokio::test]
-async fn then_a_local_server() {
+async fn local_server_comes_after_the_environment() {
     let two: [(u16, &[&str]); 2] = [(8000, &["big"]), (1234, &["small", "tiny"])];
     check!([], [], two, "vllm big - - because a server listens on port 8000");
     check!([("model", "tiny")], [], two, "lmstudio tiny - - because a server listens on port 1234");
     check!([("model", "other")], [], two, "vllm other - - because a server listens on port 8000");
-    // Something listens on a port that model servers use, but is none.
+    // A program that is not a model server listens on a port of model servers.
     check!(
         [],
         [],
@@ -164,12 +165,12 @@ async fn then_a_local_server() {
 }
 
 #[tokio::test]
-async fn a_local_server_is_where_the_user_says() {
+async fn uses_configured_address_of_local_server() {
     let moved = ("OLLAMA_BASE_URL", "http://127.0.0.1:18433");
     let there: [(u16, &[&str]); 1] = [(18433, &["qwen3"])];
     let expect = "ollama qwen3 http://127.0.0.1:18433 - because a server answers at http://127.0.0.1:18433/";
     check!([], [moved], there, expect);
-    // What listens on the usual port is another one.
+    // Another server listens on the default port.
     let both: [(u16, &[&str]); 2] = [(11434, &["other"]), (18433, &["qwen3"])];
     check!([], [moved], both, expect);
     let nothing = format!("error: {}", ChooseError::Nothing);
@@ -177,68 +178,63 @@ async fn a_local_server_is_where_the_user_says() {
 }
 
 #[tokio::test]
-async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
+async fn address_alone_is_a_compatible_server_without_key() {
     let there: [(u16, &[&str]); 1] = [(9999, &["m1"])];
     let url = ("url", "http://h:9999/v1");
-    check!([url], [ANTHROPIC, OPENAI], there, "compatible m1 http://h:9999/v1 - as asked for");
+    check!([url], [ANTHROPIC, OPENAI], there, "compatible m1 http://h:9999/v1 - as requested");
     check!(
         [url, ("model", "m2")],
         [("HAFT_API_KEY", "h")],
         [],
-        "compatible m2 http://h:9999/v1 h as asked for"
+        "compatible m2 http://h:9999/v1 h as requested"
     );
     check!(
         [url, ("provider", "mine"), ("model", "m")],
         [OPENAI],
         [],
-        "mine m http://h:9999/v1 - as asked for"
+        "mine m http://h:9999/v1 - as requested"
     );
     check!(
         [url, ("provider", "anthropic"), ("model", "m")],
         [ANTHROPIC],
         [],
-        "anthropic m http://h:9999/v1 a-key as asked for"
+        "anthropic m http://h:9999/v1 a-key as requested"
     );
 }
 
 #[tokio::test]
-async fn a_key_alone_needs_an_owner() {
-    check!([("key", "k"), ("model", "gpt-4.1")], [], [], "openai gpt-4.1 - k as asked for");
-    check!(
-        [("key", "k")],
-        [ANTHROPIC],
-        [],
-        "error: --api-key was given, but not whose key it is; pass --provider too"
-    );
+async fn key_alone_needs_a_provider() {
+    check!([("key", "k"), ("model", "gpt-4.1")], [], [], "openai gpt-4.1 - k as requested");
+    check!([("key", "k")], [ANTHROPIC], [], "error: --api-key needs a provider; also pass --provider");
 }
 
 #[tokio::test]
-async fn errors_say_what_to_do() {
+async fn errors_contain_the_next_step() {
     check!(
         [("provider", "anthropic")],
         [],
         [],
-        "error: no key for anthropic; set ANTHROPIC_API_KEY, store one in auth.json by haft login, or pass --api-key"
+        "error: no API key for anthropic; set ANTHROPIC_API_KEY, save a key with haft login, or pass --api-key"
     );
     check!(
         [("provider", "ollama")],
         [],
         [],
-        "error: no server at http://127.0.0.1:11434/ lists a model; start it, load a model, or pass --model and \
+        "error: no model available at http://127.0.0.1:11434/; start the server, load a model, or pass --model and \
          --base-url"
     );
     check!(
         [],
         [("GROQ_API_KEY", "g")],
         [],
-        "error: no model for groq; pass --model (haft --list-models shows the known ones)"
+        "error: no model selected for groq; pass --model (haft --list-models shows the known models)"
     );
-    check!([("provider", "compatible")], [], [], "error: no address for compatible; pass --base-url");
+    check!([("provider", "compatible")], [], [], "error: no server address for compatible; pass --base-url");
     check!(
         [("provider", "scripted")],
         [],
         [],
-        "error: the scripted model needs a script; pass its path by --model"
+        "error: the scripted provider needs a script; pass its path with --model"
     );
     let unknown = line(&[("provider", "antropic")], &[], &[]).await;
     assert!(
@@ -253,10 +249,10 @@ async fn errors_say_what_to_do() {
 }
 
 #[tokio::test]
-async fn looking_for_local_servers_sends_no_key() {
+async fn probing_local_servers_sends_no_key() {
     let vars = HashMap::from([("OLLAMA_API_KEY", "secret")]);
     let stage = Stage { vars, servers: HashMap::from([(11434, vec!["qwen3"])]), ..Stage::default() };
-    let found = local_servers(&Models::default(), &stage).await;
+    let found = local_servers(&ModelsFile::default(), &stage).await;
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].preset.name, found[0].models.as_slice()),
@@ -266,52 +262,54 @@ async fn looking_for_local_servers_sends_no_key() {
 }
 
 #[tokio::test]
-async fn a_choice_opens_its_model() {
+async fn choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
-    let chosen = choose(wish(&[]), &Models::default(), &stage).await.unwrap();
+    let chosen = choose_model(preference(&[]), &ModelsFile::default(), &stage).await.unwrap();
     let model = chosen.choice.open().unwrap();
     let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
     assert_eq!(model.facts().window, Some(1_050_000));
     let chosen =
-        choose(wish(&[("model", "scripted//nonexistent.json")]), &Models::default(), &stage).await.unwrap();
+        choose_model(preference(&[("model", "scripted//nonexistent.json")]), &ModelsFile::default(), &stage)
+            .await
+            .unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
 }
 
 #[test]
-fn a_wish_shows_no_secret() {
-    let mut wish = wish(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
-    wish.headers.push(("x-token".into(), "t0ken".into()));
-    let shown = format!("{wish:?}");
+fn debug_output_of_preference_has_no_secret() {
+    let mut preference = preference(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
+    preference.headers.push(("x-token".into(), "t0ken".into()));
+    let shown = format!("{preference:?}");
     assert!(["sk-123456", "hunter2", "t0ken"].iter().all(|secret| !shown.contains(secret)), "{shown}");
 }
 
 #[tokio::test]
-async fn the_real_machine_sees_a_server() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let machine = Machine::default();
-    assert!(machine.listens(server.port()).await);
+async fn system_probe_detects_a_server() {
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
+    let machine = SystemProbe::default();
+    assert!(machine.is_listening(server.port()).await);
     let at = |base_url: String| ModelConfig {
         base_url: Some(base_url),
-        ..ModelConfig::new(Dialect::OpenAiChat, "x", "")
+        ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "")
     };
-    assert_eq!(machine.models(&at(server.base_url())).await, ["local-model"]);
-    assert_eq!(machine.models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
-    let wish = Wish { base_url: Some(server.base_url()), ..Wish::default() };
-    let chosen = choose(wish, &Models::default(), &machine).await.unwrap();
-    let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
-    assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
-    assert_eq!(chosen.because, Because::Asked);
+    assert_eq!(machine.list_models(&at(server.base_url())).await, ["local-model"]);
+    assert_eq!(machine.list_models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
+    let preference = ModelPreference { base_url: Some(server.base_url()), ..ModelPreference::default() };
+    let chosen = choose_model(preference, &ModelsFile::default(), &machine).await.unwrap();
+    let ModelChoice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
+    assert_eq!((config.dialect, config.model.as_str()), (ApiDialect::OpenAiChat, "local-model"));
+    assert_eq!(chosen.because, ChoiceReason::Asked);
 }
 
 #[tokio::test]
-async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
+async fn model_list_request_uses_key_and_headers() {
     for (wire, dialect, path, key) in [
-        (Wire::Anthropic, Dialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
-        (Wire::OpenAiChat, Dialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
-        (Wire::Gemini, Dialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
-        (Wire::Ollama, Dialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
+        (WireFormat::Anthropic, ApiDialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
+        (WireFormat::OpenAiChat, ApiDialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
+        (WireFormat::Gemini, ApiDialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
+        (WireFormat::Ollama, ApiDialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
     ] {
         let server = ModelServer::start(wire, Vec::new()).await;
         let config = ModelConfig {
@@ -320,17 +318,17 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
             headers: vec![("x-team".into(), "blue".into())],
             ..ModelConfig::new(dialect, "gate", "")
         };
-        assert_eq!(Machine::default().models(&config).await, ["local-model"], "{dialect:?}");
-        let asked = &server.lookups()[0];
+        assert_eq!(SystemProbe::default().list_models(&config).await, ["local-model"], "{dialect:?}");
+        let asked = &server.get_requests()[0];
         assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
         assert_eq!(asked.header("x-team"), Some("blue"));
     }
 }
 
 #[test]
-fn a_models_name_is_taken_apart_where_its_provider_is_known() {
-    let (listed, whole) = (Models::default(), catalogue());
-    let apart = |model: &str, beside| take_apart(model, beside, &listed);
+fn splits_model_name_of_known_provider() {
+    let (listed, whole) = (ModelsFile::default(), model_catalog());
+    let apart = |model: &str, beside| split_provider(model, beside, &listed);
     let two = |provider: &str, id: &str| Some((provider.to_owned(), id.to_owned()));
     assert_eq!(apart("openrouter/anthropic/x", None), two("openrouter", "anthropic/x"));
     assert_eq!(apart("scripted//a.json", None), two("scripted", "/a.json"));
@@ -345,13 +343,13 @@ fn a_models_name_is_taken_apart_where_its_provider_is_known() {
     ] {
         assert_eq!(apart(model, beside), None, "{model} beside {beside:?}");
     }
-    // What is part of the id at its own provider stays there.
+    // A prefix that is part of the model's id stays there.
     let own = whole.iter().find(|known| known.model.starts_with(&format!("{}/", known.provider)));
     let own = own.expect("openrouter has models of its own");
     assert_eq!(apart(&own.model, Some(own.provider)), None);
 }
 
-/// A server that lists models without an end; says how many bytes it got rid of.
+/// Starts a server with an endless list of models; returns the number of bytes that it sent.
 fn endless() -> (String, std::thread::JoinHandle<usize>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -368,19 +366,19 @@ fn endless() -> (String, std::thread::JoinHandle<usize>) {
 }
 
 #[tokio::test]
-async fn a_list_without_an_end_is_none() {
+async fn ignores_endless_list() {
     let (address, listing) = endless();
     let timeouts = Timeouts { probe_models: Duration::from_secs(60), ..Timeouts::default() };
-    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(Dialect::OpenAiChat, "x", "") };
-    assert_eq!(Machine::with_timeouts(timeouts).models(&server).await, Vec::<String>::new());
+    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(ApiDialect::OpenAiChat, "x", "") };
+    assert_eq!(SystemProbe::with_timeouts(timeouts).list_models(&server).await, Vec::<String>::new());
     let sent = tokio::task::spawn_blocking(|| listing.join().unwrap()).await.unwrap();
     assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");
 }
 
 #[tokio::test]
-async fn a_password_in_an_address_is_not_told() {
+async fn hides_password_in_address() {
     for address in ["http://me:hunter2@host:1/v1", "http://hunter2@host:1/v1", "me:hunter2@host:port"] {
         let told = line(&[("url", address)], &[], &[]).await;
-        assert!(told.contains("lists a model") && !told.contains("hunter2"), "{told}");
+        assert!(told.contains("no model available") && !told.contains("hunter2"), "{told}");
     }
 }

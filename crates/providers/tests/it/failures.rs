@@ -1,11 +1,11 @@
-//! What goes wrong, and what is said about it.
+//! Tests of failures and their messages.
 
 use std::time::Duration;
 
 use haft_core::model::{ModelErrorKind, ModelEvent};
 use haft_providers::{HttpModel, Timeouts};
 use haft_test_support::PATIENCE;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{ask, config, each, impatient, request, user};
@@ -18,7 +18,7 @@ fn retries(events: &[ModelEvent]) -> Vec<(u32, Duration)> {
     retries.collect()
 }
 
-/// The scenarios end in an error of this kind that says this, after this many requests.
+/// Checks that each scenario ends in an error of this kind with these texts, after this many requests.
 async fn check(scenarios: Vec<Scenario>, kind: ModelErrorKind, says: &[&str], requests: usize) {
     each(scenarios, async |wire, server, model| {
         let (events, answer) = ask(&model, "hello").await;
@@ -29,17 +29,17 @@ async fn check(scenarios: Vec<Scenario>, kind: ModelErrorKind, says: &[&str], re
         }
         assert_eq!(server.requests().len(), requests, "{wire:?}: {error}");
         assert_eq!(retries(&events).len(), requests - 1, "{wire:?} tells each retry");
-        assert_eq!(server.left(), 0, "{wire:?} met every fault");
+        assert_eq!(server.scenarios_left(), 0, "{wire:?} met every fault");
     })
     .await;
 }
 
-fn error_event(code: &str) -> Fault {
-    Fault::ErrorEvent { code: code.into(), message: "Too much going on".into() }
+fn error_event(code: &str) -> AnswerFault {
+    AnswerFault::ErrorEvent { code: code.into(), message: "Too much going on".into() }
 }
 
 #[tokio::test]
-async fn a_429_is_waited_out() {
+async fn retries_after_429() {
     let scenarios = vec![Scenario::rate_limited("0"), Scenario::text("hi")];
     each(scenarios, async |wire, server, model| {
         let (events, answer) = ask(&model, "hello").await;
@@ -52,7 +52,7 @@ async fn a_429_is_waited_out() {
 }
 
 #[tokio::test]
-async fn retry_after_decides_the_wait() {
+async fn retry_after_determines_the_delay() {
     for (header, wait) in [("7", 7), ("86400", 60)] {
         each(vec![Scenario::rate_limited(header)], async |wire, _, model| {
             let cancel = CancellationToken::new();
@@ -75,7 +75,7 @@ async fn retry_after_decides_the_wait() {
 }
 
 #[tokio::test]
-async fn four_attempts_are_the_end() {
+async fn stops_after_four_attempts() {
     let says = ["429", "too many requests", "tried 4 times"];
     check(vec![Scenario::rate_limited("0"); 4], ModelErrorKind::RateLimited, &says, 4).await;
     let overloaded = Scenario::status(529, "overloaded_error", "Overloaded");
@@ -85,7 +85,7 @@ async fn four_attempts_are_the_end() {
 }
 
 #[tokio::test]
-async fn what_cannot_pass_is_not_tried_again() {
+async fn does_not_retry_permanent_failures() {
     let refused = vec![Scenario::status(401, "authentication_error", "invalid key")];
     check(refused, ModelErrorKind::Auth, &["401", "invalid key", "_API_KEY", "--api-key"], 1).await;
     let forbidden = vec![Scenario::status(403, "permission_error", "not for you")];
@@ -97,35 +97,35 @@ async fn what_cannot_pass_is_not_tried_again() {
     let unknown = vec![Scenario::status(404, "not_found_error", "no such model")];
     check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
-    check(used_up, ModelErrorKind::RateLimited, &["used up", "billing"], 1).await;
+    check(used_up, ModelErrorKind::RateLimited, &["no credit left", "billing"], 1).await;
     let unpaid = vec![Scenario::status(402, "unknown_error", "Insufficient Balance")];
-    check(unpaid, ModelErrorKind::RateLimited, &["402", "used up", "billing"], 1).await;
+    check(unpaid, ModelErrorKind::RateLimited, &["402", "no credit left", "billing"], 1).await;
     let low = "Your credit balance is too low to access the API";
     let unpaid = vec![Scenario::status(400, "invalid_request_error", low)];
-    check(unpaid, ModelErrorKind::RateLimited, &["400", low, "used up"], 1).await;
+    check(unpaid, ModelErrorKind::RateLimited, &["400", low, "no credit left"], 1).await;
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_is_told_apart_in_an_answer_too() {
+async fn detects_overflow_inside_an_answer() {
     let scenario = Scenario::new().fault(error_event("context_length_exceeded"));
-    check(vec![scenario], ModelErrorKind::Overflow, &["longer than the model's window"], 1).await;
+    check(vec![scenario], ModelErrorKind::Overflow, &["exceeds the model's context window"], 1).await;
 }
 
 #[tokio::test]
-async fn an_error_event_or_a_reset_before_the_answer_is_tried_again() {
-    for fault in [error_event("overloaded_error"), Fault::Reset] {
+async fn retries_error_event_or_reset_before_the_answer() {
+    for fault in [error_event("overloaded_error"), AnswerFault::Reset] {
         let scenarios = vec![Scenario::new().fault(fault), Scenario::text("hi")];
         each(scenarios, async |wire, server, model| {
             let (events, answer) = ask(&model, "hello").await;
             assert!(answer.is_ok(), "{wire:?}: {answer:?}");
-            assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
+            assert_eq!((retries(&events).len(), server.scenarios_left()), (1, 0), "{wire:?}");
         })
         .await;
     }
 }
 
 #[tokio::test]
-async fn an_error_event_in_the_answer_is_the_end() {
+async fn does_not_retry_error_event_in_the_answer() {
     for (code, kind) in [
         ("overloaded_error", ModelErrorKind::Unavailable),
         ("server_error", ModelErrorKind::Unavailable),
@@ -138,37 +138,37 @@ async fn an_error_event_in_the_answer_is_the_end() {
 }
 
 #[tokio::test]
-async fn a_reset_in_the_answer_says_so() {
-    let scenario = Scenario::text("I was going to say").fault(Fault::Reset);
-    check(vec![scenario], ModelErrorKind::Connection, &["in the middle of its answer"], 1).await;
+async fn reports_reset_in_the_answer() {
+    let scenario = Scenario::text("I was going to say").fault(AnswerFault::Reset);
+    check(vec![scenario], ModelErrorKind::Connection, &["during its answer"], 1).await;
 }
 
 #[tokio::test]
-async fn an_end_without_the_final_event_says_so() {
+async fn reports_end_without_the_final_event() {
     let says = ["without the final event"];
     for scenario in [Scenario::text("I was going to"), Scenario::new().tool("call_a", "weather", "{\"a\"")] {
-        let scenario = scenario.fault(Fault::NoFinalEvent);
+        let scenario = scenario.fault(AnswerFault::NoFinalEvent);
         check(vec![scenario], ModelErrorKind::Truncated, &says, 1).await;
     }
 }
 
-/// Before the status, behind it, and in the middle of the answer: after ten minutes of silence nobody wants three times
-/// ten more.
+/// A timeout before the status, after it, or in the middle of the answer. After ten minutes of silence, three retries
+/// would take too long.
 #[tokio::test]
-async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
+async fn does_not_retry_silent_server() {
     for scenario in [
-        Scenario::new().fault(Fault::Silent),
-        Scenario::new().fault(Fault::Hang),
-        Scenario::text("I was").fault(Fault::Hang),
+        Scenario::new().fault(AnswerFault::Silent),
+        Scenario::new().fault(AnswerFault::Hang),
+        Scenario::text("I was").fault(AnswerFault::Hang),
     ] {
-        let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![scenario; 2]);
+        let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![scenario; 2]);
         let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
-        let config = config(&server, Wire::OpenAiChat, "any-model");
+        let config = config(&server, WireFormat::OpenAiChat, "any-model");
         let model = HttpModel::with_timeouts(config, timeouts).unwrap();
         let (events, answer) = ask(&model, "hello").await;
         let error = answer.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Connection);
-        assert!(error.message.contains("was silent for too long"), "{error}");
+        assert!(error.message.contains("did not respond in time"), "{error}");
         let asked = move || (server.wait_for_requests(1, PATIENCE), server.requests().len());
         let asked = tokio::task::spawn_blocking(asked).await.unwrap();
         assert_eq!((retries(&events).len(), asked), (0, (true, 1)), "{error}");
@@ -176,16 +176,16 @@ async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_a_stream_says_so() {
-    let scenario = Scenario::new().fault(Fault::Html);
+async fn reports_page_instead_of_stream() {
+    let scenario = Scenario::new().fault(AnswerFault::Html);
     check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "--base-url"], 1).await;
 }
 
 #[tokio::test]
-async fn a_port_nobody_listens_on_is_a_connection_error() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let mut config = config(&server, Wire::OpenAiChat, "local-model");
-    // Bound and not listening: the port of a server that ended could be another test's by now.
+async fn closed_port_is_a_connection_error() {
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, WireFormat::OpenAiChat, "local-model");
+    // The port is bound without a listener, because another test could reuse the port of a stopped server.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     config.base_url = Some(format!("http://{}/v1", socket.local_addr().unwrap()));
@@ -198,9 +198,9 @@ async fn a_port_nobody_listens_on_is_a_connection_error() {
 }
 
 #[tokio::test]
-async fn tls_that_fails_is_a_connection_error() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+async fn tls_failure_is_a_connection_error() {
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, WireFormat::OpenAiChat, "local-model");
     config.base_url = Some(server.base_url().replace("http://", "https://"));
     let model = HttpModel::with_timeouts(config, impatient()).unwrap();
     let error = ask(&model, "hello").await.1.unwrap_err();

@@ -1,30 +1,30 @@
-//! Models that stand in for each other.
+//! Tests of fallback models.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_protocol::message::AssistantBlock;
-use haft_providers::{Fallback, HttpModel};
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+use haft_providers::{FallbackModel, HttpModel};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 
 use crate::support::{ask, assistant, config, gather, impatient, start, user};
 
 struct Stage {
     first: ModelServer,
     second: ModelServer,
-    model: Fallback,
+    model: FallbackModel,
 }
 
 async fn stage(first: Vec<Scenario>, second: Vec<Scenario>) -> Stage {
-    let first = ModelServer::start(Wire::Anthropic, first).await;
-    let second = ModelServer::start(Wire::OpenAiResponses, second).await;
+    let first = ModelServer::start(WireFormat::Anthropic, first).await;
+    let second = ModelServer::start(WireFormat::OpenAiResponses, second).await;
     let open = |server, wire, name| -> Arc<dyn Model> {
         Arc::new(HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap())
     };
-    let one = open(&first, Wire::Anthropic, "claude-sonnet-4-6");
-    let two = open(&second, Wire::OpenAiResponses, "gpt-5.6");
-    Stage { first, second, model: Fallback::new(one, [two]) }
+    let one = open(&first, WireFormat::Anthropic, "claude-sonnet-4-6");
+    let two = open(&second, WireFormat::OpenAiResponses, "gpt-5.6");
+    Stage { first, second, model: FallbackModel::new(one, [two]) }
 }
 
 impl Stage {
@@ -41,7 +41,7 @@ fn fallbacks(events: &[ModelEvent]) -> Vec<String> {
     fallbacks.collect()
 }
 
-/// Who the stream says that answers.
+/// Returns the models that the stream names.
 fn answering(events: &[ModelEvent]) -> Vec<&str> {
     let named = events.iter().filter_map(|event| match event {
         ModelEvent::Answering(info) => Some(info.provider.as_str()),
@@ -57,12 +57,12 @@ fn failing(status: u16, code: &str) -> Vec<Scenario> {
 const SWITCH: &str = "anthropic/claude-sonnet-4-6 > openai/gpt-5.6";
 
 #[tokio::test]
-async fn the_next_model_answers_while_the_first_cannot() {
+async fn next_model_answers_while_the_first_is_unavailable() {
     let faults = [
         (failing(529, "overloaded_error"), 4),
         (failing(429, "rate_limit_error"), 4),
         (failing(401, "authentication_error"), 1),
-        (vec![Scenario::new().fault(Fault::Reset); 4], 4),
+        (vec![Scenario::new().fault(AnswerFault::Reset); 4], 4),
     ];
     for (first, asked) in faults {
         let stage = stage(first, vec![Scenario::text("Hi."), Scenario::text("Again.")]).await;
@@ -70,7 +70,7 @@ async fn the_next_model_answers_while_the_first_cannot() {
         assert_eq!(answer.unwrap().content, [AssistantBlock::Text { text: "Hi.".into() }]);
         assert_eq!((fallbacks(&events), stage.requests()), (vec![SWITCH.to_owned()], (asked, 1)));
         assert_eq!(answering(&events), ["openai"]);
-        // The one that answered stays.
+        // The model that answered is used again.
         assert_eq!(stage.model.info().provider, "openai");
         let (events, answer) = ask(&stage.model, "and now?").await;
         assert!(answer.is_ok() && fallbacks(&events).is_empty());
@@ -80,12 +80,12 @@ async fn the_next_model_answers_while_the_first_cannot() {
 }
 
 #[tokio::test]
-async fn what_no_other_model_mends_is_told_at_once() {
+async fn request_errors_are_reported_without_fallback() {
     for (first, kind) in [
         (Scenario::status(400, "invalid_request_error", "prompt is too long"), ModelErrorKind::Overflow),
         (Scenario::status(400, "invalid_request_error", "bad argument"), ModelErrorKind::Rejected),
-        (Scenario::text("Half an ans").fault(Fault::Reset), ModelErrorKind::Connection),
-        (Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
+        (Scenario::text("Half an ans").fault(AnswerFault::Reset), ModelErrorKind::Connection),
+        (Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
     ] {
         let stage = stage(vec![first], vec![Scenario::text("Hi.")]).await;
         let (events, answer) = ask(&stage.model, "hello").await;
@@ -95,24 +95,24 @@ async fn what_no_other_model_mends_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn when_none_can_answer_the_last_says_why() {
+async fn reports_last_error_when_all_models_fail() {
     let stage = stage(failing(401, "authentication_error"), failing(503, "server_error")).await;
     let (events, answer) = ask(&stage.model, "hello").await;
     let error = answer.unwrap_err();
     assert!(error.kind == ModelErrorKind::Unavailable && error.message.contains("openai"), "{error}");
     assert_eq!((fallbacks(&events).len(), stage.requests()), (1, (1, 4)));
-    assert_eq!(stage.model.info().provider, "anthropic", "nobody has answered yet");
+    assert_eq!(stage.model.info().provider, "anthropic", "no model has answered yet");
 }
 
 #[tokio::test]
-async fn who_answers_is_said_by_the_stream_whatever_is_asked_first_by_then() {
+async fn stream_names_the_answering_model() {
     let stage = stage(
         vec![Scenario::status(401, "authentication_error", "no"), Scenario::text("Back.")],
         vec![Scenario::text("Hi."), Scenario::text("Again.")],
     )
     .await;
     ask(&stage.model, "hello").await.1.unwrap();
-    // Asked within the five minutes, answered behind them.
+    // The request starts within the five minutes, and the answer ends after them.
     let stream = start(&stage.model, vec![user("and now?")]).await;
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(301)).await;
@@ -120,13 +120,13 @@ async fn who_answers_is_said_by_the_stream_whatever_is_asked_first_by_then() {
     assert_eq!(stage.model.info().provider, "anthropic");
     let (events, answer) = gather(stream).await;
     assert_eq!((answering(&events), answer.is_ok()), (vec!["openai"], true));
-    // That the stand-in went on answering gives it no further five minutes.
+    // Further answers of the fallback do not extend the five minutes.
     let (events, _) = ask(&stage.model, "and then?").await;
     assert_eq!((answering(&events), stage.requests()), (vec!["anthropic"], (2, 2)));
 }
 
 #[tokio::test]
-async fn the_first_is_asked_again_after_a_while() {
+async fn retries_preferred_model_after_five_minutes() {
     let stage = stage(
         vec![Scenario::status(401, "authentication_error", "no"), Scenario::text("Back.")],
         vec![Scenario::text("Hi.")],
@@ -142,7 +142,7 @@ async fn the_first_is_asked_again_after_a_while() {
 }
 
 #[tokio::test]
-async fn what_only_the_first_could_read_is_not_sent_to_the_next() {
+async fn does_not_send_native_data_to_another_model() {
     let thought = Scenario::new().think("Secret thought", "c2lnbmF0dXJl").say("One.");
     let first = [vec![thought], failing(529, "overloaded_error")].concat();
     let stage = stage(first, vec![Scenario::text("Two.")]).await;

@@ -1,11 +1,11 @@
-//! The transcript goes back: exactly to the model that wrote it, readably to any other.
+//! Tests of the transcript in requests: exact for the model that wrote it, readable for any other model.
 
 use haft_core::model::ModelResponse;
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, assistant, config, gather, impatient, model, result, start, user};
@@ -16,17 +16,20 @@ fn thoughtful() -> Scenario {
     Scenario::new().think("Hm.", "c2lnbmF0dXJl").say("Looking.").tool("call_a", "weather", ARGS)
 }
 
-/// Asks, then answers the call and asks again at `second`; gives the second request's body.
-async fn continued(wire: Wire, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
+/// Sends a prompt, answers the call, and sends the next request to `second`; returns the body of the second request.
+async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
     let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("Sunny.")]).await;
     let first = gather(start(&model(&server, wire), vec![user("weather?")]).await).await.1.unwrap();
-    let messages =
-        vec![user("weather?"), stored(first), result("call_a", "weather", vec![Content::text("sunny, 21°")])];
+    let messages = vec![
+        user("weather?"),
+        stored(first),
+        result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")]),
+    ];
     gather(start(&second(&server), messages).await).await.1.unwrap();
     server.requests().last().unwrap().body.clone()
 }
 
-/// As a session file would give it back.
+/// Returns the message as a session file would restore it.
 fn stored(response: ModelResponse) -> Message {
     let native = response.native.map(|mut native| {
         native.data = RawJson::parse(native.data.as_str()).unwrap();
@@ -37,7 +40,7 @@ fn stored(response: ModelResponse) -> Message {
 
 #[tokio::test]
 async fn anthropic_gets_its_signed_thinking_back() {
-    let body = continued(Wire::Anthropic, |server| model(server, Wire::Anthropic)).await;
+    let body = continued(WireFormat::Anthropic, |server| model(server, WireFormat::Anthropic)).await;
     let content = &body["messages"][1]["content"];
     assert_eq!(content[0], json!({"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmF0dXJl"}));
     assert_eq!(content[1], json!({"type": "text", "text": "Looking."}));
@@ -48,7 +51,8 @@ async fn anthropic_gets_its_signed_thinking_back() {
 
 #[tokio::test]
 async fn responses_gets_its_items_back() {
-    let body = continued(Wire::OpenAiResponses, |server| model(server, Wire::OpenAiResponses)).await;
+    let body =
+        continued(WireFormat::OpenAiResponses, |server| model(server, WireFormat::OpenAiResponses)).await;
     let input = body["input"].as_array().unwrap();
     let find = |kind: &str| input.iter().find(|item| item["type"] == kind).unwrap_or(&Value::Null);
     assert_eq!(find("reasoning")["encrypted_content"], "c2lnbmF0dXJl", "{body}");
@@ -59,7 +63,7 @@ async fn responses_gets_its_items_back() {
 
 #[tokio::test]
 async fn chat_gets_its_reasoning_and_calls_back() {
-    let body = continued(Wire::OpenAiChat, |server| model(server, Wire::OpenAiChat)).await;
+    let body = continued(WireFormat::OpenAiChat, |server| model(server, WireFormat::OpenAiChat)).await;
     let messages = body["messages"].as_array().unwrap();
     let turn = messages.iter().find(|message| message["role"] == "assistant").unwrap();
     assert_eq!(turn["reasoning_content"], "Hm.", "{body}");
@@ -92,7 +96,7 @@ async fn a_session_moves_between_dialects() {
         let answer = gather(start(&model(&old, from), vec![user("weather?")]).await).await.1.unwrap();
         for (to, _) in DIALECTS.into_iter().filter(|(to, _)| *to != from) {
             let server = ModelServer::start(to, vec![Scenario::text("Sunny.")]).await;
-            let outcome = result("call_a", "weather", vec![Content::text("sunny, 21°")]);
+            let outcome = result("call_a", "weather", vec![ContentBlock::text("sunny, 21°")]);
             let messages = vec![user("weather?"), assistant(answer.clone()), outcome];
             gather(start(&model(&server, to), messages).await).await.1.unwrap();
             let text = server.requests()[0].body.to_string();
@@ -105,7 +109,7 @@ async fn a_session_moves_between_dialects() {
 }
 
 #[tokio::test]
-async fn native_data_that_does_not_fit_is_not_used() {
+async fn ignores_invalid_native_data() {
     for (wire, _) in DIALECTS {
         let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("ok")]).await;
         let model = model(&server, wire);
@@ -128,14 +132,14 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
             user("weather?"),
             assistant(answer),
             result("call_a", "weather", Vec::new()),
-            result("call_b", "weather", vec![Content::text("rain")]),
+            result("call_b", "weather", vec![ContentBlock::text("rain")]),
             user("and tomorrow?"),
         ];
         gather(start(&model, messages).await).await.1.unwrap();
         let body = server.requests()[1].body.clone();
         let text = body.to_string();
         assert!(text.contains("(no output)") && text.contains("rain"), "{wire:?}: {text}");
-        if wire == Wire::Anthropic {
+        if wire == WireFormat::Anthropic {
             let results = body["messages"][2]["content"].as_array().unwrap();
             let ids: Vec<_> = results.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
             assert_eq!(ids, ["call_a", "call_b"], "{text}");
@@ -144,7 +148,7 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_do_not_break_the_next_request() {
+async fn arguments_that_are_not_an_object_do_not_break_the_next_request() {
     for args in ["[1]", r#"{"city":"#, "nonsense", r#""text""#, r#"{"a":1,"a":2}"#] {
         for keeps_native in [true, false] {
             for (wire, _) in DIALECTS {
@@ -153,12 +157,13 @@ async fn arguments_that_are_no_object_do_not_break_the_next_request() {
                 let model = model(&server, wire);
                 let mut answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
                 answer.native = answer.native.filter(|_| keeps_native);
-                let told = result("call_a", "weather", vec![Content::text("the arguments are no object")]);
+                let told =
+                    result("call_a", "weather", vec![ContentBlock::text("the arguments are no object")]);
                 gather(start(&model, vec![user("weather?"), stored(answer), told]).await).await.1.unwrap();
                 let body = server.requests()[1].body.clone();
                 let sent = match wire {
-                    Wire::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
-                    Wire::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
+                    WireFormat::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
+                    WireFormat::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
                     _ => parsed(&call_of(&body["input"])),
                 };
                 assert!(sent.is_object(), "{wire:?} {args} {keeps_native}: {body}");
@@ -181,20 +186,20 @@ fn call_of(items: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn pictures_come_behind_all_results_of_a_step() {
+async fn images_follow_all_results_of_a_step() {
     let scenario = Scenario::new().tool("call_a", "weather", "{}").tool("call_b", "weather", "{}");
-    let image = Content::Image(haft_protocol::content::Image {
+    let image = ContentBlock::Image(haft_protocol::content::Image {
         mime_type: "image/png".into(),
         data: "dG9vbA==".into(),
     });
-    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario, Scenario::text("ok")]).await;
-    let model = model(&server, Wire::OpenAiChat);
+    let server = ModelServer::start(WireFormat::OpenAiChat, vec![scenario, Scenario::text("ok")]).await;
+    let model = model(&server, WireFormat::OpenAiChat);
     let answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
     let messages = vec![
         user("weather?"),
         assistant(answer),
         result("call_a", "weather", vec![image]),
-        result("call_b", "weather", vec![Content::text("rain")]),
+        result("call_b", "weather", vec![ContentBlock::text("rain")]),
         user("and tomorrow?"),
     ];
     gather(start(&model, messages).await).await.1.unwrap();

@@ -1,5 +1,5 @@
-//! A long session that is interrupted again and again. Whatever interrupts it, every transcript that a provider is sent
-//! is one that it takes (the model server refuses any other), and no tool runs a second time for one call.
+//! Tests of a long session with many interruptions. Every transcript is valid for the provider (the model server
+//! rejects any other), and no tool runs twice for one call.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::session::Session;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_protocol::content::ToolCall;
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use super::support::{DIALECTS, model};
 
-/// Turns that a session has at least.
+/// The minimum number of turns per session.
 const TURNS: usize = 30;
 
-/// How often each session is interrupted; a full run of the checks says more.
+/// The number of interruptions per session; a full run of the checks sets a higher number.
 fn interruptions() -> usize {
     std::env::var("HAFT_INTERRUPTIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(25)
 }
 
 #[tokio::test]
-async fn an_interrupted_session_is_always_one_that_providers_take() {
+async fn interrupted_session_stays_valid_for_providers() {
     for (wire, _) in DIALECTS {
         let dir = TempDir::new(wire);
         let server = ModelServer::start(wire, Vec::new()).await;
@@ -52,7 +52,7 @@ async fn an_interrupted_session_is_always_one_that_providers_take() {
     }
 }
 
-/// Numbers that are the same each time.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -64,11 +64,11 @@ impl Dice {
     }
 }
 
-/// A directory that goes away with the test.
+/// A directory that is removed after the test.
 struct TempDir(PathBuf);
 
 impl TempDir {
-    fn new(wire: Wire) -> Self {
+    fn new(wire: WireFormat) -> Self {
         let name = format!("haft-interrupted-{}-{wire:?}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
@@ -80,28 +80,28 @@ impl Drop for TempDir {
     }
 }
 
-/// How a turn went.
+/// The outcome of a turn.
 enum Turn {
-    /// To its end.
+    /// The turn ended normally.
     Ended,
-    /// It was aborted, or its run was dropped.
+    /// The turn was aborted, or its run was dropped.
     Interrupted,
-    /// The program is as good as dead: this is what it left.
+    /// The program was killed and left these bytes.
     Crashed(Vec<u8>),
 }
 
 struct World {
-    wire: Wire,
+    wire: WireFormat,
     server: ModelServer,
     dice: Dice,
-    /// How often each call ran.
+    /// The number of runs of each call.
     runs: Arc<Mutex<HashMap<String, usize>>>,
-    /// The session's file, once there is one.
+    /// The session's file; `None` before it exists.
     path: Option<PathBuf>,
 }
 
 impl World {
-    /// An agent on the session as it was left.
+    /// Builds an agent for the session as it was left.
     fn agent(&mut self, dir: &Path) -> Agent {
         let session = match self.path.as_ref().filter(|path| path.exists()) {
             Some(path) => Session::open(path).unwrap(),
@@ -112,18 +112,18 @@ impl World {
         Agent::builder(model(&self.server, self.wire)).session(session).tool(tool).build().unwrap()
     }
 
-    /// What the end of a run would have written, the dead do not write.
+    /// Restores the file, because a killed program cannot write the end of a run.
     fn leave(&mut self, left: &[u8]) {
         let Some(path) = self.path.take_if(|_| !left.is_empty()) else { return };
         std::fs::write(&path, left).unwrap();
         self.path = Some(path);
     }
 
-    /// One turn: a new prompt, or what is left of the last one; interrupted more often than not.
+    /// Runs one turn, with a new prompt or the rest of the last turn; interrupts it in most cases.
     async fn turn(&mut self, agent: &Agent, number: usize) -> Turn {
         self.prepare();
         let mut run = match self.dice.below(3) {
-            0 => agent.go_on(),
+            0 => agent.resume(),
             _ => agent.prompt(format!("prompt {number}")),
         };
         if self.dice.below(3) == 0 {
@@ -139,13 +139,13 @@ impl World {
                 _ => {}
             }
         }
-        // In between two events, too.
+        // Interrupts between two events, too.
         for _ in 0..self.dice.below(4) {
             let _ = futures::poll!(run.next());
         }
         match self.dice.below(3) {
             0 => {
-                run.cancellation().cancel();
+                run.cancellation_token().cancel();
                 match run.finish().await {
                     Ok(()) => Turn::Ended,
                     Err(error) if error.kind == TurnErrorKind::Aborted => Turn::Interrupted,
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// What is in the file, at times with half of the line that was being written.
+    /// Returns the bytes of the file, sometimes with half of the line that was being written.
     fn crash(&mut self) -> Turn {
         let mut left = self.path.as_ref().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
         if self.dice.below(2) == 0 && !left.is_empty() {
@@ -174,9 +174,9 @@ impl World {
         Turn::Crashed(left)
     }
 
-    /// Answers more than enough for a turn: thinking, text and calls, each call with a name of its own.
+    /// Prepares enough answers for a turn: thinking, text and calls, each call with its own id.
     fn prepare(&mut self) {
-        while self.server.left() < 100 {
+        while self.server.scenarios_left() < 100 {
             let mut answer = Scenario::new().think("Let me see.", "c2ln").cut_every(997);
             let calls = self.dice.below(2) * self.dice.below(4);
             if calls == 0 || self.dice.below(2) == 0 {
@@ -191,14 +191,14 @@ impl World {
     }
 }
 
-/// Counts how often each of its calls ran, and takes a few breaths.
+/// Counts the runs of each of its calls, and yields several times.
 struct Counted(Arc<Mutex<HashMap<String, usize>>>);
 
 #[async_trait]
 impl Tool for Counted {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = serde_json::json!({"type": "object", "properties": {"what": {"type": "string"}}});
-        let concurrency = Concurrency::Parallel;
+        let concurrency = ToolConcurrency::Parallel;
         Arc::new(ToolSpec { concurrency, ..ToolSpec::new("count", "Counts.").with_schema(schema.into()) })
     }
 

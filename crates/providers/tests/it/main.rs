@@ -1,4 +1,4 @@
-//! The providers against a model server on loopback, every dialect through the same scenarios.
+//! Integration tests of the providers against a model server on loopback, with the same scenarios for every dialect.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, not only tests, stop at the first surprise")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one event it is about")]

@@ -1,10 +1,11 @@
-//! Gemini's and Ollama's own APIs, which give calls whole: text, thinking, calls, usage, history, failures.
+//! Tests of the native APIs of Gemini and Ollama, which send complete calls: text, thinking, calls, usage, history,
+//! failures.
 
-use haft_core::model::{Model, ModelErrorKind, ModelEvent, Thinking};
-use haft_protocol::content::{Content, Image};
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_core::model::{Model, ModelErrorKind, ModelEvent, ThinkingLevel};
+use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use crate::support::{
 const TEXT: &str = "Grüße aus Zürich, 天气很好 🌤️ – und “das” ist alles.";
 const ARGS: &str = r#"{"city":"Z\u00fcrich \"天\"\n\\ 🌤️","n":9007199254740993}"#;
 
-async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
+async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
     for (wire, _) in NATIVE {
         let server = ModelServer::start(wire, scenarios.clone()).await;
         let model = model(&server, wire);
@@ -36,7 +37,7 @@ async fn text_and_thinking_survive_every_cut() {
             let answer = answer.unwrap();
             let thinking = AssistantBlock::Thinking { text: "Let me see 🤔".into() };
             assert_eq!(answer.content, [thinking, text(TEXT)], "{wire:?} cut every {cut}");
-            assert_eq!(answer.stop, Stop::End);
+            assert_eq!(answer.stop, StopCause::End);
             let said: String = events
                 .iter()
                 .filter_map(|event| match event {
@@ -52,7 +53,7 @@ async fn text_and_thinking_survive_every_cut() {
 }
 
 #[tokio::test]
-async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
+async fn calls_have_unique_ids_and_complete_arguments() {
     let scenario = Scenario::text("Looking.").tool("call_a", "weather", ARGS).tool("call_b", "weather", "{}");
     for cut in [1, 37] {
         each(vec![scenario.clone().cut_every(cut)], async |wire, _, model| {
@@ -64,7 +65,7 @@ async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
             let args: Vec<Value> = calls.iter().map(|call| call.args.read().unwrap()).collect();
             let expect: Value = serde_json::from_str(ARGS).unwrap();
             assert_eq!(args, [expect, json!({})], "{wire:?}");
-            assert_eq!((message.text().as_str(), answer.stop), ("Looking.", Stop::ToolUse), "{wire:?}");
+            assert_eq!((message.text().as_str(), answer.stop), ("Looking.", StopCause::ToolUse), "{wire:?}");
             assert!(calls[0].id != calls[1].id, "{wire:?}");
             let starts = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallStart { .. }));
             let ends = events.iter().filter(|event| matches!(event, ModelEvent::ToolCallEnd { .. }));
@@ -75,31 +76,31 @@ async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
 }
 
 #[tokio::test]
-async fn usage_and_the_output_limit_are_told() {
-    let tokens = Tokens { input: 100, output: 20, cache_read: 50, cache_write: 0 };
+async fn reports_usage_and_the_output_limit() {
+    let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 0 };
     let scenario = Scenario::text("I was going to").usage(tokens).out_of_tokens();
     each(vec![scenario], async |wire, _, model| {
         let answer = ask(&model, "hello").await.1.unwrap();
-        assert_eq!(answer.stop, Stop::Length, "{wire:?}");
+        assert_eq!(answer.stop, StopCause::Length, "{wire:?}");
         let usage = answer.usage;
         assert_eq!(
             (usage.input, usage.output, usage.cache_read, usage.cache_write),
             (100, 20, 50, 0),
             "{wire:?}"
         );
-        // What runs on a machine of one's own costs nothing that anybody knows.
-        assert_eq!(usage.cost_usd > 0.0, wire == Wire::Gemini, "{wire:?}");
+        // A local model has no known cost.
+        assert_eq!(usage.cost_usd > 0.0, wire == WireFormat::Gemini, "{wire:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn each_has_its_path_and_key_and_the_address_has_none() {
+async fn sends_key_in_header_and_not_in_address() {
     each(vec![Scenario::text("hi")], async |wire, server, model| {
         ask(&model, "hello").await.1.unwrap();
         let sent = server.requests().last().cloned().unwrap();
         let (path, header, key, tool) = match wire {
-            Wire::Gemini => {
+            WireFormat::Gemini => {
                 let path = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
                 (path, "x-goog-api-key", KEY.to_owned(), "/tools/0/functionDeclarations/0/name")
             }
@@ -113,8 +114,10 @@ async fn each_has_its_path_and_key_and_the_address_has_none() {
 }
 
 #[tokio::test]
-async fn an_address_may_have_what_the_api_adds() {
-    for (wire, more) in [(Wire::Gemini, "/v1beta"), (Wire::Ollama, "/v1"), (Wire::Ollama, "/api/chat")] {
+async fn accepts_address_with_api_path() {
+    for (wire, more) in
+        [(WireFormat::Gemini, "/v1beta"), (WireFormat::Ollama, "/v1"), (WireFormat::Ollama, "/api/chat")]
+    {
         let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
         let mut config = config(&server, wire, "m");
         config.base_url = Some(format!("{}{more}", server.base_url()));
@@ -125,16 +128,16 @@ async fn an_address_may_have_what_the_api_adds() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_with_results_images_and_signatures() {
+async fn sends_back_results_images_and_signatures() {
     let thoughtful =
         Scenario::new().think("Hm.", "c2lnbmF0dXJl").say("Looking.").tool("call_a", "weather", ARGS);
     each(vec![thoughtful, Scenario::text("Sunny.")], async |wire, server, model| {
         let answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
         let AssistantBlock::ToolCall(call) = answer.content.last().unwrap().clone() else { panic!() };
-        let image = Content::Image(Image { mime_type: "image/png".into(), data: "aW1hZ2U=".into() });
-        let content = vec![Content::text("sunny, 21°")];
+        let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "aW1hZ2U=".into() });
+        let content = vec![ContentBlock::text("sunny, 21°")];
         let messages = vec![
-            Message::User { content: vec![Content::text("weather?"), image], time: time() },
+            Message::User { content: vec![ContentBlock::text("weather?"), image], time: time() },
             assistant(answer),
             result(call.id.as_str(), "weather", content),
         ];
@@ -143,12 +146,12 @@ async fn a_conversation_goes_on_with_results_images_and_signatures() {
         for part in ["Looking.", "Zürich", "sunny, 21°", "aW1hZ2U="] {
             assert!(body.contains(part), "{wire:?}: {part} is not in {body}");
         }
-        assert_eq!(body.contains("c2lnbmF0dXJl"), wire == Wire::Gemini, "{body}");
+        assert_eq!(body.contains("c2lnbmF0dXJl"), wire == WireFormat::Gemini, "{body}");
     })
     .await;
 }
 
-async fn thought(wire: Wire, name: &str, thinking: Thinking, window: Option<u64>) -> Value {
+async fn thought(wire: WireFormat, name: &str, thinking: ThinkingLevel, window: Option<u64>) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let mut config = config(&server, wire, name);
     config.facts.window = window;
@@ -162,50 +165,60 @@ async fn thought(wire: Wire, name: &str, thinking: Thinking, window: Option<u64>
 #[tokio::test]
 async fn thinking_takes_each_apis_form() {
     let level = "/generationConfig/thinkingConfig/thinkingLevel";
-    let body = thought(Wire::Gemini, "gemini-3.8-flash", Thinking::Minimal, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-3.8-flash", ThinkingLevel::Minimal, None).await;
     assert_eq!(
         body.pointer(level).and_then(Value::as_str).map(str::to_lowercase),
         Some("low".into()),
         "{body}"
     );
     let budget = "/generationConfig/thinkingConfig/thinkingBudget";
-    let body = thought(Wire::Gemini, "gemini-2.5-flash", Thinking::XHigh, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-2.5-flash", ThinkingLevel::XHigh, None).await;
     assert_eq!(body.pointer(budget), Some(&json!(24_576)), "{body}");
-    for (wanted, sent) in
-        [(Thinking::Off, json!(false)), (Thinking::Minimal, json!("low")), (Thinking::XHigh, json!("high"))]
-    {
-        assert_eq!(thought(Wire::Ollama, "qwen3", wanted, None).await["think"], sent);
+    for (wanted, sent) in [
+        (ThinkingLevel::Off, json!(false)),
+        (ThinkingLevel::Minimal, json!("low")),
+        (ThinkingLevel::XHigh, json!("high")),
+    ] {
+        assert_eq!(thought(WireFormat::Ollama, "qwen3", wanted, None).await["think"], sent);
     }
-    let body = thought(Wire::Ollama, "qwen3", Thinking::Default, Some(65_536)).await;
+    let body = thought(WireFormat::Ollama, "qwen3", ThinkingLevel::Default, Some(65_536)).await;
     assert_eq!((&body["think"], &body["options"]["num_ctx"]), (&Value::Null, &json!(65_536)));
 }
 
 #[tokio::test]
-async fn what_fails_is_told_apart() {
+async fn classifies_failures() {
     let event = |code: &str, message: &str| {
-        Scenario::new().fault(Fault::ErrorEvent { code: code.into(), message: message.into() })
+        Scenario::new().fault(AnswerFault::ErrorEvent { code: code.into(), message: message.into() })
     };
     let long = "The input token count (9) exceeds the maximum number of tokens allowed (8).";
     let cases = [
-        (Wire::Gemini, Scenario::status(400, "INVALID_ARGUMENT", long), ModelErrorKind::Overflow),
-        (Wire::Gemini, Scenario::status(403, "PERMISSION_DENIED", "no {key}"), ModelErrorKind::Auth),
+        (WireFormat::Gemini, Scenario::status(400, "INVALID_ARGUMENT", long), ModelErrorKind::Overflow),
+        (WireFormat::Gemini, Scenario::status(403, "PERMISSION_DENIED", "no {key}"), ModelErrorKind::Auth),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             Scenario::status(400, "INVALID_ARGUMENT", "API_KEY_INVALID {key}"),
             ModelErrorKind::Auth,
         ),
-        (Wire::Gemini, Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
-        (Wire::Gemini, event("INVALID_ARGUMENT", "bad"), ModelErrorKind::Rejected),
         (
-            Wire::Ollama,
+            WireFormat::Gemini,
+            Scenario::text("Half").fault(AnswerFault::NoFinalEvent),
+            ModelErrorKind::Truncated,
+        ),
+        (WireFormat::Gemini, event("INVALID_ARGUMENT", "bad"), ModelErrorKind::Rejected),
+        (
+            WireFormat::Ollama,
             Scenario::status(400, "", "the input length exceeds the context length"),
             ModelErrorKind::Overflow,
         ),
-        (Wire::Ollama, Scenario::status(404, "", "model 'm' not found"), ModelErrorKind::Rejected),
-        (Wire::Ollama, event("", "exceeds the available context size"), ModelErrorKind::Overflow),
-        (Wire::Ollama, Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
-        (Wire::Ollama, Scenario::text("Half").fault(Fault::Reset), ModelErrorKind::Connection),
-        (Wire::Ollama, Scenario::new().fault(Fault::Html), ModelErrorKind::Rejected),
+        (WireFormat::Ollama, Scenario::status(404, "", "model 'm' not found"), ModelErrorKind::Rejected),
+        (WireFormat::Ollama, event("", "exceeds the available context size"), ModelErrorKind::Overflow),
+        (
+            WireFormat::Ollama,
+            Scenario::text("Half").fault(AnswerFault::NoFinalEvent),
+            ModelErrorKind::Truncated,
+        ),
+        (WireFormat::Ollama, Scenario::text("Half").fault(AnswerFault::Reset), ModelErrorKind::Connection),
+        (WireFormat::Ollama, Scenario::new().fault(AnswerFault::Html), ModelErrorKind::Rejected),
     ];
     for (wire, scenario, kind) in cases {
         let server = ModelServer::start(wire, vec![scenario.clone()]).await;
@@ -217,15 +230,16 @@ async fn what_fails_is_told_apart() {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again() {
+async fn retries_temporary_failures() {
     each(vec![Scenario::rate_limited("0"), Scenario::text("hi")], async |wire, server, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text("hi")], "{wire:?}");
-        assert_eq!(server.left(), 0);
+        assert_eq!(server.scenarios_left(), 0);
     })
     .await;
     let overloaded =
-        Fault::ErrorEvent { code: "UNAVAILABLE".into(), message: "The model is overloaded.".into() };
+        AnswerFault::ErrorEvent { code: "UNAVAILABLE".into(), message: "The model is overloaded.".into() };
     let server =
-        ModelServer::start(Wire::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")]).await;
-    assert_eq!(ask(&model(&server, Wire::Gemini), "hello").await.1.unwrap().content, [text("hi")]);
+        ModelServer::start(WireFormat::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")])
+            .await;
+    assert_eq!(ask(&model(&server, WireFormat::Gemini), "hello").await.1.unwrap().content, [text("hi")]);
 }

@@ -1,20 +1,20 @@
-//! What is sent: paths, headers, tools, images, reasoning, cache markers.
+//! Tests of requests: paths, headers, tools, images, reasoning, cache markers.
 
-use haft_core::model::{Model, ModelRequest, RequestOptions, Thinking};
-use haft_protocol::content::{Content, Image};
+use haft_core::model::{Model, ModelRequest, RequestOptions, ThinkingLevel};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, RecordedRequest, Scenario, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{KEY, ask, config, each, gather, impatient, model, request, result, start, time, user};
 
-fn sent(server: &ModelServer) -> Recorded {
+fn sent(server: &ModelServer) -> RecordedRequest {
     server.requests().last().cloned().expect("a request")
 }
 
-/// Every string in a JSON value.
+/// Returns every string in a JSON value.
 fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -30,8 +30,10 @@ async fn each_dialect_has_its_path_key_and_tools() {
         ask(&model, "hello").await.1.unwrap();
         let sent = sent(&server);
         let (path, key, tool, schema) = match wire {
-            Wire::Anthropic => ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema"),
-            Wire::OpenAiChat => (
+            WireFormat::Anthropic => {
+                ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema")
+            }
+            WireFormat::OpenAiChat => (
                 "/v1/chat/completions",
                 format!("Bearer {KEY}"),
                 "/tools/0/function/name",
@@ -40,15 +42,18 @@ async fn each_dialect_has_its_path_key_and_tools() {
             _ => ("/v1/responses", format!("Bearer {KEY}"), "/tools/0/name", "/tools/0/parameters"),
         };
         assert_eq!(sent.path, path);
-        let header = if wire == Wire::Anthropic { "x-api-key" } else { "authorization" };
+        let header = if wire == WireFormat::Anthropic { "x-api-key" } else { "authorization" };
         assert_eq!(sent.header(header), Some(key.as_str()), "{wire:?}");
-        assert_eq!(sent.header(if wire == Wire::Anthropic { "authorization" } else { "x-api-key" }), None);
+        assert_eq!(
+            sent.header(if wire == WireFormat::Anthropic { "authorization" } else { "x-api-key" }),
+            None
+        );
         assert_eq!(sent.body.pointer(tool), Some(&json!("weather")), "{wire:?}: {}", sent.body);
         assert_eq!(sent.body.pointer(schema).unwrap()["required"], json!(["city"]), "{wire:?}");
         assert_eq!(sent.body["stream"], json!(true));
         let texts = strings(&sent.body);
         assert!(texts.contains(&"You are terse.") && texts.contains(&"hello"), "{wire:?}: {}", sent.body);
-        if wire == Wire::OpenAiResponses {
+        if wire == WireFormat::OpenAiResponses {
             assert_eq!(sent.body["store"], json!(false), "the provider keeps nothing");
         }
     })
@@ -56,7 +61,7 @@ async fn each_dialect_has_its_path_key_and_tools() {
 }
 
 #[tokio::test]
-async fn own_headers_win() {
+async fn user_headers_override_defaults() {
     each(vec![Scenario::text("hi")], async |wire, server, _| {
         let mut config = config(&server, wire, "any-model");
         config.headers = vec![
@@ -89,14 +94,14 @@ async fn without_a_key_none_is_sent() {
 async fn images_reach_the_model_from_users_and_tools() {
     const FROM_USER: &str = "dXNlcg==";
     const FROM_TOOL: &str = "dG9vbA==";
-    let image = |data: &str| Content::Image(Image { mime_type: "image/png".into(), data: data.into() });
+    let image = |data: &str| ContentBlock::Image(Image { mime_type: "image/png".into(), data: data.into() });
     let scenarios = vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("Nice.")];
     each(scenarios, async |wire, server, model| {
-        let content = vec![Content::text("look"), image(FROM_USER)];
+        let content = vec![ContentBlock::text("look"), image(FROM_USER)];
         let mut messages = vec![Message::User { content, time: time() }];
         let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
         messages.push(crate::support::assistant(answer));
-        messages.push(result("call_a", "weather", vec![Content::text("a map"), image(FROM_TOOL)]));
+        messages.push(result("call_a", "weather", vec![ContentBlock::text("a map"), image(FROM_TOOL)]));
         gather(start(&model, messages).await).await.1.unwrap();
         let body = sent(&server).body.to_string();
         for data in [FROM_USER, FROM_TOOL] {
@@ -108,10 +113,10 @@ async fn images_reach_the_model_from_users_and_tools() {
 }
 
 #[tokio::test]
-async fn an_image_nobody_reads_becomes_words() {
+async fn unsupported_image_becomes_text() {
     each(vec![Scenario::text("hi")], async |wire, server, model| {
         let image = Image { mime_type: "image/x-unknown".into(), data: "AAAA".into() };
-        let content = vec![Content::Image(image)];
+        let content = vec![ContentBlock::Image(image)];
         gather(start(&model, vec![Message::User { content, time: time() }]).await).await.1.unwrap();
         let body = sent(&server).body.to_string();
         assert!(body.contains("image/x-unknown") && !body.contains("AAAA"), "{wire:?}: {body}");
@@ -121,8 +126,8 @@ async fn an_image_nobody_reads_becomes_words() {
 
 #[tokio::test]
 async fn anthropic_prompts_are_marked_for_the_cache() {
-    let server = ModelServer::start(Wire::Anthropic, vec![Scenario::text("hi")]).await;
-    ask(&model(&server, Wire::Anthropic), "hello").await.1.unwrap();
+    let server = ModelServer::start(WireFormat::Anthropic, vec![Scenario::text("hi")]).await;
+    ask(&model(&server, WireFormat::Anthropic), "hello").await.1.unwrap();
     let body = sent(&server).body;
     let marker = json!({"type": "ephemeral"});
     assert_eq!(body.pointer("/system/0/cache_control"), Some(&marker), "{body}");
@@ -130,7 +135,7 @@ async fn anthropic_prompts_are_marked_for_the_cache() {
     assert_eq!(body.pointer("/messages/0/content/0/cache_control"), Some(&marker), "{body}");
 }
 
-async fn reasoned(wire: Wire, model: &str, thinking: Thinking) -> Value {
+async fn reasoned(wire: WireFormat, model: &str, thinking: ThinkingLevel) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let mut request = request(vec![user("hi")]);
@@ -141,42 +146,42 @@ async fn reasoned(wire: Wire, model: &str, thinking: Thinking) -> Value {
 
 #[tokio::test]
 async fn reasoning_takes_each_models_own_form() {
-    let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", Thinking::High).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", ThinkingLevel::High).await;
     assert_eq!(body.pointer("/output_config/effort"), Some(&json!("high")), "{body}");
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Medium).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Medium).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 12288}));
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off).await;
     assert_eq!(body["thinking"], json!({"type": "disabled"}));
-    let body = reasoned(Wire::OpenAiResponses, "gpt-5.6", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-5.6", ThinkingLevel::Low).await;
     assert_eq!(body.pointer("/reasoning/effort"), Some(&json!("low")), "{body}");
-    for (wanted, sent) in [(Thinking::Minimal, "low"), (Thinking::XHigh, "max")] {
-        let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", wanted).await;
+    for (wanted, sent) in [(ThinkingLevel::Minimal, "low"), (ThinkingLevel::XHigh, "max")] {
+        let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", wanted).await;
         assert_eq!(body.pointer("/output_config/effort"), Some(&json!(sent)), "{body}");
     }
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Minimal).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Minimal).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 1024}));
-    for (wanted, sent) in [(Thinking::Off, "minimal"), (Thinking::XHigh, "high")] {
-        let body = reasoned(Wire::OpenAiChat, "gpt-5", wanted).await;
+    for (wanted, sent) in [(ThinkingLevel::Off, "minimal"), (ThinkingLevel::XHigh, "high")] {
+        let body = reasoned(WireFormat::OpenAiChat, "gpt-5", wanted).await;
         assert_eq!(body["reasoning_effort"], json!(sent), "{wanted}");
     }
-    let body = reasoned(Wire::OpenAiChat, "gpt-5", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-5", ThinkingLevel::Low).await;
     assert_eq!(body["reasoning_effort"], json!("low"));
 }
 
 #[tokio::test]
-async fn reasoning_a_model_does_not_have_is_left_out() {
-    let body = reasoned(Wire::OpenAiChat, "gpt-4.1", Thinking::High).await;
+async fn omits_unsupported_reasoning() {
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::High).await;
     assert_eq!(body.get("reasoning_effort"), None, "{body}");
-    let body = reasoned(Wire::OpenAiResponses, "gpt-4.1", Thinking::High).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-4.1", ThinkingLevel::High).await;
     assert_eq!(body.get("reasoning"), None, "{body}");
-    for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses] {
-        let body = reasoned(wire, "gpt-5", Thinking::Default).await;
+    for wire in [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses] {
+        let body = reasoned(wire, "gpt-5", ThinkingLevel::Default).await;
         assert_eq!((body.get("reasoning"), body.get("thinking")), (None, None), "{body}");
     }
 }
 
 #[tokio::test]
-async fn nothing_to_say_is_not_sent() {
+async fn does_not_send_empty_request() {
     each(Vec::new(), async |wire, server, model| {
         let request = request(vec![user("  ")]);
         let error = model.stream(CancellationToken::new(), request).await.err().expect("a refusal");
@@ -186,8 +191,8 @@ async fn nothing_to_say_is_not_sent() {
     .await;
 }
 
-/// Sends a request with these options and this much thinking; what reached the server.
-async fn sent_with(wire: Wire, model: &str, thinking: Thinking, options: RequestOptions) -> Value {
+/// Sends a request with these options and this thinking level; returns the request that the server received.
+async fn sent_with(wire: WireFormat, model: &str, thinking: ThinkingLevel, options: RequestOptions) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let request = ModelRequest { thinking, options, ..request(vec![user("hello")]) };
@@ -196,22 +201,22 @@ async fn sent_with(wire: Wire, model: &str, thinking: Thinking, options: Request
 }
 
 #[tokio::test]
-async fn options_of_one_request_are_sent_where_the_model_takes_them() {
+async fn sends_options_that_the_model_supports() {
     let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
     let cases = [
-        (Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, "/max_tokens", json!(0.5)),
-        // It thinks, and then has a temperature of its own.
-        (Wire::Anthropic, "claude-sonnet-4-6", Thinking::High, "/max_tokens", Value::Null),
-        (Wire::OpenAiChat, "gpt-4.1", Thinking::Default, "/max_tokens", json!(0.5)),
-        (Wire::OpenAiResponses, "gpt-5.6", Thinking::High, "/max_output_tokens", Value::Null),
+        (WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, "/max_tokens", json!(0.5)),
+        // The model thinks, and then requires its own temperature.
+        (WireFormat::Anthropic, "claude-sonnet-4-6", ThinkingLevel::High, "/max_tokens", Value::Null),
+        (WireFormat::OpenAiChat, "gpt-4.1", ThinkingLevel::Default, "/max_tokens", json!(0.5)),
+        (WireFormat::OpenAiResponses, "gpt-5.6", ThinkingLevel::High, "/max_output_tokens", Value::Null),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             "gemini-3.8-flash",
-            Thinking::Default,
+            ThinkingLevel::Default,
             "/generationConfig/maxOutputTokens",
             json!(0.5),
         ),
-        (Wire::Ollama, "qwen3", Thinking::Default, "/options/num_predict", json!(0.5)),
+        (WireFormat::Ollama, "qwen3", ThinkingLevel::Default, "/options/num_predict", json!(0.5)),
     ];
     for (wire, model, thinking, most, temperature) in cases {
         let body = sent_with(wire, model, thinking, options(Some(0.5))).await;
@@ -226,24 +231,24 @@ async fn options_of_one_request_are_sent_where_the_model_takes_them() {
 }
 
 #[tokio::test]
-async fn no_answer_is_wanted_longer_than_the_model_can() {
+async fn limits_answer_to_the_models_maximum() {
     let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
-    let body = sent_with(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, options).await;
+    let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", ThinkingLevel::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }
 
 #[tokio::test]
-async fn what_was_called_is_defined_where_nothing_may_be_called_any_more() {
+async fn defines_called_tools_without_offered_tools() {
     let server = ModelServer::start(
-        Wire::Anthropic,
+        WireFormat::Anthropic,
         vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("so far so good")],
     )
     .await;
-    let model = model(&server, Wire::Anthropic);
+    let model = model(&server, WireFormat::Anthropic);
     let mut messages = vec![user("hello")];
     let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
     messages.push(crate::support::assistant(answer));
-    messages.push(result("call_a", "weather", vec![Content::text("fog")]));
+    messages.push(result("call_a", "weather", vec![ContentBlock::text("fog")]));
     let request = ModelRequest { tools: Vec::new(), ..request(messages) };
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     let body = sent(&server).body;

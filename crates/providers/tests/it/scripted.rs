@@ -1,17 +1,17 @@
-//! The scripted model.
+//! Tests of the scripted model.
 
 use futures::StreamExt;
-use haft_core::model::{Model, ModelErrorKind, ModelEvent, broken_args};
+use haft_core::model::{Model, ModelErrorKind, ModelEvent, wrap_invalid_args};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
-use haft_providers::Scripted;
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
+use haft_providers::ScriptedModel;
 use insta::assert_snapshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{gather, request, result, start, user};
 
-/// A model calls two tools, one of which a guard refuses, and quotes what it was told.
+/// A model calls two tools, one of which a gate refuses, and quotes the results.
 const DEMO: &str = r#"{
   "model": "demo",
   "steps": [
@@ -25,7 +25,7 @@ const DEMO: &str = r#"{
   ]
 }"#;
 
-async fn answer(model: &Scripted, messages: &[Message]) -> String {
+async fn answer(model: &ScriptedModel, messages: &[Message]) -> String {
     match gather(start(model, messages.to_vec()).await).await {
         (_, Ok(response)) => {
             let blocks: Vec<_> = response.content.iter().map(|block| format!("{block:?}")).collect();
@@ -37,7 +37,7 @@ async fn answer(model: &Scripted, messages: &[Message]) -> String {
 
 #[tokio::test]
 async fn the_demo_plays_to_its_end() {
-    let model = Scripted::from_json(DEMO).unwrap();
+    let model = ScriptedModel::from_json(DEMO).unwrap();
     assert_eq!((model.info().provider.as_str(), model.info().model.as_str()), ("scripted", "demo"));
     let mut messages = vec![user("What is the weather?")];
     assert_snapshot!(answer(&model, &messages).await, @r#"
@@ -46,29 +46,29 @@ async fn the_demo_plays_to_its_end() {
     ToolCall(ToolCall { id: ToolCallId("call_1"), name: "weather", args: {"city":"Zürich","n":9007199254740993} })
     ToolUse
     "#);
-    messages.push(result("call_1", "weather", vec![Content::text("sunny")]));
+    messages.push(result("call_1", "weather", vec![ContentBlock::text("sunny")]));
     assert_snapshot!(answer(&model, &messages).await, @r#"
     ToolCall(ToolCall { id: ToolCallId("call_2"), name: "bash", args: {"command":"rm -rf /"} })
     ToolUse
     "#);
-    messages.push(result("call_2", "bash", vec![Content::text("refused by guard")]));
+    messages.push(result("call_2", "bash", vec![ContentBlock::text("refused by guard")]));
     assert_snapshot!(answer(&model, &messages).await, @r#"
     ToolCall(ToolCall { id: ToolCallId("call_3"), name: "bash", args: {"command":"echo ok"} })
     ToolUse
     "#);
-    messages.push(result("call_3", "bash", vec![Content::text("ok {{last_tool_result}}")]));
+    messages.push(result("call_3", "bash", vec![ContentBlock::text("ok {{last_tool_result}}")]));
     assert_snapshot!(answer(&model, &messages).await, @r#"
     Text { text: "Weather: sunny. Then: ok {{last_tool_result}}. {{nothing}}" }
     End
     "#);
     let again = model.stream(CancellationToken::new(), request(messages)).await.err().unwrap();
     assert_eq!(again.kind, ModelErrorKind::Rejected);
-    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not fit)");
+    assert_eq!(again.message, "the script has no step for this message (0 unused steps do not match)");
 }
 
 #[tokio::test]
 async fn deltas_have_the_asked_size_and_join_to_the_whole() {
-    let model = Scripted::from_json(DEMO).unwrap();
+    let model = ScriptedModel::from_json(DEMO).unwrap();
     let (events, answer) = gather(start(&model, vec![user("hi")]).await).await;
     assert_eq!(answer.unwrap().usage.input, 10);
     let thinking: Vec<&str> = events
@@ -93,7 +93,7 @@ async fn deltas_have_the_asked_size_and_join_to_the_whole() {
 async fn steps_repeat_only_when_they_may() {
     let script = r#"{"steps": [{"repeat": true, "when": {"contains": "ping"}, "say": [{"text": "pong"}]},
                                {"say": [{"text": "once"}]}]}"#;
-    let model = Scripted::from_json(script).unwrap();
+    let model = ScriptedModel::from_json(script).unwrap();
     for _ in 0..3 {
         assert!(answer(&model, &[user("ping")]).await.contains("pong"));
     }
@@ -107,21 +107,21 @@ async fn failures_and_stops_are_as_written() {
         {"say": [{"text": "I was"}], "error": {"kind": "connection", "message": "the wire was cut"}},
         {"say": [{"text": "too long"}], "stop": "length"},
         {"say": [{"call": {"name": "bash", "args_text": "{\"command\":"}}]}]}"#;
-    let model = Scripted::from_json(script).unwrap();
+    let model = ScriptedModel::from_json(script).unwrap();
     let (events, failed) = gather(start(&model, vec![user("hi")]).await).await;
     assert_eq!(events, [ModelEvent::Text("I was".into())]);
     assert_eq!(failed.unwrap_err().kind, ModelErrorKind::Connection);
-    assert_eq!(gather(start(&model, vec![user("hi")]).await).await.1.unwrap().stop, Stop::Length);
+    assert_eq!(gather(start(&model, vec![user("hi")]).await).await.1.unwrap().stop, StopCause::Length);
     let broken = gather(start(&model, vec![user("hi")]).await).await.1.unwrap();
     let [AssistantBlock::ToolCall(call)] = broken.content.as_slice() else { panic!("{broken:?}") };
-    assert_eq!(call.args, broken_args("{\"command\":"));
+    assert_eq!(call.args, wrap_invalid_args("{\"command\":"));
     assert_ne!(call.args, RawJson::empty_object());
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_ends_a_slow_answer() {
     let script = r#"{"steps": [{"say": [{"text": "slowly"}], "chunk": 1, "pause_ms": 1000}]}"#;
-    let model = Scripted::from_json(script).unwrap();
+    let model = ScriptedModel::from_json(script).unwrap();
     let cancel = CancellationToken::new();
     let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
     assert_eq!(stream.next().await, Some(Ok(ModelEvent::Text("s".into()))));
@@ -131,9 +131,9 @@ async fn cancelling_ends_a_slow_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_complete_stays_so() {
+async fn cancellation_after_completion_has_no_effect() {
     let script = r#"{"steps": [{"say": [{"text": "hi"}]}]}"#;
-    let model = Scripted::from_json(script).unwrap();
+    let model = ScriptedModel::from_json(script).unwrap();
     let cancel = CancellationToken::new();
     let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
     stream.next().await.unwrap().unwrap();
@@ -143,25 +143,25 @@ async fn an_answer_that_is_complete_stays_so() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_step() {
-    let said = |script: &str| Scripted::from_json(script).unwrap_err().to_string();
-    assert_snapshot!(said("{"), @"the script is not valid: it ends in the middle");
+fn errors_name_the_step() {
+    let said = |script: &str| ScriptedModel::from_json(script).unwrap_err().to_string();
+    assert_snapshot!(said("{"), @"the script is not valid: the JSON ends too early");
     assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps`, in line 1, column 2");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"}]},{}]}"#),
-        @"step 2 of the script is not valid: it neither says anything nor fails");
+        @"step 2 of the script is not valid: the step has neither `say` nor `error`");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"},{"text":"b","thinking":"c"}]}]}"#),
-        @"step 1 of the script is not valid: block 2: give exactly one of text, thinking and call");
+        @"step 1 of the script is not valid: block 2: a block needs exactly one of text, thinking and call");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
-        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are no object");
+        @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are not an object");
     assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");
-    assert_snapshot!(said("nonsense"), @"the script is not valid: no JSON in line 1, column 2");
+    assert_snapshot!(said("nonsense"), @"the script is not valid: invalid JSON in line 1, column 2");
     let second = "{\"steps\": [\n  {\"say\": [{\"text\": \"a\"}]},\n  {\"say\": 1}\n]}";
     assert_snapshot!(said(second),
         @"step 2 of the script is not valid: invalid type: integer `1`, expected a sequence, in line 3, column 11");
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
-    let error = Scripted::from_file(std::path::Path::new("/nonexistent/script.json")).unwrap_err();
+fn error_names_missing_file() {
+    let error = ScriptedModel::from_file(std::path::Path::new("/nonexistent/script.json")).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent/script.json");
 }

@@ -1,18 +1,18 @@
-//! Keys stay out of errors, debug output and events.
+//! Tests that keys stay out of errors, debug output and events.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use haft_core::model::ModelEvent;
-use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_providers::{ApiDialect, ConfigError, HttpModel, ModelConfig};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use crate::support::{DIALECTS, KEY, NATIVE, ask, config, impatient};
 
 const TOKEN: &str = "proxy-token-987";
 
 #[tokio::test]
-async fn a_server_that_echoes_the_key_does_not_leak_it() {
+async fn redacts_key_echoed_by_the_server() {
     for (wire, name) in DIALECTS.into_iter().chain(NATIVE) {
         for status in [401, 400, 500] {
             let message = format!("Incorrect API key provided: {{key}}, or {TOKEN}");
@@ -52,15 +52,15 @@ async fn debug_output_has_no_secret() {
 }
 
 #[test]
-fn a_key_that_cannot_be_sent_is_not_shown_either() {
-    let mut config = ModelConfig::new(Dialect::OpenAiChat, "openai-chat", "gpt-4.1");
+fn does_not_show_unsendable_key() {
+    let mut config = ModelConfig::new(ApiDialect::OpenAiChat, "openai-chat", "gpt-4.1");
     config.api_key = Some("sk-secret\n".into());
     let error = HttpModel::new(config).unwrap_err();
     assert_eq!(error, ConfigError::Key { provider: "openai-chat".into() });
     assert!(!format!("{error} {error:?}").contains("sk-secret"));
 }
 
-/// Everything that is logged, also by the libraries.
+/// All log output, including that of libraries.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -76,7 +76,7 @@ impl Write for Log {
 }
 
 #[tokio::test]
-async fn a_password_in_the_address_is_sent_unless_there_is_a_key() {
+async fn sends_password_of_address_unless_a_key_exists() {
     for (wire, name) in DIALECTS {
         for key in [true, false] {
             let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
@@ -86,7 +86,7 @@ async fn a_password_in_the_address_is_sent_unless_there_is_a_key() {
             ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap();
             let basic = Some("Basic bWU6aHVudGVyMg==".to_owned());
             let bearer = Some(format!("Bearer {KEY}"));
-            let expect = if key && wire != Wire::Anthropic { bearer } else { basic };
+            let expect = if key && wire != WireFormat::Anthropic { bearer } else { basic };
             let sent = server.requests()[0].header("authorization").map(str::to_owned);
             assert_eq!(sent, expect, "{wire:?} {key}");
         }
@@ -94,15 +94,15 @@ async fn a_password_in_the_address_is_sent_unless_there_is_a_key() {
 }
 
 #[tokio::test]
-async fn no_log_has_a_secret_at_any_level() {
+async fn logs_contain_no_secret_at_any_level() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_writer(move || writer.clone())
         .finish();
-    // For all threads: tracing remembers of each place that logs if anybody listens, and asks the thread that comes there
-    // first, which may be that of another test.
+    // Set for all threads: tracing caches for each call site whether a subscriber is interested, and the first thread
+    // to log may belong to another test.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     for (wire, name) in DIALECTS.into_iter().chain(NATIVE) {
         let echo = format!("no: {{key}} {TOKEN}");
@@ -114,7 +114,7 @@ async fn no_log_has_a_secret_at_any_level() {
         ask(&HttpModel::with_timeouts(config, impatient()).unwrap(), "hello").await.1.unwrap();
     }
     let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(logged.contains("trying again"), "{logged}");
+    assert!(logged.contains("retrying"), "{logged}");
     for secret in [KEY, TOKEN, "hunter2"] {
         let line = logged.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret}");

@@ -1,45 +1,46 @@
-//! What the tests share: a model at a server, a request, an answer gathered.
+//! Shared code of the tests: a model at a server, a request, a collected answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
 use haft_core::model::{
-    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, Thinking,
+    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, ThinkingLevel,
 };
-use haft_core::tool::{Concurrency, ToolOwner, ToolSpec};
+use haft_core::tool::{ToolConcurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
-use haft_providers::{Dialect, HttpModel, ModelConfig, Timeouts};
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
+use haft_providers::{ApiDialect, HttpModel, ModelConfig, Timeouts};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
-/// The dialects that give calls piece by piece, with the model the tests use there; both are in the catalogue.
-pub(crate) const DIALECTS: [(Wire, &str); 3] = [
-    (Wire::Anthropic, "claude-sonnet-4-6"),
-    (Wire::OpenAiChat, "gpt-4.1"),
-    (Wire::OpenAiResponses, "gpt-5.6"),
+/// The dialects that send calls in pieces, with a model of the catalog for each.
+pub(crate) const DIALECTS: [(WireFormat, &str); 3] = [
+    (WireFormat::Anthropic, "claude-sonnet-4-6"),
+    (WireFormat::OpenAiChat, "gpt-4.1"),
+    (WireFormat::OpenAiResponses, "gpt-5.6"),
 ];
 
-/// No waits between attempts, so that no test depends on the clock.
+/// Returns timeouts without delays between attempts, so that no test depends on the clock.
 pub(crate) fn impatient() -> Timeouts {
     Timeouts { backoff_first: Duration::ZERO, ..Timeouts::default() }
 }
 
-/// The dialects that give calls whole, with the model the tests use there.
-pub(crate) const NATIVE: [(Wire, &str); 2] = [(Wire::Gemini, "gemini-3.8-flash"), (Wire::Ollama, "qwen3")];
+/// The dialects that send complete calls, with a model for each.
+pub(crate) const NATIVE: [(WireFormat, &str); 2] =
+    [(WireFormat::Gemini, "gemini-3.8-flash"), (WireFormat::Ollama, "qwen3")];
 
-pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConfig {
+pub(crate) fn config(server: &ModelServer, wire: WireFormat, model: &str) -> ModelConfig {
     let (dialect, provider) = match wire {
-        Wire::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
-        Wire::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
-        Wire::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
-        Wire::Gemini => (Dialect::Gemini, "gemini"),
-        Wire::Ollama => (Dialect::Ollama, "ollama"),
+        WireFormat::Anthropic => (ApiDialect::AnthropicMessages, "anthropic"),
+        WireFormat::OpenAiChat => (ApiDialect::OpenAiChat, "openai-chat"),
+        WireFormat::OpenAiResponses => (ApiDialect::OpenAiResponses, "openai"),
+        WireFormat::Gemini => (ApiDialect::Gemini, "gemini"),
+        WireFormat::Ollama => (ApiDialect::Ollama, "ollama"),
     };
     ModelConfig {
         base_url: Some(server.base_url()),
@@ -48,13 +49,13 @@ pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConf
     }
 }
 
-pub(crate) fn model(server: &ModelServer, wire: Wire) -> HttpModel {
+pub(crate) fn model(server: &ModelServer, wire: WireFormat) -> HttpModel {
     let (_, name) = DIALECTS.iter().chain(&NATIVE).find(|(other, _)| *other == wire).unwrap();
     HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap()
 }
 
-/// Runs the same test for every dialect, each with a fresh server.
-pub(crate) async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
+/// Runs the same test for every dialect, each with a new server.
+pub(crate) async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
     for (wire, _) in DIALECTS {
         let server = ModelServer::start(wire, scenarios.clone()).await;
         let model = model(&server, wire);
@@ -62,19 +63,19 @@ pub(crate) async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Ve
     }
 }
 
-pub(crate) fn time() -> Time {
-    Time("2026-01-01T00:00:00Z".into())
+pub(crate) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-01T00:00:00Z".into())
 }
 
 pub(crate) fn user(text: &str) -> Message {
-    Message::User { content: vec![Content::text(text)], time: time() }
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }
 }
 
 pub(crate) fn assistant(response: ModelResponse) -> Message {
     Message::Assistant(AssistantMessage { content: response.content, time: time(), native: response.native })
 }
 
-pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
+pub(crate) fn result(id: &str, name: &str, content: Vec<ContentBlock>) -> Message {
     let call_id = ToolCallId::new(id);
     Message::Tool(ToolMessage {
         call_id,
@@ -95,13 +96,13 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         schema: RawJson::parse(schema).unwrap(),
         guidelines: Vec::new(),
         owner: ToolOwner::BuiltIn,
-        concurrency: Concurrency::Parallel,
+        concurrency: ToolConcurrency::Parallel,
     };
     ModelRequest {
         system: "You are terse.".into(),
         messages: Arc::new(messages),
         tools: vec![Arc::new(tool)],
-        thinking: Thinking::Default,
+        thinking: ThinkingLevel::Default,
         options: RequestOptions::default(),
     }
 }
@@ -110,7 +111,7 @@ pub(crate) async fn start(model: &dyn Model, messages: Vec<Message>) -> ModelStr
     model.stream(CancellationToken::new(), request(messages)).await.unwrap()
 }
 
-/// Everything an answer gave, up to its end.
+/// Collects a whole answer.
 pub(crate) async fn gather(mut stream: ModelStream) -> (Vec<ModelEvent>, Result<ModelResponse, ModelError>) {
     let mut events = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Commands and what becomes of the work, line by line; then by chance.
+//! Tests of the scheduler with scripts of commands and results, and with random steps.
 
 mod random;
 mod under_way;
@@ -8,73 +8,78 @@ use insta::assert_snapshot;
 
 use super::*;
 
-/// The data of a reply, as its line has it.
-fn spoken(data: &Payload) -> String {
-    let json = data.json().unwrap();
+/// Formats the data of a reply as in its line.
+fn spoken(data: &ReplyPayload) -> String {
+    let json = data.to_json().unwrap();
     if json.as_str() == "{}" { "done".to_owned() } else { json.as_str().to_owned() }
 }
 
-/// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
+/// Plays a script. A step is a command as `ID TYPE [FIELDS]`, or the name of a method of
+/// [`CommandScheduler`] that reports a result.
 #[track_caller]
 fn played(script: &str) -> String {
-    let mut desk = Desk::default();
+    let mut desk = CommandScheduler::default();
     script.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| turn(&mut desk, line)).collect()
 }
 
-fn turn(desk: &mut Desk, line: &str) -> String {
+fn turn(desk: &mut CommandScheduler, line: &str) -> String {
     let words: Vec<&str> = line.splitn(3, ' ').collect();
     let effects = match words.as_slice() {
-        ["ended"] => desk.ended(),
+        ["ended"] => desk.job_ended(),
         ["finish"] => desk.finish(),
         ["shutdown"] => desk.shutdown(),
-        ["closed"] => desk.closed(),
-        ["done", ticket] => desk.done(Ticket(ticket.parse().unwrap()), Ok(Payload::of(NoData {}))),
-        ["failed", ticket] => {
-            let failure = Failure::new(ErrorCode::Failed, "no disk");
-            desk.done(Ticket(ticket.parse().unwrap()), Err(failure))
+        ["closed"] => desk.session_closed(),
+        ["done", ticket] => {
+            desk.complete(CommandTicket(ticket.parse().unwrap()), Ok(ReplyPayload::from_value(NoData {})))
         }
-        ["add", message] => match desk.add(prompt(message)) {
+        ["failed", ticket] => {
+            let failure = CommandFailure::new(ErrorCode::Failed, "no disk");
+            desk.complete(CommandTicket(ticket.parse().unwrap()), Err(failure))
+        }
+        ["add", message] => match desk.add_job(prompt(message)) {
             Ok(effects) => effects,
             Err(failure) => return format!("{line}\n  not added: {failure}\n"),
         },
         [id, kind] => desk.command(request(id, kind, "")),
         [id, kind, fields] => desk.command(request(id, kind, fields)),
-        _ => panic!("no turn: {line}"),
+        _ => panic!("unknown step: {line}"),
     };
     let shown: String = effects.iter().map(|effect| format!("  {}\n", shown(effect))).collect();
     format!("{line}\n{shown}")
 }
 
-fn prompt(message: &str) -> Job {
-    Job::Prompt(Prompt { message: message.to_owned(), images: Vec::new(), plain: None })
+fn prompt(message: &str) -> SessionJob {
+    SessionJob::Prompt(PromptCommand { message: message.to_owned(), images: Vec::new(), plain: None })
 }
 
-fn request(id: &str, kind: &str, fields: &str) -> Request {
+fn request(id: &str, kind: &str, fields: &str) -> RpcRequest {
     let comma = if fields.is_empty() { "" } else { "," };
     let line = format!(r#"{{"id":"{id}","type":"{kind}"{comma}{fields}}}"#);
     read_request(line.as_bytes(), BOUNDS).unwrap()
 }
 
-fn shown(effect: &Effect) -> String {
+fn shown(effect: &SchedulerEffect) -> String {
     match effect {
-        Effect::Reply(Response { id, command, outcome }) => {
+        SchedulerEffect::Reply(RpcResponse { id, command, outcome }) => {
             let id = id.as_deref().unwrap_or("-");
             match outcome {
                 Ok(data) => format!("{id} {command}: {}", spoken(data)),
                 Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
             }
         }
-        Effect::Do(Ticket(ticket), command) => format!("do {} as {ticket}", command.kind()),
-        Effect::Start(Job::Prompt(prompt)) => format!("start {:?}", prompt.message),
-        Effect::Start(Job::Message(prompt)) => format!("start as it stands {:?}", prompt.message),
-        Effect::Start(Job::Compact(_)) => "start compact".to_owned(),
-        Effect::Stop => "stop".to_owned(),
-        Effect::Close => "close".to_owned(),
+        SchedulerEffect::Do(CommandTicket(ticket), command) => format!("do {} as {ticket}", command.kind()),
+        SchedulerEffect::Start(SessionJob::Prompt(prompt)) => format!("start {:?}", prompt.message),
+        SchedulerEffect::Start(SessionJob::Message(prompt)) => {
+            format!("start as it stands {:?}", prompt.message)
+        }
+        SchedulerEffect::Start(SessionJob::Compact(_)) => "start compact".to_owned(),
+        SchedulerEffect::Stop => "stop".to_owned(),
+        SchedulerEffect::Close => "close".to_owned(),
     }
 }
 
 #[test]
-fn prompts_are_worked_on_in_order_and_answered_as_they_begin() {
+fn prompts_run_in_order_and_are_answered_at_their_start() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -106,7 +111,7 @@ fn prompts_are_worked_on_in_order_and_answered_as_they_begin() {
 }
 
 #[test]
-fn what_has_no_place_in_the_order_is_done_at_once() {
+fn other_commands_run_at_once() {
     let script = r#"
         1 get_state
         2 prompt "message":"a"
@@ -140,7 +145,7 @@ fn what_has_no_place_in_the_order_is_done_at_once() {
 }
 
 #[test]
-fn an_abort_stops_what_is_worked_on_and_what_waits_goes_on() {
+fn abort_stops_the_job_and_the_next_starts() {
     let script = r#"
         1 abort
         2 prompt "message":"a"
@@ -171,15 +176,15 @@ fn an_abort_stops_what_is_worked_on_and_what_waits_goes_on() {
     add e
     7 abort "queued":true
       7 abort: done
-      5 prompt: aborted: taken back by `abort` before it began
-      6 prompt: aborted: taken back by `abort` before it began
+      5 prompt: aborted: cancelled by `abort` before it started
+      6 prompt: aborted: cancelled by `abort` before it started
       stop
     ended
     "#);
 }
 
 #[test]
-fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
+fn clear_requires_an_idle_session() {
     let script = r#"
         1 clear
         done 1
@@ -198,7 +203,7 @@ fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
       2 prompt: {"started":true}
       start "a"
     3 clear
-      3 clear: busy: the session is at work; wait for `done`, or send `abort` first
+      3 clear: busy: the session is busy; wait for `done`, or send `abort` first
     ended
     4 clear
       do clear as 3
@@ -208,14 +213,14 @@ fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
 }
 
 #[test]
-fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
+fn empty_prompt_is_rejected_unless_it_has_an_image() {
     let script = r#"
         1 prompt "message":" \n"
         2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
     "#;
     assert_snapshot!(played(script), @r#"
     1 prompt "message":" \n"
-      1 prompt: empty_message: the message is empty; say something
+      1 prompt: empty_message: the message is empty; add a text
     2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
       2 prompt: {"started":true}
       start ""
@@ -223,12 +228,12 @@ fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
 }
 
 #[test]
-fn so_many_wait_and_no_more() {
-    let mut desk = Desk::default();
+fn number_of_waiting_prompts_is_limited() {
+    let mut desk = CommandScheduler::default();
     for n in 0..=MOST_WAITING {
         desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
     }
-    assert_eq!(desk.waiting(), MOST_WAITING);
+    assert_eq!(desk.waiting_jobs(), MOST_WAITING);
     assert_snapshot!(turn(&mut desk, r#"2 prompt "message":"x""#) + &turn(&mut desk, "add x") + &turn(&mut desk, "3 compact"), @r#"
     2 prompt "message":"x"
       2 prompt: queue_full: 64 prompts wait already; wait for some to begin, or abort them
@@ -240,7 +245,7 @@ fn so_many_wait_and_no_more() {
 }
 
 #[test]
-fn the_prompt_of_a_command_is_worked_on_without_an_answer() {
+fn prompt_of_a_command_runs_without_a_reply() {
     let script = r#"
         1 run_command "name":"todo"
         add a
@@ -263,7 +268,7 @@ fn the_prompt_of_a_command_is_worked_on_without_an_answer() {
 }
 
 #[test]
-fn at_the_end_of_the_input_what_was_accepted_is_finished() {
+fn end_of_input_finishes_accepted_commands() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -306,7 +311,7 @@ fn at_the_end_of_the_input_what_was_accepted_is_finished() {
 }
 
 #[test]
-fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
+fn session_closes_when_idle() {
     let script = r#"
         1 prompt "message":"a"
         2 prompt "message":"b"
@@ -329,20 +334,20 @@ fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
     3 get_state
       do get_state as 3
     4 close_session
-      2 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
-      3 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      2 prompt: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
+      3 get_state: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
       stop
     5 prompt "message":"c"
-      5 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      5 prompt: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     6 close_session
-      6 close_session: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      6 close_session: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     done 2
     add d
-      not added: not done: the session is closed, or haft ends; ask another session, or start haft again
+      not added: command not run: the session is closed or haft is ending; use another session or restart haft
     ended
       close
     7 get_state
-      7 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      7 get_state: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
     closed
       4 close_session: done
     closed
@@ -356,7 +361,7 @@ fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
 }
 
 #[test]
-fn a_shutdown_answers_whoever_waits() {
+fn shutdown_answers_all_open_commands() {
     let script = r#"
         1 prompt "message":"a"
         2 compact
@@ -377,8 +382,8 @@ fn a_shutdown_answers_whoever_waits() {
     3 run_command "name":"todo"
       do run_command as 3
     shutdown
-      2 compact: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
-      3 run_command: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      2 compact: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
+      3 run_command: shutdown: command not run: the session is closed or haft is ending; use another session or restart haft
       stop
     shutdown
     finish

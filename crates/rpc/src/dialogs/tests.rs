@@ -1,22 +1,22 @@
-//! Questions with a clock that is moved by hand.
+//! Tests of the registry with a clock that the test advances.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// When the next question is over.
-fn deadline(dialogs: &Dialogs) -> Option<Instant> {
+/// Returns the time at which the next question expires.
+fn deadline(dialogs: &DialogRegistry) -> Option<Instant> {
     dialogs.open.values().map(|open| open.deadline).min()
 }
 
-fn question(kind: UiKind) -> Question {
+fn question(kind: UiKind) -> UserQuestion {
     let (options, default) = match kind {
         UiKind::Confirm | UiKind::Approve => (vec![], UiAnswer::Confirmed(false)),
         UiKind::Input => (vec![], UiAnswer::Cancelled),
         UiKind::Select => (vec!["main", "dev"], UiAnswer::Cancelled),
         UiKind::GateFailing => (vec!["restart", "stop"], UiAnswer::Value("stop".into())),
     };
-    Question {
+    UserQuestion {
         extension: None,
         kind,
         title: "Now?".into(),
@@ -28,9 +28,9 @@ fn question(kind: UiKind) -> Question {
     }
 }
 
-/// Dialogs with one open question of this kind, and its time.
-fn asked(kind: UiKind) -> (Dialogs, Instant) {
-    let (mut dialogs, now) = (Dialogs::default(), Instant::now());
+/// Creates a registry with one open question of this kind, and returns its creation time.
+fn asked(kind: UiKind) -> (DialogRegistry, Instant) {
+    let (mut dialogs, now) = (DialogRegistry::default(), Instant::now());
     dialogs.set_answers(true);
     let request = dialogs.ask(question(kind), now).unwrap();
     assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, 60_000));
@@ -45,7 +45,7 @@ fn value(text: &str) -> UiAnswer {
     UiAnswer::Value(text.into())
 }
 
-/// The answer that counts, or what is said of one that does not fit.
+/// Checks the accepted answer, or the error for an answer that does not fit.
 #[track_caller]
 fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>) {
     let (mut dialogs, _) = asked(kind);
@@ -56,14 +56,14 @@ fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>
         }
         (Err(failure), Err(expect)) => {
             assert_eq!((failure.code, failure.error.as_str()), (ErrorCode::BadRequest, expect));
-            assert!(deadline(&dialogs).is_some(), "it stays open");
+            assert!(deadline(&dialogs).is_some(), "the question stays open");
         }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn an_answer_fits_its_question() {
+fn answer_must_fit_its_question() {
     use UiAnswer::{Cancelled, Confirmed};
     use UiKind::{Approve, Confirm, GateFailing, Input, Select};
     check(Confirm, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
@@ -83,8 +83,8 @@ fn an_answer_fits_its_question() {
 }
 
 #[test]
-fn a_question_is_over_once() {
-    let not_open = |dialogs: &mut Dialogs| {
+fn question_ends_once() {
+    let not_open = |dialogs: &mut DialogRegistry| {
         let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
     };
@@ -97,7 +97,7 @@ fn a_question_is_over_once() {
     let (mut dialogs, now) = asked(UiKind::Confirm);
     assert_eq!(deadline(&dialogs), Some(now + Duration::from_secs(60)));
     assert_eq!(dialogs.expire(now + Duration::from_secs(59)), []);
-    let over = Over { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
+    let over = ClosedDialog { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
     assert_eq!(dialogs.expire(now + Duration::from_secs(60)), [over]);
     not_open(&mut dialogs);
 
@@ -107,15 +107,15 @@ fn a_question_is_over_once() {
 }
 
 #[test]
-fn without_a_client_that_answers_the_default_counts_at_once() {
-    let mut dialogs = Dialogs::default();
+fn default_applies_without_an_answering_client() {
+    let mut dialogs = DialogRegistry::default();
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), None);
     let (mut dialogs, now) = asked(UiKind::Confirm);
     assert_eq!(dialogs.end().into_iter().map(|over| over.why).collect::<Vec<_>>(), [UiEnd::Shutdown]);
     assert_eq!(dialogs.ask(question(UiKind::GateFailing), now), None);
 }
 
-/// What may happen to dialogs.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Ask(UiKind, u64),
@@ -148,22 +148,22 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn every_question_is_over_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
-        let (mut dialogs, mut now) = (Dialogs::default(), Instant::now());
+    fn every_question_ends_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
+        let (mut dialogs, mut now) = (DialogRegistry::default(), Instant::now());
         dialogs.set_answers(true);
         let (mut sent, mut ended) = (Vec::new(), Vec::new());
         for step in steps {
             match step {
                 Step::Ask(kind, within) => {
                     let within = Duration::from_secs(within);
-                    let asked = dialogs.ask(Question { within, ..question(kind) }, now);
+                    let asked = dialogs.ask(UserQuestion { within, ..question(kind) }, now);
                     let request = asked.unwrap();
                     sent.push(request.id);
                 }
                 Step::Answer(number, answer) => {
-                    ended.extend(dialogs.answer(UiResponse { request: name(number), answer }).ok().map(|over| over.id));
+                    ended.extend(dialogs.answer(UiResponse { request: dialog_id(number), answer }).ok().map(|over| over.id));
                 }
-                Step::Cancel(number) => ended.extend(dialogs.cancel(&name(number)).map(|over| over.id)),
+                Step::Cancel(number) => ended.extend(dialogs.cancel(&dialog_id(number)).map(|over| over.id)),
                 Step::Wait(seconds) => {
                     now += Duration::from_secs(seconds);
                     ended.extend(dialogs.expire(now).into_iter().map(|over| over.id));

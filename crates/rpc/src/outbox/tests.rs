@@ -1,43 +1,43 @@
-//! What is kept, what is left out, and what is said of that.
+//! Tests of kept, dropped and reported events.
 
-use haft_protocol::content::{Content, Image};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::message::Time;
-use haft_protocol::rpc::{Event, PanelContent, Ping, Pong, Response, RpcEvent};
+use haft_protocol::message::Rfc3339Time;
+use haft_protocol::rpc::{ClientEvent, PanelContent, PingCommand, PongData, RpcEvent, RpcResponse};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 
-/// Little room, so that little text fills it.
-const ROOM: Room = Room { pieces: 200, notes: 400 };
+/// Low limits, so that short texts reach them.
+const ROOM: OutboxLimits = OutboxLimits { pieces: 200, notes: 400 };
 
-fn outbox() -> Outbox {
-    Outbox::new(ROOM, Form::Text)
+fn outbox() -> ClientOutbox {
+    ClientOutbox::new(ROOM, LineEncoding::Text)
 }
 
-fn session(name: &str) -> Session {
+fn session(name: &str) -> SessionKey {
     Some(name.to_owned())
 }
 
-fn piece(n: usize) -> Event {
+fn piece(n: usize) -> ClientEvent {
     AgentEvent::TextDelta { delta: format!("piece {n}") }.into()
 }
 
-/// Something that is never left out.
+/// An event that is never dropped.
 fn said(text: String) -> AgentEvent {
     AgentEvent::Error { message: text, stage: None }
 }
 
-fn whole(n: usize) -> Event {
+fn whole(n: usize) -> ClientEvent {
     said(format!("whole {n}")).into()
 }
 
-fn note(n: usize) -> Event {
+fn note(n: usize) -> ClientEvent {
     let message = format!("note {n}");
-    AgentEvent::ExtNotify { extension: ExtensionName::new("todo"), level: Level::Info, message }.into()
+    AgentEvent::ExtNotify { extension: ExtensionName::new("todo"), level: NoteLevel::Info, message }.into()
 }
 
 fn content(id: &str, n: usize) -> PanelContent {
@@ -45,20 +45,20 @@ fn content(id: &str, n: usize) -> PanelContent {
     PanelContent { panel_id: PanelId::new(id), title: String::new(), lines, footer: String::new() }
 }
 
-fn panel(id: &str, n: usize) -> Event {
+fn panel(id: &str, n: usize) -> ClientEvent {
     RpcEvent::PanelRender { extension: ExtensionName::new("todo"), panel: content(id, n) }.into()
 }
 
-fn opens(owner: &str, id: &str, n: usize) -> Event {
+fn opens(owner: &str, id: &str, n: usize) -> ClientEvent {
     RpcEvent::PanelOpen { extension: ExtensionName::new(owner), panel: content(id, n) }.into()
 }
 
-fn closes(owner: &str, id: &str) -> Event {
+fn closes(owner: &str, id: &str) -> ClientEvent {
     RpcEvent::PanelClose { extension: ExtensionName::new(owner), panel_id: PanelId::new(id) }.into()
 }
 
-/// Fills the room for pieces.
-fn filled() -> Outbox {
+/// An outbox at the limit for pieces.
+fn filled() -> ClientOutbox {
     let mut outbox = outbox();
     outbox.event(session("s"), whole(0)).unwrap();
     outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
@@ -66,32 +66,34 @@ fn filled() -> Outbox {
     outbox
 }
 
-fn all(outbox: &mut Outbox) -> String {
+fn all(outbox: &mut ClientOutbox) -> String {
     std::iter::from_fn(|| outbox.take(usize::MAX).unwrap()).collect::<String>().replace(&"x".repeat(200), "…")
 }
 
 #[test]
-fn what_fits_comes_as_it_is() {
+fn lines_below_the_limit_are_kept() {
     let mut outbox = outbox();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(None, whole(2)).unwrap();
-    outbox.reply(Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
+    outbox
+        .reply(RpcResponse::success::<PingCommand>(Some("1".into()), &PongData { pong: true }).unwrap())
+        .unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
     {"type":"text_delta","delta":"piece 1","session":"s"}
     {"type":"error","message":"whole 2"}
     {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
     "#);
-    assert_eq!((outbox.waiting(), outbox.take(1).unwrap()), (0, None));
+    assert_eq!((outbox.waiting_bytes(), outbox.take(1).unwrap()), (0, None));
 }
 
 #[test]
-fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() {
+fn dropped_pieces_are_reported_before_the_next_line() {
     let mut outbox = filled();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(session("s"), piece(2)).unwrap();
     outbox.event(session("t"), piece(3)).unwrap();
     outbox.event(session("u"), whole(4)).unwrap();
-    outbox.reply(Response::success::<Ping>(None, &Pong { pong: true }).unwrap()).unwrap();
+    outbox.reply(RpcResponse::success::<PingCommand>(None, &PongData { pong: true }).unwrap()).unwrap();
     outbox.event(session("s"), whole(5)).unwrap();
     outbox.event(session("s"), piece(6)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
@@ -106,7 +108,7 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
 }
 
 #[test]
-fn notes_have_more_room() {
+fn notes_have_a_higher_limit() {
     let mut outbox = filled();
     outbox.event(session("s"), note(1)).unwrap();
     assert!(!outbox.is_full());
@@ -133,14 +135,14 @@ fn only_the_newest_content_of_a_panel_waits() {
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
     "#);
-    // With room, each content comes.
+    // Below the limit, every content arrives.
     outbox.event(session("s"), panel("a", 6)).unwrap();
     outbox.event(session("s"), panel("a", 7)).unwrap();
     assert_eq!(all(&mut outbox).lines().count(), 2);
 }
 
 #[test]
-fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
+fn only_the_newest_status_text_waits() {
     let mut outbox = filled();
     let status = |key: &str, text: Option<&str>| RpcEvent::ExtStatus {
         extension: ExtensionName::new("todo"),
@@ -158,7 +160,7 @@ fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
 }
 
 #[test]
-fn the_content_of_a_panel_stays_before_its_end() {
+fn panel_content_precedes_its_close() {
     let mut outbox = filled();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.event(session("s"), closes("todo", "a")).unwrap();
@@ -173,7 +175,7 @@ fn the_content_of_a_panel_stays_before_its_end() {
 }
 
 #[test]
-fn panels_that_open_and_close_without_end_take_no_room() {
+fn reopened_panels_do_not_accumulate() {
     let mut outbox = filled();
     outbox.event(session("s"), closes("todo", "before")).unwrap();
     let mut most = 0;
@@ -182,7 +184,7 @@ fn panels_that_open_and_close_without_end_take_no_room() {
             outbox.event(session("s"), opens(owner, id, n % 10)).unwrap();
             outbox.event(session("s"), closes(owner, id)).unwrap();
         }
-        most = most.max(outbox.waiting());
+        most = most.max(outbox.waiting_bytes());
     }
     assert!(most < 1500, "{most} bytes wait");
     assert!(outbox.lines.len() < 10, "{} lines", outbox.lines.len());
@@ -195,16 +197,16 @@ fn panels_that_open_and_close_without_end_take_no_room() {
     {"type":"panel_open","extension":"todo","panel_id":"c","title":"","lines":["row 7"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"c","title":"","lines":["row 8"],"footer":"","session":"s"}
     "#);
-    assert_eq!(outbox.waiting(), 0);
+    assert_eq!(outbox.waiting_bytes(), 0);
 }
 
 #[test]
-fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
+fn unlimited_extension_events_are_dropped() {
     let mut outbox = filled();
     outbox.event(session("s"), said("x".repeat(ROOM.notes))).unwrap();
-    let before = outbox.waiting();
+    let before = outbox.waiting_bytes();
     let extension = || ExtensionName::new("todo");
-    let told: [Event; 3] = [
+    let told: [ClientEvent; 3] = [
         RpcEvent::Insert { extension: extension(), text: "put in".into() }.into(),
         AgentEvent::ExtDisplay { extension: extension(), text: "shown".into() }.into(),
         AgentEvent::ExtClearNotes { extension: extension() }.into(),
@@ -212,13 +214,13 @@ fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
     for event in told {
         outbox.event(session("s"), event).unwrap();
     }
-    assert_eq!(outbox.waiting(), before);
+    assert_eq!(outbox.waiting_bytes(), before);
     let text = all(&mut outbox);
     assert!(text.ends_with("{\"type\":\"event_gap\",\"lost\":3,\"session\":\"s\"}\n"), "{text}");
 }
 
 #[test]
-fn a_panel_whose_content_was_read_is_not_taken_back() {
+fn delivered_panel_is_not_withdrawn() {
     let mut outbox = outbox();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.take(1).unwrap();
@@ -228,17 +230,17 @@ fn a_panel_whose_content_was_read_is_not_taken_back() {
 }
 
 #[test]
-fn lines_are_taken_whole() {
+fn takes_complete_lines() {
     let mut outbox = outbox();
     (0..3).for_each(|n| outbox.event(None, whole(n)).unwrap());
-    let length = outbox.waiting() / 3;
+    let length = outbox.waiting_bytes() / 3;
     for (most, expect) in [(2 * length, 2), (0, 1)] {
         let taken = outbox.take(most).unwrap().unwrap();
         assert_eq!((taken.lines().count(), taken.ends_with('\n')), (expect, true));
     }
 }
 
-/// What may happen to an outbox.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Event { session: usize, kind: usize, length: usize },
@@ -253,12 +255,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Kinds of events.
+/// The kinds of events.
 const PANEL: usize = 2;
 const WHOLE: usize = 3;
 
-/// The event of a kind, numbered, with a text of some length.
-fn numbered(kind: usize, n: usize, length: usize) -> Event {
+/// Creates a numbered event of a kind, with a text of the given length.
+fn numbered(kind: usize, n: usize, length: usize) -> ClientEvent {
     let text = format!("{n} {}", "x".repeat(length));
     match kind {
         0 => AgentEvent::TextDelta { delta: text }.into(),
@@ -270,18 +272,18 @@ fn numbered(kind: usize, n: usize, length: usize) -> Event {
 
 proptest! {
     #[test]
-    fn what_matters_always_comes_and_what_is_missing_is_counted(steps in prop::collection::vec(step(), 0..80)) {
-        let (mut outbox, mut typed) = (outbox(), Outbox::new(ROOM, Form::Typed));
+    fn required_events_arrive_and_dropped_ones_are_counted(steps in prop::collection::vec(step(), 0..80)) {
+        let (mut outbox, mut typed) = (outbox(), ClientOutbox::new(ROOM, LineEncoding::Typed));
         let (mut sent, mut read) = (Vec::new(), String::new());
         for (n, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Event { session: at, kind, length } => {
-                    let before = outbox.waiting();
+                    let before = outbox.waiting_bytes();
                     let event = numbered(kind, n, length);
                     let line = EventLine { event: event.clone(), session: session(&at.to_string()) };
                     typed.event(line.session.clone(), event.clone()).unwrap();
                     outbox.event(line.session.clone(), event).unwrap();
-                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting() == before, "a piece without room");
+                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting_bytes() == before, "a piece above the limit");
                     sent.push((kind, line.encode().unwrap()));
                 }
                 Step::Take(most) => {
@@ -290,7 +292,7 @@ proptest! {
                     read.extend(taken);
                 }
             }
-            prop_assert_eq!(typed.waiting(), outbox.waiting());
+            prop_assert_eq!(typed.waiting_bytes(), outbox.waiting_bytes());
         }
         read.extend(std::iter::from_fn(|| outbox.take(100).unwrap()));
         check(&sent, &read);
@@ -298,26 +300,27 @@ proptest! {
 }
 
 #[test]
-fn an_image_weighs_what_its_data_does() {
+fn image_counts_with_its_data_size() {
     let image = |bytes: usize| {
         let data = "A".repeat(bytes).into();
-        let content = vec![Content::Image(Image { mime_type: "image/png".into(), data })];
-        AgentEvent::UserMessage { content, time: Time("T".into()) }
+        let content = vec![ContentBlock::Image(Image { mime_type: "image/png".into(), data })];
+        AgentEvent::UserMessage { content, time: Rfc3339Time("T".into()) }
     };
     let weight = |bytes: usize| {
-        let mut outbox = Outbox::new(ROOM, Form::Typed);
+        let mut outbox = ClientOutbox::new(ROOM, LineEncoding::Typed);
         outbox.event(None, image(bytes)).unwrap();
-        outbox.waiting()
+        outbox.waiting_bytes()
     };
-    // The size of the data is part of the line, too: it has two digits more.
+    // The line also contains the size of the data, which has two more digits.
     assert_eq!(weight(40_000) - weight(400), 39_600 + 2);
-    let mut outbox = Outbox::new(ROOM, Form::Typed);
+    let mut outbox = ClientOutbox::new(ROOM, LineEncoding::Typed);
     outbox.event(None, image(400)).unwrap();
     let line = EventLine { event: image(400).into(), session: None };
-    assert_eq!((outbox.take_line().unwrap(), outbox.waiting()), (Some(line.into()), 0));
+    assert_eq!((outbox.take_line().unwrap(), outbox.waiting_bytes()), (Some(line.into()), 0));
 }
 
-/// Everything that was sent is there in order, or told as missing; of the panels at least the newest content.
+/// Checks that all sent events arrive in order or are reported as dropped, and that the newest
+/// content of each panel arrives.
 fn check(sent: &[(usize, String)], read: &str) {
     let mut lines = read
         .split_inclusive('\n')

@@ -1,117 +1,144 @@
-//! Carrying commands out: those that take no time at once, all others as tasks.
+//! Runs commands: quick ones at once, all others as tasks.
 
 use std::sync::Arc;
 
-use haft_protocol::rpc::{Command, ErrorCode, Failure, Pong};
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData};
 
-use super::hub::Hub;
-use super::outcome::{Carried, answered, data, nothing};
-use super::work::{News, Place};
-use super::{End, extension, messages, session, setup};
-use crate::desk::Ticket;
-use crate::sessions::{Opened, Sessions};
+use super::hub::RpcServer;
+use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
+use super::work::{CommandScope, TaskEvent};
+use super::{EndReason, extension, messages, session, setup};
+use crate::desk::CommandTicket;
+use crate::sessions::{OpenedSession, SessionProvider};
 
-impl<S: Sessions> Hub<S> {
-    /// Does what a desk says. `about` is the session that the command is about, where it is not the desk's.
-    pub(super) fn carry_out(&mut self, place: &Place, about: Option<&str>, ticket: Ticket, command: Command) {
+impl<S: SessionProvider> RpcServer<S> {
+    /// Runs a command of a scheduler. `about` is the session of the command if it differs from the
+    /// scheduler's.
+    pub(super) fn execute_command(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) {
         let carried = match place {
-            Place::Lobby => self.of_process(about, ticket, command),
-            Place::Session(id) => self.of_session(id, ticket, command),
+            CommandScope::Process => self.run_process_command(about, ticket, command),
+            CommandScope::Session(id) => self.run_session_command(id, ticket, command),
         };
         match carried {
-            Some(Carried::Now(outcome)) => self.done(place, ticket, outcome),
-            Some(Carried::Later(work)) => {
+            Some(CommandExecution::Now(outcome)) => self.complete_command(place, ticket, outcome),
+            Some(CommandExecution::Later(work)) => {
                 let place = place.clone();
-                self.work.spawn(async move { News::Done(place, ticket, answered(work).await) });
+                self.work.spawn(async move { TaskEvent::Done(place, ticket, catch_panics(work).await) });
             }
-            Some(Carried::Bulky(work)) => {
+            Some(CommandExecution::Bulky(work)) => {
                 self.bulky += 1;
                 let place = place.clone();
-                self.work.spawn(async move { News::Bulky(place, ticket, answered(work).await) });
+                self.work.spawn(async move { TaskEvent::Bulky(place, ticket, catch_panics(work).await) });
             }
-            // It is answered elsewhere.
+            // The reply is sent elsewhere.
             None => {}
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are a session's")]
-    fn of_process(&mut self, about: Option<&str>, ticket: Ticket, command: Command) -> Option<Carried> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other commands belong to a session")]
+    fn run_process_command(
+        &mut self,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
         let about = about.unwrap_or_default();
         Some(match command {
-            Command::Ping(_) => Carried::Now(data(Pong { pong: true })),
+            Command::Ping(_) => CommandExecution::Now(reply_data(PongData { pong: true })),
             Command::Hello(hello) => {
-                self.questions.hello(&hello);
-                Carried::Now(setup::greeting(&self.version, self.roster.current(), self.roster.opened(about)))
+                self.questions.apply_hello(&hello);
+                CommandExecution::Now(setup::hello_data(
+                    &self.version,
+                    self.open_sessions.current_id(),
+                    self.open_sessions.opened_session(about),
+                ))
             }
             Command::Shutdown(_) => {
-                self.done(&Place::Lobby, ticket, nothing());
-                self.shutdown(End::Requested);
+                self.complete_command(&CommandScope::Process, ticket, empty_reply());
+                self.shutdown(EndReason::Requested);
                 return None;
             }
             Command::UiResponse(response) => match self.questions.answer(response) {
-                Err(failure) => Carried::Now(Err(failure)),
+                Err(failure) => CommandExecution::Now(Err(failure)),
                 Ok(over) => {
-                    // The client hears first that its answer counts.
-                    self.done(&Place::Lobby, ticket, nothing());
+                    // The client gets the reply to its answer first.
+                    self.complete_command(&CommandScope::Process, ticket, empty_reply());
                     self.questions.conclude(over);
                     return None;
                 }
             },
             Command::ListSessions(_) => {
-                session::list(&self.roster, Arc::clone(&self.sessions), self.ending.clone())
+                session::list_sessions(&self.open_sessions, Arc::clone(&self.sessions), self.ending.clone())
             }
             Command::GetModels(_) => {
-                let opened = self.roster.opened(about);
+                let opened = self.open_sessions.opened_session(about);
                 setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
             }
             Command::NewSession(wish) => return self.new_session(ticket, wish),
             Command::SwitchSession(_) => return self.switch_session(ticket, about),
             Command::Fork(wish) => return self.fork(ticket, about, wish),
-            other => Carried::Now(Err(misplaced(&other))),
+            other => CommandExecution::Now(Err(misplaced_command(&other))),
         })
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are the process's, or the desk's")]
-    fn of_session(&mut self, id: &str, ticket: Ticket, command: Command) -> Option<Carried> {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other commands belong to the process or the scheduler"
+    )]
+    fn run_session_command(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
         let sessions = Arc::clone(&self.sessions);
-        let Some(seat) = self.roster.get_mut(id) else {
-            return Some(Carried::Now(Err(misplaced(&command))));
+        let Some(seat) = self.open_sessions.get_mut(id) else {
+            return Some(CommandExecution::Now(Err(misplaced_command(&command))));
         };
-        let opened: &Arc<Opened> = &seat.opened;
+        let opened: &Arc<OpenedSession> = &seat.opened;
         Some(match command {
-            Command::Steer(said) => Carried::Now(messages::steer(opened, said)),
-            Command::FollowUp(said) => Carried::Now(messages::follow_up(opened, said)),
-            Command::Interrupt(wish) => Carried::Now(messages::interrupt(opened, wish)),
-            Command::TakeQueued(_) => Carried::Now(messages::take_queued(opened)),
-            Command::GetMessages(_) => Carried::Now(messages::messages(opened)),
-            Command::GetState(_) => setup::state(opened, &seat.desk),
-            Command::Clear(_) => Carried::Now(session::clear(opened)),
+            Command::Steer(said) => CommandExecution::Now(messages::steer(opened, said)),
+            Command::FollowUp(said) => CommandExecution::Now(messages::follow_up(opened, said)),
+            Command::Interrupt(wish) => CommandExecution::Now(messages::interrupt(opened, wish)),
+            Command::TakeQueued(_) => CommandExecution::Now(messages::take_queued(opened)),
+            Command::GetMessages(_) => CommandExecution::Now(messages::messages(opened)),
+            Command::GetState(_) => setup::state(opened, &seat.scheduler),
+            Command::Clear(_) => CommandExecution::Now(session::clear(opened)),
             Command::Tree(_) => session::tree(opened),
             Command::MoveTo(wish) => session::move_to(opened, wish),
             Command::SetName(wish) => session::set_name(opened, wish),
             Command::SetModel(wish) => setup::set_model(opened, sessions, seat.closing.clone(), wish),
-            Command::SetThinking(wish) => Carried::Now(setup::set_thinking(opened, wish)),
-            Command::GetTools(_) => Carried::Now(setup::get_tools(opened)),
-            Command::SetTools(wish) => Carried::Now(setup::set_tools(opened, wish)),
+            Command::SetThinking(wish) => CommandExecution::Now(setup::set_thinking(opened, wish)),
+            Command::GetTools(_) => CommandExecution::Now(setup::get_tools(opened)),
+            Command::SetTools(wish) => CommandExecution::Now(setup::set_tools(opened, wish)),
             Command::ListCommands(_) => extension::list_commands(opened, sessions),
-            Command::ListExtensions(_) => Carried::Now(extension::list_extensions(opened)),
+            Command::ListExtensions(_) => CommandExecution::Now(extension::list_extensions(opened)),
             Command::ReloadExt(wish) => extension::reload(opened, wish),
-            Command::PanelKey(key) => Carried::Now(extension::panel_key(opened, key)),
-            Command::PanelClose(close) => Carried::Now(extension::panel_close(opened, &close)),
-            Command::PanelResize(room) => Carried::Now(extension::panel_resize(opened, room)),
+            Command::PanelKey(key) => CommandExecution::Now(extension::panel_key(opened, key)),
+            Command::PanelClose(close) => CommandExecution::Now(extension::panel_close(opened, &close)),
+            Command::PanelResize(room) => CommandExecution::Now(extension::panel_resize(opened, room)),
             Command::CompleteCommand(wish) => extension::complete(opened, seat.closing.clone(), wish),
             Command::RunCommand(wish) => {
                 let work = extension::run_command(Arc::clone(opened), sessions, seat.closing.clone(), wish);
                 let id = id.to_owned();
-                self.work.spawn(async move { News::Ran(id, ticket, answered(work).await) });
+                self.work.spawn(async move { TaskEvent::Ran(id, ticket, catch_panics(work).await) });
                 return None;
             }
-            other => Carried::Now(Err(misplaced(&other))),
+            other => CommandExecution::Now(Err(misplaced_command(&other))),
         })
     }
 }
 
-/// A command at a desk that it does not belong to: a mistake of haft's own, and still answered.
-fn misplaced(command: &Command) -> Failure {
-    Failure::new(ErrorCode::Failed, format!("{} came to the wrong place; please report this", command.kind()))
+/// Returns the reply to a command at the wrong scheduler, which is an internal error.
+fn misplaced_command(command: &Command) -> CommandFailure {
+    CommandFailure::new(
+        ErrorCode::Failed,
+        format!("{} came to the wrong place; please report this", command.kind()),
+    )
 }

@@ -1,25 +1,30 @@
-//! Extensions: their commands, their panels, how they are.
+//! Extensions: their commands, panels and states.
 
 use std::sync::Arc;
 
-use haft_host::{CommandError, ExtensionState, ExtensionStatus, Host, Origin, ReloadStats, RestartError};
+use haft_host::{
+    CommandError, ExtensionOrigin, ExtensionState, ExtensionStatus, Host, ReloadStats, RestartError,
+};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
-    self, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData, ErrorCode,
-    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Payload, Prompt, ReloadData,
-    ReloadExt, RunCommand, StatusItem,
+    self, CommandFailure, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData,
+    ErrorCode, ExtensionInfo, ExtensionsData, PanelCloseCommand, PanelKeyCommand, PanelResizeCommand,
+    PromptCommand, ReloadData, ReloadExt, ReplyPayload, RunCommand, StatusItem,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{Carried, Outcome, data, nothing};
-use super::work::{self, Ran};
-use crate::desk::Job;
-use crate::sessions::{Opened, Sessions};
-use crate::shortened;
+use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data};
+use super::work::{self, CommandRun};
+use crate::desk::SessionJob;
+use crate::sessions::{OpenedSession, SessionProvider};
+use crate::shorten_name;
 
-pub(super) fn list_commands(session: &Opened, sessions: Arc<impl Sessions>) -> Carried {
+pub(super) fn list_commands(
+    session: &OpenedSession,
+    sessions: Arc<impl SessionProvider>,
+) -> CommandExecution {
     let of_extensions = session.host().map(Host::commands).unwrap_or_default().into_iter();
     let mut commands: Vec<CommandInfo> = of_extensions
         .map(|command| CommandInfo {
@@ -29,78 +34,85 @@ pub(super) fn list_commands(session: &Opened, sessions: Arc<impl Sessions>) -> C
             completes: command.completes,
         })
         .collect();
-    Carried::blocking(move || {
+    CommandExecution::from_blocking(move || {
         let taken: Vec<String> = commands.iter().map(|command| command.name.clone()).collect();
         commands.extend(sessions.templates().into_iter().filter(|template| !taken.contains(&template.name)));
-        data(CommandsData { commands })
+        reply_data(CommandsData { commands })
     })
 }
 
-/// Runs a command; beside its reply, the job that comes of it.
+/// Runs a command. Returns its reply, and the job that follows from it.
 pub(super) async fn run_command(
-    session: Arc<Opened>,
-    sessions: Arc<impl Sessions>,
+    session: Arc<OpenedSession>,
+    sessions: Arc<impl SessionProvider>,
     closing: CancellationToken,
     wish: RunCommand,
-) -> Result<(Payload, Option<Job>), Failure> {
+) -> Result<(ReplyPayload, Option<SessionJob>), CommandFailure> {
     let RunCommand { name, args } = wish;
-    let ran = work::command(&session, &sessions, &name, &args);
+    let ran = work::run_command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {
-        return Err(Failure::new(ErrorCode::Shutdown, "the session was closed before the command was done"));
+        return Err(CommandFailure::new(
+            ErrorCode::Shutdown,
+            "the session was closed before the command finished",
+        ));
     };
     let (action, extension, job) = match ran {
-        Ran::Message(message) => {
-            let job = Job::Message(Prompt { message, images: Vec::new(), plain: None });
-            let owner = session.host().and_then(|host| owner(host, &name));
-            (rpc::CommandAction::Prompt, owner, Some(job))
+        CommandRun::Message(message) => {
+            let job = SessionJob::Message(PromptCommand { message, images: Vec::new(), plain: None });
+            let owner = session.host().and_then(|host| command_owner(host, &name));
+            (rpc::CommandActionKind::Prompt, owner, Some(job))
         }
-        Ran::Shown(action, extension) => (shown(&action), Some(extension), None),
-        Ran::Failed(why) => return Err(Failure::other(why)),
-        Ran::Unknown => return Err(unknown(&name)),
+        CommandRun::Shown(action, extension) => (action_kind(&action), Some(extension), None),
+        CommandRun::Failed(why) => return Err(CommandFailure::other(why)),
+        CommandRun::Unknown => return Err(unknown_command(&name)),
     };
-    data(CommandResult { action, extension }).map(|reply| (reply, job))
+    reply_data(CommandResult { action, extension }).map(|reply| (reply, job))
 }
 
-pub(super) fn complete(session: &Arc<Opened>, closing: CancellationToken, wish: CompleteCommand) -> Carried {
+pub(super) fn complete(
+    session: &Arc<OpenedSession>,
+    closing: CancellationToken,
+    wish: CompleteCommand,
+) -> CommandExecution {
     let session = Arc::clone(session);
-    Carried::later(async move {
+    CommandExecution::from_future(async move {
         let CompleteCommand { name, prefix } = wish;
-        let Some(host) = session.host() else { return Err(unknown(&name)) };
+        let Some(host) = session.host() else { return Err(unknown_command(&name)) };
         match host.complete_command(&closing, &name, &prefix).await {
-            Ok(items) => data(CompletionsData { items }),
-            Err(CommandError::Unknown { name }) => Err(unknown(&name)),
-            Err(error) => Err(Failure::new(ErrorCode::Aborted, error.to_string())),
+            Ok(items) => reply_data(CompletionsData { items }),
+            Err(CommandError::Unknown { name }) => Err(unknown_command(&name)),
+            Err(error) => Err(CommandFailure::new(ErrorCode::Aborted, error.to_string())),
         }
     })
 }
 
-fn unknown(name: &str) -> Failure {
-    let name = shortened(name);
-    let error = format!("there is no command /{name}; `list_commands` says which there are");
-    Failure::new(ErrorCode::CommandNotFound, error)
+fn unknown_command(name: &str) -> CommandFailure {
+    let name = shorten_name(name);
+    let error = format!("unknown command /{name}; `list_commands` lists the commands");
+    CommandFailure::new(ErrorCode::CommandNotFound, error)
 }
 
-fn owner(host: &Host, name: &str) -> Option<ExtensionName> {
+fn command_owner(host: &Host, name: &str) -> Option<ExtensionName> {
     let named = |command: &haft_host::CommandInfo| command.name.eq_ignore_ascii_case(name);
     host.commands().into_iter().find(named).map(|command| command.extension)
 }
 
-fn shown(action: &CommandAction) -> rpc::CommandAction {
+fn action_kind(action: &CommandAction) -> rpc::CommandActionKind {
     match action {
-        CommandAction::Prompt(_) => rpc::CommandAction::Prompt,
-        CommandAction::Insert(_) => rpc::CommandAction::Insert,
-        CommandAction::Display(_) => rpc::CommandAction::Display,
-        CommandAction::OpenPanel(_) => rpc::CommandAction::OpenPanel,
-        CommandAction::Noop | CommandAction::Failed(_) => rpc::CommandAction::Noop,
+        CommandAction::Prompt(_) => rpc::CommandActionKind::Prompt,
+        CommandAction::Insert(_) => rpc::CommandActionKind::Insert,
+        CommandAction::Display(_) => rpc::CommandActionKind::Display,
+        CommandAction::OpenPanel(_) => rpc::CommandActionKind::OpenPanel,
+        CommandAction::Noop | CommandAction::Failed(_) => rpc::CommandActionKind::Noop,
     }
 }
 
-pub(super) fn list_extensions(session: &Opened) -> Outcome {
-    let states = session.host().map(Host::states).unwrap_or_default();
-    data(ExtensionsData { extensions: states.into_iter().map(info).collect() })
+pub(super) fn list_extensions(session: &OpenedSession) -> ReplyResult {
+    let states = session.host().map(Host::statuses).unwrap_or_default();
+    reply_data(ExtensionsData { extensions: states.into_iter().map(extension_info).collect() })
 }
 
-fn info(status: ExtensionStatus) -> ExtensionInfo {
+fn extension_info(status: ExtensionStatus) -> ExtensionInfo {
     let (state, fault) = match status.state {
         ExtensionState::Starting => ("starting", None),
         ExtensionState::Ready => ("ready", None),
@@ -109,15 +121,15 @@ fn info(status: ExtensionStatus) -> ExtensionInfo {
         ExtensionState::Stopping => ("stopping", None),
         ExtensionState::Stopped => ("stopped", None),
         ExtensionState::Failed { code, message } => ("failed", Some((code, message))),
-        // Of a newer host.
+        // A state of a newer host.
         _ => ("ready", None),
     };
     let origin = match status.origin {
-        Origin::Explicit => "explicit",
-        Origin::BuiltIn => "built_in",
-        Origin::Global => "global",
-        Origin::Project => "project",
-        Origin::Hook => "hook",
+        ExtensionOrigin::Explicit => "explicit",
+        ExtensionOrigin::BuiltIn => "built_in",
+        ExtensionOrigin::Global => "global",
+        ExtensionOrigin::Project => "project",
+        ExtensionOrigin::Hook => "hook",
     };
     let extension = &status.name;
     ExtensionInfo {
@@ -141,9 +153,9 @@ fn info(status: ExtensionStatus) -> ExtensionInfo {
     }
 }
 
-pub(super) fn reload(session: &Arc<Opened>, wish: ReloadExt) -> Carried {
+pub(super) fn reload(session: &Arc<OpenedSession>, wish: ReloadExt) -> CommandExecution {
     let session = Arc::clone(session);
-    Carried::later(async move {
+    CommandExecution::from_future(async move {
         let host = session.extension_host()?;
         let reloaded = match wish.name {
             None => host.reload().await,
@@ -154,7 +166,7 @@ pub(super) fn reload(session: &Arc<Opened>, wish: ReloadExt) -> Carried {
         };
         session.offer_tools();
         let ReloadStats { stopped, loaded, ready, kept, errors } = reloaded;
-        data(ReloadData {
+        reply_data(ReloadData {
             stopped: stopped as u64,
             loaded: loaded as u64,
             ready: ready as u64,
@@ -164,31 +176,31 @@ pub(super) fn reload(session: &Arc<Opened>, wish: ReloadExt) -> Carried {
     })
 }
 
-fn not_restarted(error: RestartError) -> Failure {
+fn not_restarted(error: RestartError) -> CommandFailure {
     let code = match error {
         RestartError::Unknown { .. } | RestartError::NoProcess { .. } => ErrorCode::ExtensionNotFound,
         RestartError::Failed { .. } | _ => ErrorCode::Failed,
     };
-    Failure::new(code, error.to_string())
+    CommandFailure::new(code, error.to_string())
 }
 
-pub(super) fn panel_key(session: &Opened, key: PanelKey) -> Outcome {
-    let PanelKey { extension, panel_id, key, text } = key;
-    session.panel(&extension, &panel_id)?.panel_key(&extension, ext::PanelKey { panel_id, key, text });
-    nothing()
+pub(super) fn panel_key(session: &OpenedSession, key: PanelKeyCommand) -> ReplyResult {
+    let PanelKeyCommand { extension, panel_id, key, text } = key;
+    session.panel_host(&extension, &panel_id)?.panel_key(&extension, ext::PanelKey { panel_id, key, text });
+    empty_reply()
 }
 
-pub(super) fn panel_close(session: &Opened, close: &PanelClose) -> Outcome {
-    let PanelClose { extension, panel_id } = close;
-    let host = session.panel(extension, panel_id)?;
-    session.screen.closed_panel(extension, panel_id);
+pub(super) fn panel_close(session: &OpenedSession, close: &PanelCloseCommand) -> ReplyResult {
+    let PanelCloseCommand { extension, panel_id } = close;
+    let host = session.panel_host(extension, panel_id)?;
+    session.screen.remove_panel(extension, panel_id);
     host.panel_closed(extension, panel_id.clone());
-    nothing()
+    empty_reply()
 }
 
-pub(super) fn panel_resize(session: &Opened, room: PanelResize) -> Outcome {
-    let PanelResize { extension, panel_id, width, height } = room;
-    let host = session.panel(&extension, &panel_id)?;
+pub(super) fn panel_resize(session: &OpenedSession, room: PanelResizeCommand) -> ReplyResult {
+    let PanelResizeCommand { extension, panel_id, width, height } = room;
+    let host = session.panel_host(&extension, &panel_id)?;
     host.panel_resized(&extension, ext::PanelResize { panel_id, width, height });
-    nothing()
+    empty_reply()
 }

@@ -1,4 +1,4 @@
-//! `Hub`: who decides what follows from each line of the client and each piece of news.
+//! `RpcServer`: handles the lines of the client and the results of tasks.
 
 use std::io;
 use std::pin::Pin;
@@ -7,72 +7,74 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use haft_protocol::rpc::{
-    CommandKind, ErrorCode, Failure, Fork, NewSession, Payload, Request, Response, RpcEvent, SessionEnd,
+    CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent, RpcRequest,
+    RpcResponse, SessionEnd,
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{Carried, answered};
-use super::seat::{self, Life, Seat};
-use super::work::{self, Ended};
-use super::work::{Meant, News, Place};
-use super::{End, Options, route, session};
-use crate::desk::{Desk, Effect, Job, Ticket};
-use crate::door::{Door, Refused};
-use crate::input::{Said, Source};
-use crate::outlet::Outlet;
-use crate::questions::Questions;
-use crate::roster::Roster;
-use crate::screen::Screens;
-use crate::sessions::{Opened, Sessions, Which};
+use super::outcome::{CommandExecution, catch_panics};
+use super::seat::{self, ActiveSession, SessionStage};
+use super::work::{self, JobOutcome};
+use super::work::{CommandScope, SwitchMode, TaskEvent};
+use super::{EndReason, ServeOptions, route, session};
+use crate::desk::{CommandScheduler, CommandTicket, SchedulerEffect, SessionJob};
+use crate::door::{AuthGate, AuthRefusal};
+use crate::input::{IncomingLine, RequestSource};
+use crate::outlet::ClientSink;
+use crate::questions::QuestionBroker;
+use crate::roster::OpenSessions;
+use crate::screen::ScreenFactory;
+use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
 
-/// Why a client is not served any more.
-pub(super) enum Broken {
+/// The reason why the connection to the client failed.
+pub(super) enum ConnectionError {
     Input(io::Error),
-    /// It cannot be told anything, although it has not left.
+    /// The client is still connected, but the output cannot be written.
     Output(io::Error),
 }
 
-/// Replies that may be long and are not there yet, so that no room is taken for them: no command is read while there are
-/// as many.
+/// The maximum number of open commands with possibly long replies, for which no space is reserved.
+/// No command is read while there are this many.
 const MOST_BULKY: usize = 4;
 
-pub(super) struct Hub<S> {
+pub(super) struct RpcServer<S> {
     pub(super) sessions: Arc<S>,
     pub(super) version: String,
-    pub(super) outlet: Outlet,
-    pub(super) questions: Questions,
-    pub(super) door: Door,
-    /// The commands that are about no single session.
-    pub(super) lobby: Desk,
-    pub(super) roster: Roster<Seat>,
-    pub(super) work: JoinSet<News>,
-    /// Cancelled when sessions need not be opened any more.
+    pub(super) client_sink: ClientSink,
+    pub(super) questions: QuestionBroker,
+    pub(super) auth_gate: AuthGate,
+    /// The scheduler of commands that concern no single session.
+    pub(super) process_scheduler: CommandScheduler,
+    pub(super) open_sessions: OpenSessions<ActiveSession>,
+    pub(super) work: JoinSet<TaskEvent>,
+    /// Cancelled when sessions must no longer be opened.
     pub(super) ending: CancellationToken,
-    /// A session is being opened that the commands behind mean: they are not read before.
+    /// True while a session is opened that the next commands refer to; no command is read
+    /// meanwhile.
     pub(super) holds: bool,
-    /// The number of commands that are under way whose replies may be long.
+    /// The number of open commands with possibly long replies.
     pub(super) bulky: usize,
-    end: Option<End>,
+    end: Option<EndReason>,
 }
 
-impl<S: Sessions> Hub<S> {
+impl<S: SessionProvider> RpcServer<S> {
     pub(super) fn new(
         sessions: Arc<S>,
-        first: Opened,
-        outlet: Outlet,
-        questions: Questions,
-        options: Options,
+        first: OpenedSession,
+        outlet: ClientSink,
+        questions: QuestionBroker,
+        options: ServeOptions,
     ) -> Self {
-        let seat = Seat::new(first);
+        let seat = ActiveSession::new(first);
         Self {
             sessions,
             version: options.version,
-            outlet,
+            client_sink: outlet,
             questions,
-            door: Door::new(options.token),
-            lobby: Desk::default(),
-            roster: Roster::new(seat.id(), seat),
+            auth_gate: AuthGate::new(options.token),
+            process_scheduler: CommandScheduler::default(),
+            open_sessions: OpenSessions::new(seat.id(), seat),
             work: JoinSet::new(),
             ending: CancellationToken::new(),
             holds: false,
@@ -81,48 +83,48 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    /// Works until everything is over.
+    /// Runs until all work is finished.
     pub(super) async fn run(
         &mut self,
         cancel: &CancellationToken,
-        input: &mut impl Source,
+        input: &mut impl RequestSource,
         mut writer: Pin<&mut impl Future<Output = io::Result<()>>>,
-    ) -> Result<End, Broken> {
-        let outlet = self.outlet.clone();
+    ) -> Result<EndReason, ConnectionError> {
+        let outlet = self.client_sink.clone();
         let (mut reads, mut writes, mut told, mut broken) = (true, true, false, None);
         loop {
             if let Some(end) = self.end.filter(|_| self.is_over()) {
                 return broken.map_or(Ok(end), Err);
             }
             let said = async {
-                outlet.room().await;
+                outlet.wait_for_room().await;
                 input.next().await
             };
             tokio::select! {
                 biased;
                 () = cancel.cancelled(), if !told => {
                     told = true;
-                    self.shutdown(End::Cancelled);
+                    self.shutdown(EndReason::Cancelled);
                 }
                 written = &mut writer, if writes => {
                     writes = false;
                     let torn = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-                    broken = broken.or(torn.map(Broken::Output));
-                    self.shutdown(End::Gone);
+                    broken = broken.or(torn.map(ConnectionError::Output));
+                    self.shutdown(EndReason::Gone);
                 }
                 Some(news) = self.work.join_next() => match news {
-                    Ok(news) => self.news(news),
-                    Err(error) => tracing::error!(%error, "a task of the client's was lost"),
+                    Ok(news) => self.handle_task_event(news),
+                    Err(error) => tracing::error!(%error, "a client task was lost"),
                 },
                 said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
-                    Ok(Said::Request(request)) => self.request(request),
-                    Ok(Said::Unread(reply)) => self.outlet.reply(self.door.unread(reply)),
-                    Ok(Said::End) => {
+                    Ok(IncomingLine::Request(request)) => self.handle_request(request),
+                    Ok(IncomingLine::Unreadable(reply)) => self.client_sink.reply(self.auth_gate.reply_to_unreadable(reply)),
+                    Ok(IncomingLine::End) => {
                         reads = false;
                         self.finish();
                     }
                     Err(error) => {
-                        (reads, broken) = (false, Some(Broken::Input(error)));
+                        (reads, broken) = (false, Some(ConnectionError::Input(error)));
                         self.finish();
                     }
                 },
@@ -131,295 +133,339 @@ impl<S: Sessions> Hub<S> {
     }
 
     fn is_over(&self) -> bool {
-        let closed = self.roster.iter().all(|(_, seat)| seat.life == Life::Closed);
-        closed && self.lobby.is_closed() && self.work.is_empty()
+        let closed = self.open_sessions.iter().all(|(_, seat)| seat.stage == SessionStage::Closed);
+        closed && self.process_scheduler.is_closed() && self.work.is_empty()
     }
 
-    /// The client says nothing more: what was accepted is finished.
+    /// Handles the end of the input: accepted commands are finished.
     fn finish(&mut self) {
-        self.end.get_or_insert(End::Input);
-        // Nobody answers any more.
+        self.end.get_or_insert(EndReason::Input);
+        // The client can no longer answer questions.
         self.questions.end();
-        // The sessions follow: the last line of each is that it is closed, and no reply comes behind it.
-        let effects = self.lobby.finish();
-        self.apply(&Place::Lobby, None, effects);
+        // The sessions close next. The last line of each is `session_closed`, and no reply follows
+        // it.
+        let effects = self.process_scheduler.finish();
+        self.apply_effects(&CommandScope::Process, None, effects);
     }
 
-    /// Everything ends at once.
-    pub(super) fn shutdown(&mut self, end: End) {
-        if self.end.is_none_or(|end| end == End::Input) {
+    /// Stops all work at once.
+    pub(super) fn shutdown(&mut self, end: EndReason) {
+        if self.end.is_none_or(|end| end == EndReason::Input) {
             self.end = Some(end);
         }
         self.ending.cancel();
         self.questions.end();
-        let effects = self.lobby.shutdown();
-        self.apply(&Place::Lobby, None, effects);
-        self.each_session(Desk::shutdown);
+        let effects = self.process_scheduler.shutdown();
+        self.apply_effects(&CommandScope::Process, None, effects);
+        self.each_session(CommandScheduler::shutdown);
     }
 
-    fn each_session(&mut self, turn: fn(&mut Desk) -> Vec<Effect>) {
-        let places: Vec<Place> = self.roster.iter().map(|(id, _)| Place::Session(id.to_owned())).collect();
+    fn each_session(&mut self, turn: fn(&mut CommandScheduler) -> Vec<SchedulerEffect>) {
+        let places: Vec<CommandScope> =
+            self.open_sessions.iter().map(|(id, _)| CommandScope::Session(id.to_owned())).collect();
         for place in places {
-            let effects = self.desk(&place).map(turn).unwrap_or_default();
-            self.apply(&place, None, effects);
+            let effects = self.scheduler(&place).map(turn).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
         }
     }
 
-    pub(super) fn desk(&mut self, place: &Place) -> Option<&mut Desk> {
+    pub(super) fn scheduler(&mut self, place: &CommandScope) -> Option<&mut CommandScheduler> {
         match place {
-            Place::Lobby => Some(&mut self.lobby),
-            Place::Session(id) => self.roster.get_mut(id).map(|seat| &mut seat.desk),
+            CommandScope::Process => Some(&mut self.process_scheduler),
+            CommandScope::Session(id) => self.open_sessions.get_mut(id).map(|seat| &mut seat.scheduler),
         }
     }
 
-    /// Carries out what a desk says, in order. `about` is what the command that it comes from named as its session.
-    pub(super) fn apply(&mut self, place: &Place, about: Option<&str>, effects: Vec<Effect>) {
+    /// Applies the effects of a scheduler, in order. `about` is the session that the command named.
+    pub(super) fn apply_effects(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        effects: Vec<SchedulerEffect>,
+    ) {
         for effect in effects {
             match (effect, place) {
-                (Effect::Reply(reply), _) => self.outlet.reply(reply),
-                (Effect::Do(ticket, command), place) => self.carry_out(place, about, ticket, command),
-                (Effect::Start(job), Place::Session(id)) => self.start(id, job),
-                (Effect::Stop, Place::Session(id)) => {
-                    self.roster.get_mut(id).into_iter().for_each(|seat| seat.stop.cancel());
+                (SchedulerEffect::Reply(reply), _) => self.client_sink.reply(reply),
+                (SchedulerEffect::Do(ticket, command), place) => {
+                    self.execute_command(place, about, ticket, command)
                 }
-                (Effect::Close, Place::Session(id)) => self.close(id),
-                (Effect::Close, Place::Lobby) if self.ending.is_cancelled() => {}
-                (Effect::Close, Place::Lobby) => self.each_session(Desk::finish),
-                // The process has nothing of its own to work on.
-                (Effect::Start(_) | Effect::Stop, Place::Lobby) => {}
+                (SchedulerEffect::Start(job), CommandScope::Session(id)) => self.start(id, job),
+                (SchedulerEffect::Stop, CommandScope::Session(id)) => {
+                    self.open_sessions.get_mut(id).into_iter().for_each(|seat| seat.stop.cancel());
+                }
+                (SchedulerEffect::Close, CommandScope::Session(id)) => self.close(id),
+                (SchedulerEffect::Close, CommandScope::Process) if self.ending.is_cancelled() => {}
+                (SchedulerEffect::Close, CommandScope::Process) => {
+                    self.each_session(CommandScheduler::finish)
+                }
+                // The process itself has no jobs.
+                (SchedulerEffect::Start(_) | SchedulerEffect::Stop, CommandScope::Process) => {}
             }
         }
     }
 
-    pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<Payload, Failure>) {
-        let effects = self.desk(place).map(|desk| desk.done(ticket, outcome)).unwrap_or_default();
-        self.apply(place, None, effects);
+    pub(super) fn complete_command(
+        &mut self,
+        place: &CommandScope,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) {
+        let effects = self.scheduler(place).map(|desk| desk.complete(ticket, outcome)).unwrap_or_default();
+        self.apply_effects(place, None, effects);
     }
 
-    fn start(&mut self, id: &str, job: Job) {
-        let Some(seat) = self.roster.get_mut(id) else { return };
+    fn start(&mut self, id: &str, job: SessionJob) {
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
         seat.stop = seat.closing.child_token();
         let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
         let (stop, id) = (seat.stop.clone(), id.to_owned());
-        let mut work = async move { work::job(&session, &sessions, &stop, job).await }.boxed();
-        // It has begun before the next command is taken: what is said to the agent behind a prompt finds it at work.
+        let mut work = async move { work::run_job(&session, &sessions, &stop, job).await }.boxed();
+        // The job starts before the next command is read, so that a message to the agent after a
+        // prompt finds it running.
         let ended = (&mut work).now_or_never();
         self.work.spawn(async move {
             let ended = match ended {
                 Some(ended) => ended,
                 None => work.await,
             };
-            News::Ended(id, ended)
+            TaskEvent::Ended(id, ended)
         });
     }
 
-    /// Nothing is worked on any more and nothing waits: extensions leave, and what was said is brought to the disk.
+    /// Closes an idle session: ends its extensions and writes its file.
     fn close(&mut self, id: &str) {
-        let Some(seat) = self.roster.get_mut(id) else { return };
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
         self.work.spawn(async move {
-            let left = answered(session.end_extensions()).await;
+            let left = catch_panics(session.end_extensions()).await;
             let kept =
-                answered(async { session.agent.session().flush().await.map_err(Failure::other) }).await;
-            News::Closed(id, kept.and(left).err().map(|failure| failure.error))
+                catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) })
+                    .await;
+            TaskEvent::Closed(id, kept.and(left).err().map(|failure| failure.error))
         });
     }
 
-    fn news(&mut self, news: News) {
+    fn handle_task_event(&mut self, news: TaskEvent) {
         match news {
-            News::Done(place, ticket, outcome) => self.done(&place, ticket, outcome),
-            News::Bulky(place, ticket, outcome) => {
+            TaskEvent::Done(place, ticket, outcome) => self.complete_command(&place, ticket, outcome),
+            TaskEvent::Bulky(place, ticket, outcome) => {
                 self.bulky -= 1;
-                self.done(&place, ticket, outcome);
+                self.complete_command(&place, ticket, outcome);
             }
-            News::Gone => {}
-            News::Ran(id, ticket, outcome) => self.ran(&id, ticket, outcome),
-            News::Opened(ticket, meant, outcome) => self.opened(ticket, meant, outcome),
-            News::Ended(id, ended) => self.ended(id, ended),
-            News::Closed(id, unsafe_because) => self.closed(&id, unsafe_because),
+            TaskEvent::Gone => {}
+            TaskEvent::Ran(id, ticket, outcome) => self.handle_command_run(&id, ticket, outcome),
+            TaskEvent::Opened(ticket, meant, outcome) => self.handle_session_opened(ticket, meant, outcome),
+            TaskEvent::Ended(id, ended) => self.handle_job_end(id, ended),
+            TaskEvent::Closed(id, unsafe_because) => self.handle_session_closed(&id, unsafe_because),
         }
     }
 
-    fn ended(&mut self, id: String, Ended { last, stopped }: Ended) {
-        if let (Some(last), Some(seat)) = (last, self.roster.get_mut(&id)) {
+    fn handle_job_end(&mut self, id: String, JobOutcome { last, stopped }: JobOutcome) {
+        if let (Some(last), Some(seat)) = (last, self.open_sessions.get_mut(&id)) {
             seat.opened.screen.event(last);
         }
-        let place = Place::Session(id);
-        if stopped && let Place::Session(id) = &place {
-            self.roster.leave(id, SessionEnd::Failed);
-            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
-            self.apply(&place, None, effects);
+        let place = CommandScope::Session(id);
+        if stopped && let CommandScope::Session(id) = &place {
+            self.open_sessions.mark_closing(id, SessionEnd::Failed);
+            let effects = self.scheduler(&place).map(CommandScheduler::shutdown).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
         }
-        let effects = self.desk(&place).map(Desk::ended).unwrap_or_default();
-        self.apply(&place, None, effects);
-        if stopped && self.roster.iter().all(|(_, seat)| seat.life != Life::Open) {
-            self.shutdown(End::Stopped);
+        let effects = self.scheduler(&place).map(CommandScheduler::job_ended).unwrap_or_default();
+        self.apply_effects(&place, None, effects);
+        if stopped && self.open_sessions.iter().all(|(_, seat)| seat.stage != SessionStage::Open) {
+            self.shutdown(EndReason::Stopped);
         }
     }
 
-    fn closed(&mut self, id: &str, lost: Option<String>) {
-        let Some(seat) = self.roster.get_mut(id) else { return };
-        seat.life = Life::Closed;
+    fn handle_session_closed(&mut self, id: &str, lost: Option<String>) {
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
+        seat.stage = SessionStage::Closed;
         let reason = seat.reason;
-        let effects = seat.desk.closed();
+        let effects = seat.scheduler.session_closed();
         if let Some(why) = lost {
-            seat.opened.screen.event(work::error(why));
+            seat.opened.screen.event(work::error_event(why));
         }
-        self.apply(&Place::Session(id.to_owned()), None, effects);
-        self.outlet.event(Some(id), RpcEvent::SessionClosed { reason });
-        // The last one stays, for whoever asks until the process has ended.
-        drop(self.roster.remove(id));
+        self.apply_effects(&CommandScope::Session(id.to_owned()), None, effects);
+        self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason });
+        // The last session stays until the process has ended, for later questions.
+        drop(self.open_sessions.remove(id));
     }
 
-    /// A command of the client. From here on it is answered exactly once: here, or by the desk that it is brought to.
-    fn request(&mut self, request: Request) {
+    /// Handles a command of the client. It is answered exactly once: here, or by its scheduler.
+    fn handle_request(&mut self, request: RpcRequest) {
         let kind = request.command.kind();
-        if let Err(refused) = self.door.admit(&request.command) {
+        if let Err(refused) = self.auth_gate.admit(&request.command) {
             let (failure, ends) = match refused {
-                Refused::Closed(failure) => (failure, false),
-                Refused::Wrong(failure) => (failure, true),
+                AuthRefusal::Closed(failure) => (failure, false),
+                AuthRefusal::Wrong(failure) => (failure, true),
             };
-            self.refuse(request.id, kind, failure);
+            self.send_failure(request.id, kind, failure);
             if ends {
-                self.shutdown(End::Refused);
+                self.shutdown(EndReason::Refused);
             }
             return;
         }
-        self.admitted(request);
-        // Behind the reply to `hello`, where that was needed.
-        self.outlet.open();
+        self.handle_admitted(request);
+        // After the reply to `hello`, if authentication was required.
+        self.client_sink.release_held();
     }
 
-    fn admitted(&mut self, mut request: Request) {
+    fn handle_admitted(&mut self, mut request: RpcRequest) {
         let kind = request.command.kind();
         let routed = route::check_images(&mut request.command)
-            .and_then(|()| route::place(kind, request.session.as_deref(), &self.roster));
+            .and_then(|()| route::route_command(kind, request.session.as_deref(), &self.open_sessions));
         let (place, about) = match routed {
             Ok(routed) => routed,
-            Err(failure) => return self.refuse(request.id, kind, failure),
+            Err(failure) => return self.send_failure(request.id, kind, failure),
         };
-        if let (CommandKind::CloseSession, Place::Session(id)) = (kind, &place) {
-            if let Err(failure) = self.roster.may_close_one(id) {
-                return self.refuse(request.id, kind, failure);
+        if let (CommandKind::CloseSession, CommandScope::Session(id)) = (kind, &place) {
+            if let Err(failure) = self.open_sessions.check_can_close_one(id) {
+                return self.send_failure(request.id, kind, failure);
             }
-            self.roster.leave(id, SessionEnd::Requested);
+            self.open_sessions.mark_closing(id, SessionEnd::Requested);
         }
-        let effects = self.desk(&place).map(|desk| desk.command(request)).unwrap_or_default();
-        self.apply(&place, about.as_deref(), effects);
+        let effects = self.scheduler(&place).map(|desk| desk.command(request)).unwrap_or_default();
+        self.apply_effects(&place, about.as_deref(), effects);
     }
 
-    fn refuse(&self, id: Option<String>, kind: CommandKind, failure: Failure) {
-        self.outlet.reply(Response::failure(id, kind, failure));
+    fn send_failure(&self, id: Option<String>, kind: CommandKind, failure: CommandFailure) {
+        self.client_sink.reply(RpcResponse::failure(id, kind, failure));
     }
 
-    /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
-    fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(Payload, Option<Job>), Failure>) {
-        let place = Place::Session(id.to_owned());
+    /// Handles the result of a command that was run. Its job is queued before the next prompt.
+    fn handle_command_run(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        outcome: Result<(ReplyPayload, Option<SessionJob>), CommandFailure>,
+    ) {
+        let place = CommandScope::Session(id.to_owned());
         let (mut outcome, job) = match outcome {
             Ok((data, job)) => (Ok(data), job),
             Err(failure) => (Err(failure), None),
         };
         let mut effects = Vec::new();
-        if let (Some(job), Some(desk)) = (job, self.desk(&place)) {
-            match desk.add(job) {
+        if let (Some(job), Some(desk)) = (job, self.scheduler(&place)) {
+            match desk.add_job(job) {
                 Ok(begins) => effects = begins,
                 Err(failure) => outcome = Err(failure),
             }
         }
-        self.done(&place, ticket, outcome);
-        self.apply(&place, None, effects);
+        self.complete_command(&place, ticket, outcome);
+        self.apply_effects(&place, None, effects);
     }
 
-    pub(super) fn new_session(&mut self, ticket: Ticket, wish: NewSession) -> Option<Carried> {
-        let which = Which::New { ephemeral: wish.ephemeral };
-        self.open(ticket, Meant::Not, async move { Ok(which) }.boxed());
+    pub(super) fn new_session(
+        &mut self,
+        ticket: CommandTicket,
+        wish: NewSession,
+    ) -> Option<CommandExecution> {
+        let which = SessionChoice::New { ephemeral: wish.ephemeral };
+        self.open(ticket, SwitchMode::Stay, async move { Ok(which) }.boxed());
         None
     }
 
-    pub(super) fn switch_session(&mut self, ticket: Ticket, named: &str) -> Option<Carried> {
-        match self.roster.find(Some(named)).map(str::to_owned) {
-            Ok(id) if self.roster.is_leaving(&id) => Some(Carried::Now(Err(seat::leaving()))),
-            Ok(id) => {
-                drop(self.roster.switch(&id));
-                Some(Carried::Now(self.roster.described(&id)))
+    pub(super) fn switch_session(&mut self, ticket: CommandTicket, named: &str) -> Option<CommandExecution> {
+        match self.open_sessions.find(Some(named)).map(str::to_owned) {
+            Ok(id) if self.open_sessions.is_closing(&id) => {
+                Some(CommandExecution::Now(Err(seat::session_closing_failure())))
             }
-            Err(failure) if self.roster.iter().any(|(id, _)| id.starts_with(named)) => {
-                Some(Carried::Now(Err(failure)))
+            Ok(id) => {
+                drop(self.open_sessions.switch_to(&id));
+                Some(CommandExecution::Now(self.open_sessions.describe_session(&id)))
+            }
+            Err(failure) if self.open_sessions.iter().any(|(id, _)| id.starts_with(named)) => {
+                Some(CommandExecution::Now(Err(failure)))
             }
             Err(_) => {
                 self.holds = true;
-                let which = Which::Stored(named.to_owned());
-                self.open(ticket, Meant::FromHereOn, async move { Ok(which) }.boxed());
+                let which = SessionChoice::Stored(named.to_owned());
+                self.open(ticket, SwitchMode::Switch, async move { Ok(which) }.boxed());
                 None
             }
         }
     }
 
-    pub(super) fn fork(&mut self, ticket: Ticket, id: &str, wish: Fork) -> Option<Carried> {
-        let Some(opened) = self.roster.opened(id) else {
-            return Some(Carried::Now(Err(Failure::other("no session"))));
+    pub(super) fn fork(
+        &mut self,
+        ticket: CommandTicket,
+        id: &str,
+        wish: ForkCommand,
+    ) -> Option<CommandExecution> {
+        let Some(opened) = self.open_sessions.opened_session(id) else {
+            return Some(CommandExecution::Now(Err(CommandFailure::other("no session"))));
         };
-        let copied = session::copy_of(opened.agent.clone(), wish);
-        self.open(ticket, Meant::Not, copied.boxed());
+        let copied = session::copy_session(opened.agent.clone(), wish);
+        self.open(ticket, SwitchMode::Stay, copied.boxed());
         None
     }
 
-    /// Opens a session beside the others; [`opened`](Self::opened) goes on.
-    fn open(&mut self, ticket: Ticket, meant: Meant, which: BoxFuture<'static, Result<Which, Failure>>) {
+    /// Opens another session; [`handle_session_opened`](Self::handle_session_opened) continues.
+    fn open(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        which: BoxFuture<'static, Result<SessionChoice, CommandFailure>>,
+    ) {
         let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
-        let screens = Screens::new(self.outlet.clone(), self.questions.clone(), true);
+        let screens = ScreenFactory::new(self.client_sink.clone(), self.questions.clone(), true);
         self.work.spawn(async move {
-            let opened = answered(async { sessions.open(which.await?, &screens).await });
-            let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
+            let opened = catch_panics(async { sessions.open(which.await?, &screens).await });
+            let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
             let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
             if opened.is_err() {
-                screens.failed();
+                screens.report_open_failed();
             }
-            News::Opened(ticket, meant, opened)
+            TaskEvent::Opened(ticket, meant, opened)
         });
     }
 
-    fn opened(&mut self, ticket: Ticket, meant: Meant, outcome: Result<Opened, Failure>) {
-        if meant == Meant::FromHereOn {
+    fn handle_session_opened(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        outcome: Result<OpenedSession, CommandFailure>,
+    ) {
+        if meant == SwitchMode::Switch {
             self.holds = false;
         }
-        let id = outcome.and_then(|opened| self.take_in(opened));
+        let id = outcome.and_then(|opened| self.add_session(opened));
         let reply = match &id {
-            Ok(id) => self.roster.described(id),
+            Ok(id) => self.open_sessions.describe_session(id),
             Err(failure) => Err(failure.clone()),
         };
-        if let (Ok(id), Meant::FromHereOn) = (&id, meant) {
-            drop(self.roster.switch(id));
+        if let (Ok(id), SwitchMode::Switch) = (&id, meant) {
+            drop(self.open_sessions.switch_to(id));
         }
-        self.done(&Place::Lobby, ticket, reply);
+        self.complete_command(&CommandScope::Process, ticket, reply);
         if let Ok(id) = id {
-            self.catch_up(id);
+            self.shutdown_if_ending(id);
         }
     }
 
-    /// Another session beside the others; one that is open already stays as it is.
-    fn take_in(&mut self, opened: Opened) -> Result<String, Failure> {
+    /// Adds an opened session. A session that is already open stays unchanged.
+    fn add_session(&mut self, opened: OpenedSession) -> Result<String, CommandFailure> {
         let id = opened.screen.session().to_owned();
-        if self.roster.get_mut(&id).is_some() {
+        if self.open_sessions.get_mut(&id).is_some() {
             self.work.spawn(async move {
-                // Nobody waits for what comes of it.
-                drop(answered(opened.end_extensions()).await);
-                News::Gone
+                // No caller needs the result.
+                drop(catch_panics(opened.end_extensions()).await);
+                TaskEvent::Gone
             });
-            let error = format!("session {id} is open already; name it with `session`");
-            return Err(Failure::new(ErrorCode::SessionLocked, error));
+            let error = format!("session {id} is already open; name it with `session`");
+            return Err(CommandFailure::new(ErrorCode::SessionLocked, error));
         }
-        drop(self.roster.add(id.clone(), Seat::new(opened)));
+        drop(self.open_sessions.add(id.clone(), ActiveSession::new(opened)));
         Ok(id)
     }
 
-    /// A session that was opened as everything ends at once ends, too.
-    fn catch_up(&mut self, id: String) {
+    /// Shuts down a session that was opened during a shutdown.
+    fn shutdown_if_ending(&mut self, id: String) {
         if self.ending.is_cancelled() {
-            let place = Place::Session(id);
-            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
-            self.apply(&place, None, effects);
+            let place = CommandScope::Session(id);
+            let effects = self.scheduler(&place).map(CommandScheduler::shutdown).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
         }
     }
 }

@@ -1,37 +1,38 @@
-//! Messages to the agent, and those of the conversation.
+//! Messages to the agent, and the messages of the conversation.
 
-use haft_core::{Prompt, QueueError, Queued, Waiting, image};
+use haft_core::{Prompt, QueueDelivery, QueueError, QueuedMessages, image};
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    ErrorCode, Failure, FollowUp, Interrupt, InterruptData, MessagesData, QueueData, QueuedData, Steer,
+    CommandFailure, ErrorCode, FollowUp, InterruptCommand, InterruptData, MessagesData, QueueData,
+    QueuedData, SteerCommand,
 };
 
-use super::outcome::{Outcome, data};
-use super::work::content;
-use crate::sessions::Opened;
+use super::outcome::{ReplyResult, reply_data};
+use super::work::prompt_content;
+use crate::sessions::OpenedSession;
 
-/// Makes sure that an image is one that models read, and calls it what its bytes are.
-pub(super) fn checked(image: &mut Image) -> Result<(), Failure> {
-    let bad = |error| Failure::new(ErrorCode::BadImage, format!("an image cannot be sent: {error}"));
+/// Checks that models can read an image, and sets its MIME type from its content.
+pub(super) fn normalize_image(image: &mut Image) -> Result<(), CommandFailure> {
+    let bad = |error| CommandFailure::new(ErrorCode::BadImage, format!("cannot send an image: {error}"));
     *image = image::from_base64(image.data.clone()).map_err(bad)?;
     Ok(())
 }
 
-pub(super) fn steer(session: &Opened, said: Steer) -> Outcome {
-    queued(session, session.agent.steer(content(said.message, said.images)))
+pub(super) fn steer(session: &OpenedSession, said: SteerCommand) -> ReplyResult {
+    queue_outcome(session, session.agent.steer(prompt_content(said.message, said.images)))
 }
 
-pub(super) fn follow_up(session: &Opened, said: FollowUp) -> Outcome {
-    queued(session, session.agent.follow_up(content(said.message, said.images)))
+pub(super) fn follow_up(session: &OpenedSession, said: FollowUp) -> ReplyResult {
+    queue_outcome(session, session.agent.follow_up(prompt_content(said.message, said.images)))
 }
 
-fn queued(session: &Opened, outcome: Result<Queued, QueueError>) -> Outcome {
+fn queue_outcome(session: &OpenedSession, outcome: Result<QueueDelivery, QueueError>) -> ReplyResult {
     let running = match outcome {
-        Ok(Queued::Running) => true,
-        Ok(Queued::Idle) => {
-            // A run tells by itself.
-            tell_queue(session);
+        Ok(QueueDelivery::Running) => true,
+        Ok(QueueDelivery::Idle) => {
+            // A run sends its own update.
+            send_queue_update(session);
             false
         }
         Err(error) => {
@@ -40,39 +41,39 @@ fn queued(session: &Opened, outcome: Result<Queued, QueueError>) -> Outcome {
                 QueueError::Empty => ErrorCode::EmptyMessage,
                 QueueError::NotUnderWay | _ => ErrorCode::Failed,
             };
-            return Err(Failure::new(code, error.to_string()));
+            return Err(CommandFailure::new(code, error.to_string()));
         }
     };
-    data(QueuedData { running })
+    reply_data(QueuedData { running })
 }
 
-pub(super) fn interrupt(session: &Opened, wish: Interrupt) -> Outcome {
-    data(InterruptData { interrupted: session.agent.interrupt(wish.hint) })
+pub(super) fn interrupt(session: &OpenedSession, wish: InterruptCommand) -> ReplyResult {
+    reply_data(InterruptData { interrupted: session.agent.interrupt(wish.hint) })
 }
 
-pub(super) fn messages(session: &Opened) -> Outcome {
-    data(MessagesData::of(session.agent.messages().iter()))
+pub(super) fn messages(session: &OpenedSession) -> ReplyResult {
+    reply_data(MessagesData::from_messages(session.agent.messages().iter()))
 }
 
-pub(super) fn take_queued(session: &Opened) -> Outcome {
+pub(super) fn take_queued(session: &OpenedSession) -> ReplyResult {
     let taken = session.agent.take_queued();
-    // A run tells by itself.
+    // A run sends its own update.
     if !taken.is_empty() && !session.agent.takes_queued() {
-        tell_queue(session);
+        send_queue_update(session);
     }
-    data(as_text(&taken))
+    reply_data(as_text(&taken))
 }
 
-fn tell_queue(session: &Opened) {
+fn send_queue_update(session: &OpenedSession) {
     let QueueData { steering, follow_up, next_turn } = queue(session);
     session.screen.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn });
 }
 
-pub(super) fn queue(session: &Opened) -> QueueData {
-    as_text(&session.agent.queued())
+pub(super) fn queue(session: &OpenedSession) -> QueueData {
+    as_text(&session.agent.queued_messages())
 }
 
-fn as_text(waiting: &Waiting) -> QueueData {
+fn as_text(waiting: &QueuedMessages) -> QueueData {
     let texts = |prompts: &[Prompt]| prompts.iter().map(Prompt::summary).collect();
     QueueData {
         steering: texts(&waiting.steering),

@@ -1,59 +1,65 @@
-//! The outcome of a command: at once, or from a task.
+//! The execution of a command: an immediate result, or a task.
 
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_protocol::rpc::{ErrorCode, Failure, NoData, Payload};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, NoData, ReplyPayload};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-pub(super) type Outcome = Result<Payload, Failure>;
+pub(super) type ReplyResult = Result<ReplyPayload, CommandFailure>;
 
-pub(super) enum Carried {
-    Now(Outcome),
-    Later(BoxFuture<'static, Outcome>),
-    /// The same, where the reply may be long.
-    Bulky(BoxFuture<'static, Outcome>),
+pub(super) enum CommandExecution {
+    Now(ReplyResult),
+    Later(BoxFuture<'static, ReplyResult>),
+    /// A task with a possibly long reply.
+    Bulky(BoxFuture<'static, ReplyResult>),
 }
 
-impl Carried {
-    pub(super) fn later(work: impl Future<Output = Outcome> + Send + 'static) -> Self {
+impl CommandExecution {
+    pub(super) fn from_future(work: impl Future<Output = ReplyResult> + Send + 'static) -> Self {
         Self::Later(work.boxed())
     }
 
-    /// Ends work that no client waits for once everything ends: it may ask somebody who is slow to answer.
-    pub(super) fn before(
+    /// Stops work without a waiting client when the process ends, because it may wait for a slow
+    /// peer.
+    pub(super) fn until_cancelled(
         ending: CancellationToken,
-        work: impl Future<Output = Outcome> + Send + 'static,
+        work: impl Future<Output = ReplyResult> + Send + 'static,
     ) -> Self {
-        let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
-        Self::later(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
+        let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
+        Self::from_future(
+            async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) },
+        )
     }
 
-    /// Runs work that blocks the thread, because it reads the disk, and may have a long reply.
-    pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
-        Self::Bulky(off_thread(work).boxed())
+    /// Runs blocking work that reads the disk and may have a long reply.
+    pub(super) fn from_blocking(work: impl FnOnce() -> ReplyResult + Send + 'static) -> Self {
+        Self::Bulky(run_blocking(work).boxed())
     }
 }
 
-/// Does what reads the disk where it holds up nothing else.
-pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
+/// Runs work that reads the disk on a thread for blocking work.
+pub(super) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CommandFailure> + Send + 'static,
+) -> Result<T, CommandFailure> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(CommandFailure::other(error)))
 }
 
-pub(super) fn data(data: impl Serialize + Send + Sync + 'static) -> Outcome {
-    Ok(Payload::of(data))
+pub(super) fn reply_data(data: impl Serialize + Send + Sync + 'static) -> ReplyResult {
+    Ok(ReplyPayload::from_value(data))
 }
 
-pub(super) fn nothing() -> Outcome {
-    data(NoData {})
+pub(super) fn empty_reply() -> ReplyResult {
+    reply_data(NoData {})
 }
 
-/// Does it; when something panics in there, that is the answer.
-pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let panicked = |_| Err(Failure::other("haft failed here; the log says where. All else goes on"));
+/// Runs work and converts a panic into an error reply.
+pub(super) async fn catch_panics<T>(
+    work: impl Future<Output = Result<T, CommandFailure>>,
+) -> Result<T, CommandFailure> {
+    let panicked =
+        |_| Err(CommandFailure::other("internal error; see the log for details. Other work continues"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }

@@ -1,30 +1,32 @@
-//! Routes commands to sessions, and refuses those that are not allowed.
+//! Routes commands to sessions, and rejects commands that are not allowed.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Command, CommandKind, Failure};
+use haft_protocol::rpc::{Command, CommandFailure, CommandKind};
 
 use super::messages;
-use super::seat::Seat;
-use super::work::Place;
-use crate::roster::Roster;
+use super::seat::ActiveSession;
+use super::work::CommandScope;
+use crate::roster::OpenSessions;
 
-/// Where it belongs, and the session that it is about.
-pub(super) fn place(
+/// Returns the scope of a command, and the session that it concerns.
+pub(super) fn route_command(
     kind: CommandKind,
     named: Option<&str>,
-    roster: &Roster<Seat>,
-) -> Result<(Place, Option<String>), Failure> {
+    roster: &OpenSessions<ActiveSession>,
+) -> Result<(CommandScope, Option<String>), CommandFailure> {
     let find = || roster.find(named).map(str::to_owned);
     match kind {
         CommandKind::Ping
         | CommandKind::Shutdown
         | CommandKind::UiResponse
         | CommandKind::ListSessions
-        | CommandKind::NewSession => Ok((Place::Lobby, None)),
-        // It may name one that is not open.
-        CommandKind::SwitchSession => Ok((Place::Lobby, named.map(str::to_owned))),
-        // What it opens does not go with the session that it is about.
-        CommandKind::Hello | CommandKind::GetModels | CommandKind::Fork => Ok((Place::Lobby, Some(find()?))),
+        | CommandKind::NewSession => Ok((CommandScope::Process, None)),
+        // The command may name a session that is not open.
+        CommandKind::SwitchSession => Ok((CommandScope::Process, named.map(str::to_owned))),
+        // The opened session is independent of the session that the command concerns.
+        CommandKind::Hello | CommandKind::GetModels | CommandKind::Fork => {
+            Ok((CommandScope::Process, Some(find()?)))
+        }
         CommandKind::Prompt
         | CommandKind::Abort
         | CommandKind::Steer
@@ -50,18 +52,18 @@ pub(super) fn place(
         | CommandKind::ReloadExt
         | CommandKind::PanelKey
         | CommandKind::PanelClose
-        | CommandKind::PanelResize => Ok((Place::Session(find()?), None)),
+        | CommandKind::PanelResize => Ok((CommandScope::Session(find()?), None)),
     }
 }
 
-/// Makes sure that the images of a message are images, before anybody relies on them.
+/// Checks the images of a message early, before other code uses them.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other command has images")]
-pub(super) fn check_images(command: &mut Command) -> Result<(), Failure> {
+pub(super) fn check_images(command: &mut Command) -> Result<(), CommandFailure> {
     let images: &mut [Image] = match command {
         Command::Prompt(said) => &mut said.images,
         Command::Steer(said) => &mut said.images,
         Command::FollowUp(said) => &mut said.images,
         _ => return Ok(()),
     };
-    images.iter_mut().try_for_each(messages::checked)
+    images.iter_mut().try_for_each(messages::normalize_image)
 }

@@ -1,49 +1,49 @@
-//! `Seat`: an open session, its commands, and what it works on.
+//! `ActiveSession`: an open session, its scheduler, and its current job.
 
 use std::sync::Arc;
 
-use haft_protocol::rpc::{ErrorCode, Failure, SessionData, SessionEnd};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{Outcome, data};
-use crate::desk::Desk;
-use crate::roster::Roster;
-use crate::sessions::Opened;
+use super::outcome::{ReplyResult, reply_data};
+use crate::desk::CommandScheduler;
+use crate::roster::OpenSessions;
+use crate::sessions::OpenedSession;
 
-/// An open session.
-pub(super) struct Seat {
-    pub(super) opened: Arc<Opened>,
-    pub(super) desk: Desk,
+/// An open session with its scheduler.
+pub(super) struct ActiveSession {
+    pub(super) opened: Arc<OpenedSession>,
+    pub(super) scheduler: CommandScheduler,
     pub(super) stop: CancellationToken,
-    /// Cancelled when the session is closed: stops what is under way beside that, too.
+    /// Cancelled when the session is closed, to stop the commands that run beside the job.
     pub(super) closing: CancellationToken,
-    pub(super) life: Life,
-    /// The reason for closing, as the client will be told.
+    pub(super) stage: SessionStage,
+    /// The reason for closing, for the client.
     pub(super) reason: SessionEnd,
 }
 
-/// The stage of a session.
+/// The stage in the life of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum SessionStage {
     Open,
-    /// Somebody wants it to be closed.
+    /// A client or the shutdown has requested the end of the session.
     Closing,
     Closed,
 }
 
-impl Seat {
-    /// Begins: extensions are told of the session.
-    pub(super) fn new(opened: Opened) -> Self {
+impl ActiveSession {
+    /// Creates the session and sends its start event to extensions.
+    pub(super) fn new(opened: OpenedSession) -> Self {
         if let Some(extensions) = &opened.extensions {
             extensions.host.session_start(Some(opened.agent.session()));
         }
         let closing = CancellationToken::new();
         Self {
             opened: Arc::new(opened),
-            desk: Desk::default(),
+            scheduler: CommandScheduler::default(),
             stop: closing.child_token(),
             closing,
-            life: Life::Open,
+            stage: SessionStage::Open,
             reason: SessionEnd::Shutdown,
         }
     }
@@ -53,53 +53,52 @@ impl Seat {
     }
 }
 
-impl Roster<Seat> {
-    pub(super) fn opened(&self, id: &str) -> Option<&Opened> {
+impl OpenSessions<ActiveSession> {
+    pub(super) fn opened_session(&self, id: &str) -> Option<&OpenedSession> {
         self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &*seat.opened)
     }
 
-    /// True if the session is about to be closed.
-    pub(super) fn is_leaving(&self, id: &str) -> bool {
-        self.iter().any(|(other, seat)| other == id && seat.life != Life::Open)
+    /// True if the session is closing.
+    pub(super) fn is_closing(&self, id: &str) -> bool {
+        self.iter().any(|(other, seat)| other == id && seat.stage != SessionStage::Open)
     }
 
-    /// The session as the client is told of it.
-    pub(super) fn described(&self, id: &str) -> Outcome {
-        let path = self.opened(id).and_then(|opened| opened.agent.session().path());
-        data(SessionData {
+    /// Returns the description of the session for the client.
+    pub(super) fn describe_session(&self, id: &str) -> ReplyResult {
+        let path = self.opened_session(id).and_then(|opened| opened.agent.session().path());
+        reply_data(SessionData {
             session: id.to_owned(),
             ephemeral: path.is_none(),
             path: path.map(|path| path.to_string_lossy().into_owned()),
         })
     }
 
-    pub(super) fn may_close_one(&self, id: &str) -> Result<(), Failure> {
-        let open = |other: &str, seat: &Seat| other != id && seat.life == Life::Open;
+    pub(super) fn check_can_close_one(&self, id: &str) -> Result<(), CommandFailure> {
+        let open = |other: &str, seat: &ActiveSession| other != id && seat.stage == SessionStage::Open;
         match self.iter().any(|(other, seat)| open(other, seat)) {
             true => Ok(()),
-            false => self.may_close(id).and_then(|()| {
+            false => self.check_can_close(id).and_then(|()| {
                 let error = "all other sessions are being closed; send `shutdown` to end the process";
-                Err(Failure::new(ErrorCode::Busy, error))
+                Err(CommandFailure::new(ErrorCode::Busy, error))
             }),
         }
     }
 
-    /// Marks a session that is about to be closed: commands that name none mean another one from here on.
-    pub(super) fn leave(&mut self, id: &str, reason: SessionEnd) {
-        if let Some(seat) = self.get_mut(id).filter(|seat| seat.life == Life::Open) {
-            (seat.life, seat.reason) = (Life::Closing, reason);
+    /// Marks a session as closing. Another session becomes the current one.
+    pub(super) fn mark_closing(&mut self, id: &str, reason: SessionEnd) {
+        if let Some(seat) = self.get_mut(id).filter(|seat| seat.stage == SessionStage::Open) {
+            (seat.stage, seat.reason) = (SessionStage::Closing, reason);
         }
-        let next = self.iter().find(|(_, seat)| seat.life == Life::Open);
-        let next = next.map(|(id, _)| id.to_owned()).filter(|_| self.current() == id);
+        let next = self.iter().find(|(_, seat)| seat.stage == SessionStage::Open);
+        let next = next.map(|(id, _)| id.to_owned()).filter(|_| self.current_id() == id);
         if let Some(next) = next {
-            drop(self.switch(&next));
+            drop(self.switch_to(&next));
         }
     }
 }
 
-/// The answer to a command about a session that is about to be closed.
-pub(super) fn leaving() -> Failure {
-    let error =
-        "the session is being closed; one on the disk can be opened again behind its `session_closed`";
-    Failure::new(ErrorCode::Shutdown, error)
+/// Returns the reply to a command for a closing session.
+pub(super) fn session_closing_failure() -> CommandFailure {
+    let error = "the session is closing; a session on disk can be opened again after its `session_closed`";
+    CommandFailure::new(ErrorCode::Shutdown, error)
 }

@@ -1,46 +1,48 @@
-//! The sessions that there are, and what is in one.
+//! The list of sessions, and the contents of one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::Agent;
-use haft_core::session::entry::{Entry, EntryBody, Name};
+use haft_core::session::entry::{EntryBody, Name, SessionEntry};
 use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
-    EntryInfo, ErrorCode, Failure, Fork, MoveTo, MovedData, SessionInfo, SessionsData, SetName, TreeData,
+    CommandFailure, EntryInfo, ErrorCode, ForkCommand, MoveTo, MovedData, SessionInfo, SessionsData, SetName,
+    TreeData,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{Carried, Outcome, data, nothing, off_thread};
-use super::seat::Seat;
-use crate::roster::Roster;
-use crate::sessions::{Opened, Sessions, Which};
-use crate::shortened;
+use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data, run_blocking};
+use super::seat::ActiveSession;
+use crate::roster::OpenSessions;
+use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
+use crate::shorten_name;
 
-/// Lists the open sessions, then those on the disk.
-pub(super) fn list(
-    roster: &Roster<Seat>,
-    sessions: Arc<impl Sessions>,
+/// Lists the open sessions, then the others on disk.
+pub(super) fn list_sessions(
+    roster: &OpenSessions<ActiveSession>,
+    sessions: Arc<impl SessionProvider>,
     ending: CancellationToken,
-) -> Carried {
-    let current = roster.current();
-    let described =
-        |(id, seat): (&str, &Seat)| (info(id, seat, id == current), seat.opened.agent.session().clone());
+) -> CommandExecution {
+    let current = roster.current_id();
+    let described = |(id, seat): (&str, &ActiveSession)| {
+        (session_info(id, seat, id == current), seat.opened.agent.session().clone())
+    };
     let open: Vec<_> = roster.iter().map(described).collect();
-    Carried::before(ending, async move {
+    CommandExecution::until_cancelled(ending, async move {
         let stored = sessions.stored().await?;
-        off_thread(move || data(together(open, stored))).await
+        run_blocking(move || reply_data(merge_session_lists(open, stored))).await
     })
 }
 
-/// Those that are open, and behind them those on the disk that are not.
-fn together(open: Vec<(SessionInfo, Session)>, mut stored: Vec<SessionInfo>) -> SessionsData {
+/// Merges the lists: the open sessions, then those that are only on disk.
+fn merge_session_lists(open: Vec<(SessionInfo, Session)>, mut stored: Vec<SessionInfo>) -> SessionsData {
     let joined = open.into_iter().map(|(open, session)| {
         let at = stored.iter().position(|stored| stored.path.is_some() && stored.path == open.path);
         match at.map(|at| stored.remove(at)) {
-            // The disk knows its name, its tags and what all branches have.
+            // The file contains the name, the tags and the facts of all branches.
             Some(stored) => SessionInfo {
                 session: open.session,
                 open: true,
@@ -48,31 +50,31 @@ fn together(open: Vec<(SessionInfo, Session)>, mut stored: Vec<SessionInfo>) -> 
                 busy: open.busy,
                 ..stored
             },
-            None => SessionInfo { name: name(&session), ..open },
+            None => SessionInfo { name: session_name(&session), ..open },
         }
     });
     let open: Vec<SessionInfo> = joined.collect();
     SessionsData { sessions: open.into_iter().chain(stored).collect() }
 }
 
-/// The name of an open session. May read its file.
-pub(super) fn name(session: &Session) -> Option<String> {
+/// Returns the name of an open session. May read its file.
+pub(super) fn session_name(session: &Session) -> Option<String> {
     session.name().unwrap_or_else(|error| {
-        tracing::warn!(%error, "the session is shown without its name");
+        tracing::warn!(%error, "cannot read the session's name");
         None
     })
 }
 
-pub(super) fn set_name(session: &Opened, wish: SetName) -> Carried {
+pub(super) fn set_name(session: &OpenedSession, wish: SetName) -> CommandExecution {
     let named = session.agent.session().append(Name { name: wish.name }, Durability::Now);
-    Carried::later(async move {
-        named.await.map_err(|error| of_session(&error))?;
-        nothing()
+    CommandExecution::from_future(async move {
+        named.await.map_err(|error| session_failure(&error))?;
+        empty_reply()
     })
 }
 
-/// Returns the facts of an open session, without reading its file.
-fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
+/// Describes an open session without reading its file.
+fn session_info(id: &str, seat: &ActiveSession, current: bool) -> SessionInfo {
     let (agent, header) = (&seat.opened.agent, seat.opened.agent.session().header());
     let (session, messages) = (agent.session(), agent.messages());
     let first = messages.iter().find_map(|message| match message {
@@ -83,7 +85,7 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
         session: id.to_owned(),
         open: true,
         current,
-        busy: seat.desk.works(),
+        busy: seat.scheduler.is_working(),
         path: session.path().map(|path| path.to_string_lossy().into_owned()),
         cwd: header.cwd,
         created: header.created,
@@ -97,30 +99,30 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
     }
 }
 
-pub(super) fn clear(session: &Opened) -> Outcome {
-    leave(session, Session::clear)?;
-    nothing()
+pub(super) fn clear(session: &OpenedSession) -> ReplyResult {
+    switch_branch(session, Session::clear)?;
+    empty_reply()
 }
 
-/// Goes on from another entry. The desk sees to it that nothing is worked on meanwhile.
-pub(super) fn move_to(session: &Arc<Opened>, wish: MoveTo) -> Carried {
+/// Moves the session to another entry. The scheduler ensures that no job runs meanwhile.
+pub(super) fn move_to(session: &Arc<OpenedSession>, wish: MoveTo) -> CommandExecution {
     let session = Arc::clone(session);
-    Carried::blocking(move || {
+    CommandExecution::from_blocking(move || {
         let log = session.agent.session();
         let named = wish.entry.map(|named| named_entry(log, &named)).transpose()?;
         let (to, text) = match (named, wish.before) {
-            (Some(named), Some(true)) => before(log, named)?,
+            (Some(named), Some(true)) => entry_before(log, named)?,
             (named, _) => (named, None),
         };
-        leave(&session, |log| log.move_to(to))?;
-        data(MovedData { entry: to.map(|entry| entry.to_string()), text })
+        switch_branch(&session, |log| log.move_to(to))?;
+        reply_data(MovedData { entry: to.map(|entry| entry.to_string()), text })
     })
 }
 
-/// The entry before one, and what the user said in it.
-fn before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<String>), Failure> {
-    // On another branch it need not be in memory.
-    let entries = session.entries().map_err(|error| of_session(&error))?;
+/// Returns the entry before `id`, and the user's text in it.
+fn entry_before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<String>), CommandFailure> {
+    // An entry of another branch may not be in memory.
+    let entries = session.entries().map_err(|error| session_failure(&error))?;
     let entry = entries.iter().find(|entry| entry.id == id);
     let text = entry.and_then(|entry| {
         let EntryBody::Said(said) = &entry.body else { return None };
@@ -130,27 +132,30 @@ fn before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<Str
     Ok((entry.and_then(|entry| entry.parent), text))
 }
 
-fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Result<(), Failure> {
-    // What the disk refused before belongs to what is left, and not to what comes.
-    session.agent.reload().map_err(Failure::other)?;
-    go(session.agent.session()).map_err(|error| of_session(&error))?;
-    session.agent.reload().map_err(Failure::other)
+fn switch_branch(
+    session: &OpenedSession,
+    go: impl FnOnce(&Session) -> Result<(), SessionError>,
+) -> Result<(), CommandFailure> {
+    // A write error of the old branch must not affect the new one.
+    session.agent.reload().map_err(CommandFailure::other)?;
+    go(session.agent.session()).map_err(|error| session_failure(&error))?;
+    session.agent.reload().map_err(CommandFailure::other)
 }
 
-pub(super) fn tree(session: &Opened) -> Carried {
+pub(super) fn tree(session: &OpenedSession) -> CommandExecution {
     let session: Session = session.agent.session().clone();
-    Carried::blocking(move || {
-        let entries = session.entries().map_err(|error| of_session(&error))?;
+    CommandExecution::from_blocking(move || {
+        let entries = session.entries().map_err(|error| session_failure(&error))?;
         let labels = labels(entries.iter().map(AsRef::as_ref));
-        let entries = entries.iter().map(|entry| shown(entry, &labels)).collect();
-        data(TreeData { entries, leaf: session.leaf().map(|leaf| leaf.to_string()) })
+        let entries = entries.iter().map(|entry| entry_info(entry, &labels)).collect();
+        reply_data(TreeData { entries, leaf: session.leaf().map(|leaf| leaf.to_string()) })
     })
 }
 
-/// The number of characters of an entry's text that are shown.
+/// The maximum length of the text in an entry's description, in characters.
 const LONGEST_TEXT: usize = 200;
 
-fn shown(entry: &Entry, labels: &HashMap<EntryId, String>) -> EntryInfo {
+fn entry_info(entry: &SessionEntry, labels: &HashMap<EntryId, String>) -> EntryInfo {
     let message = if let EntryBody::Said(said) = &entry.body { Some(&said.message) } else { None };
     let (role, text) = match message {
         Some(Message::User { content, .. }) => (Some("user"), joined_text(content)),
@@ -189,49 +194,50 @@ fn other_text(body: &EntryBody) -> String {
     }
 }
 
-pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
-    let entries = session.entries().map_err(|error| of_session(&error))?;
+pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, CommandFailure> {
+    let entries = session.entries().map_err(|error| session_failure(&error))?;
     let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
     match (alike.next().filter(|_| !named.is_empty()), alike.next()) {
         (Some(id), None) => Ok(id),
         (found, _) => {
-            let named = shortened(named);
+            let named = shorten_name(named);
             let what =
                 if found.is_some() { "more than one entry begins with" } else { "no entry begins with" };
-            let error = format!("{what} {named:?}; `tree` says which there are");
-            Err(Failure::new(ErrorCode::EntryNotFound, error))
+            let error = format!("{what} {named:?}; `tree` lists the entries");
+            Err(CommandFailure::new(ErrorCode::EntryNotFound, error))
         }
     }
 }
 
-pub(super) fn of_session(error: &SessionError) -> Failure {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all else has no code of its own")]
+pub(super) fn session_failure(error: &SessionError) -> CommandFailure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors have no code of their own")]
     let code = match error {
         SessionError::Locked { .. } => ErrorCode::SessionLocked,
         SessionError::NotFound { .. } => ErrorCode::SessionNotFound,
         SessionError::NoEntry(_) => ErrorCode::EntryNotFound,
         _ => ErrorCode::Failed,
     };
-    Failure::new(code, error.to_string())
+    CommandFailure::new(code, error.to_string())
 }
 
-/// Copies the conversation of an agent into a session of its own.
-pub(super) async fn copy_of(agent: Agent, wish: Fork) -> Result<Which, Failure> {
+/// Copies the conversation of an agent into a new session.
+pub(super) async fn copy_session(agent: Agent, wish: ForkCommand) -> Result<SessionChoice, CommandFailure> {
     let (of, at) = (agent.session().clone(), wish.entry.clone());
-    let copy = off_thread(move || copy(&of, at.as_deref())).await?;
+    let copy = run_blocking(move || fork_session(&of, at.as_deref())).await?;
     if wish.entry.is_none() {
-        // What was set since the last request, too: the model of the copy is the one that is asked here.
-        agent.note_setup(&copy).await.map_err(|error| of_session(&error))?;
+        // Includes the settings changed since the last request: the copy uses the model that is
+        // selected here.
+        agent.record_setup(&copy).await.map_err(|error| session_failure(&error))?;
     }
-    let (name, copy) = off_thread(move || Ok((name(&copy), copy))).await?;
+    let (name, copy) = run_blocking(move || Ok((session_name(&copy), copy))).await?;
     if let Some(name) = name {
         let named = Name { name: name_of_copy(&name) };
-        copy.append(named, Durability::Soon).await.map_err(|error| of_session(&error))?;
+        copy.append(named, Durability::Soon).await.map_err(|error| session_failure(&error))?;
     }
-    Ok(Which::Given(copy))
+    Ok(SessionChoice::Given(copy))
 }
 
-/// Returns the name of a copy, so that it differs from the original's.
+/// Returns a name for a copy that differs from the original's.
 fn name_of_copy(name: &str) -> String {
     let (of, number) = match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (fork")) {
         Some((of, "")) => (of, Some(2)),
@@ -246,10 +252,10 @@ fn name_of_copy(name: &str) -> String {
     }
 }
 
-/// A session of its own with the conversation up to an entry.
-fn copy(session: &Session, entry: Option<&str>) -> Result<Session, Failure> {
+/// Creates a session with the conversation up to an entry.
+fn fork_session(session: &Session, entry: Option<&str>) -> Result<Session, CommandFailure> {
     let at = entry.map(|named| named_entry(session, named)).transpose()?;
-    session.fork(at).map_err(|error| of_session(&error))
+    session.fork(at).map_err(|error| session_failure(&error))
 }
 
 #[cfg(test)]
@@ -262,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_a_name_of_its_own() {
+    fn copy_gets_a_different_name() {
         check("tidy", "tidy (fork)");
         check("tidy (fork)", "tidy (fork 2)");
         check("tidy (fork 9)", "tidy (fork 10)");

@@ -1,8 +1,8 @@
-//! The setup of a session: model, thinking, tools.
+//! The setup of a session: model, thinking level, tools.
 
 use std::sync::Arc;
 
-use haft_core::Stats;
+use haft_core::SessionStats;
 use haft_core::model::ModelInfo;
 use haft_core::tool::ToolSpec;
 use haft_protocol::ids::ExtensionName;
@@ -11,29 +11,30 @@ use haft_protocol::rpc::{
     ContextData, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel, SetThinking, SetTools,
     StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, capability,
 };
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
-use super::outcome::{Carried, Outcome, data};
+use super::outcome::{CommandExecution, ReplyResult, reply_data};
 use super::{messages, session};
-use crate::desk::Desk;
-use crate::sessions::{Opened, Sessions};
+use crate::desk::CommandScheduler;
+use crate::sessions::{OpenedSession, SessionProvider};
 
-/// Lists the models that can be asked; the model of the session is always among them.
+/// Lists the available models, always including the session's model.
 pub(super) fn get_models(
-    session: Option<&Opened>,
-    sessions: Arc<impl Sessions>,
+    session: Option<&OpenedSession>,
+    sessions: Arc<impl SessionProvider>,
     ending: CancellationToken,
-) -> Carried {
-    let asked = session.map(|session| (session.agent.model(), session.agent.facts()));
-    Carried::before(ending, async move {
+) -> CommandExecution {
+    let asked = session.map(|session| (session.agent.model(), session.agent.model_facts()));
+    CommandExecution::until_cancelled(ending, async move {
         let mut models = sessions.models().await?;
         if let Some((ModelInfo { provider, model }, facts)) = asked
             && !models.iter().any(|known| known.provider == provider && known.id == model)
         {
             let thinks = facts.thinking.as_ref();
             models.push(rpc::ModelInfo {
-                reasoning: thinks.is_some_and(|levels| levels.iter().any(|level| *level != Thinking::Off)),
+                reasoning: thinks
+                    .is_some_and(|levels| levels.iter().any(|level| *level != ThinkingLevel::Off)),
                 id: model,
                 provider,
                 context_window: facts.window.unwrap_or_default(),
@@ -43,44 +44,45 @@ pub(super) fn get_models(
                 images: facts.images,
             });
         }
-        data(ModelsData { models })
+        reply_data(ModelsData { models })
     })
 }
 
 pub(super) fn set_model(
-    session: &Arc<Opened>,
-    sessions: Arc<impl Sessions>,
+    session: &Arc<OpenedSession>,
+    sessions: Arc<impl SessionProvider>,
     closing: CancellationToken,
     wish: SetModel,
-) -> Carried {
+) -> CommandExecution {
     let asked = session.agent.model();
     if wish.model == asked.model || wish.model == asked.to_string() {
-        // Whatever its name leads to: it is that one already.
-        return Carried::Now(data(ModelData { provider: asked.provider, model: asked.model }));
+        // The session already uses the model of this name.
+        return CommandExecution::Now(reply_data(ModelData { provider: asked.provider, model: asked.model }));
     }
     let session = Arc::clone(session);
-    Carried::before(closing, async move {
+    CommandExecution::until_cancelled(closing, async move {
         let model = sessions.model(&wish.model, &session.agent.model()).await?;
         let ModelInfo { provider, model: id } = model.info();
         session.agent.set_model(model);
-        data(ModelData { provider, model: id })
+        reply_data(ModelData { provider, model: id })
     })
 }
 
-pub(super) fn set_thinking(session: &Opened, wish: SetThinking) -> Outcome {
+pub(super) fn set_thinking(session: &OpenedSession, wish: SetThinking) -> ReplyResult {
     session.agent.set_thinking(wish.level);
-    data(ThinkingData { level: session.agent.facts().clamp(wish.level) })
+    reply_data(ThinkingData { level: session.agent.model_facts().clamp_thinking(wish.level) })
 }
 
-pub(super) fn get_tools(session: &Opened) -> Outcome {
+pub(super) fn get_tools(session: &OpenedSession) -> ReplyResult {
     session.offer_tools();
     let active = session.agent.tools();
     let tools = session.agent.all_tools();
-    let tools = tools.iter().map(|tool| shown(tool, active.iter().any(|active| active.name == tool.name)));
-    data(ToolsData { tools: tools.collect() })
+    let tools =
+        tools.iter().map(|tool| tool_info(tool, active.iter().any(|active| active.name == tool.name)));
+    reply_data(ToolsData { tools: tools.collect() })
 }
 
-fn shown(tool: &ToolSpec, active: bool) -> ToolInfo {
+fn tool_info(tool: &ToolSpec, active: bool) -> ToolInfo {
     ToolInfo {
         name: tool.name.clone(),
         description: tool.description.clone(),
@@ -90,19 +92,19 @@ fn shown(tool: &ToolSpec, active: bool) -> ToolInfo {
     }
 }
 
-pub(super) fn set_tools(session: &Opened, wish: SetTools) -> Outcome {
+pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult {
     session.offer_tools();
     session.agent.set_active_tools(wish.tools);
     let active = session.agent.tools().iter().map(|tool| tool.name.clone()).collect();
-    data(ToolsSet { active })
+    reply_data(ToolsSet { active })
 }
 
-/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
-/// session that was asked for.
-pub(super) fn greeting(version: &str, current: &str, session: Option<&Opened>) -> Outcome {
+/// Answers `hello`. `current` is the current session; provider and model are those of the requested
+/// session.
+pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSession>) -> ReplyResult {
     let model = session.map(|session| session.agent.model());
     let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
-    data(HelloData {
+    reply_data(HelloData {
         protocol_version: PROTOCOL_VERSION,
         version: version.to_owned(),
         provider,
@@ -112,26 +114,26 @@ pub(super) fn greeting(version: &str, current: &str, session: Option<&Opened>) -
     })
 }
 
-pub(super) fn state(session: &Arc<Opened>, desk: &Desk) -> Carried {
+pub(super) fn state(session: &Arc<OpenedSession>, desk: &CommandScheduler) -> CommandExecution {
     let agent = &session.agent;
-    let (model, Stats { usage, context }) = (agent.model(), agent.stats());
+    let (model, SessionStats { usage, context }) = (agent.model(), agent.stats());
     let state = StateData {
         provider: model.provider,
         model: model.model,
         cwd: agent.session().header().cwd,
         message_count: agent.messages().len() as u64,
-        busy: desk.works(),
+        busy: desk.is_working(),
         usage,
         session: session.screen.session().to_owned(),
         path: agent.session().path().map(|path| path.to_string_lossy().into_owned()),
-        thinking: agent.facts().clamp(agent.thinking()),
+        thinking: agent.model_facts().clamp_thinking(agent.thinking()),
         context: ContextData { tokens: context.tokens, estimated: context.estimated, window: context.window },
-        prompts: desk.waiting() as u64,
+        prompts: desk.waiting_jobs() as u64,
         queue: messages::queue(session),
         name: None,
     };
     let (session, has_file) = (agent.session().clone(), state.path.is_some());
-    let named = move || data(StateData { name: session::name(&session), ..state });
-    // Where there is a file, that may have to be asked.
-    if has_file { Carried::blocking(named) } else { Carried::Now(named()) }
+    let named = move || reply_data(StateData { name: session::session_name(&session), ..state });
+    // The name of a session with a file may have to be read from it.
+    if has_file { CommandExecution::from_blocking(named) } else { CommandExecution::Now(named()) }
 }

@@ -1,11 +1,12 @@
-//! A client that writes down what it says and hears. What it hears is held against the schemas.
+//! A client that records its requests and the server's lines. The lines are checked against the
+//! schemas.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{Failure, Token};
-use haft_rpc::{End, Options, Room, ServeError, serve};
+use haft_protocol::rpc::{AuthToken, CommandFailure};
+use haft_rpc::{EndReason, OutboxLimits, ServeError, ServeOptions, serve};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
@@ -15,16 +16,16 @@ use tokio::time::timeout;
 use crate::local::serve_lines;
 use crate::program::Program;
 
-/// How long a line is waited for, in virtual time.
+/// The maximum wait for a line, in virtual time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// After how long nothing more comes, in virtual time.
+/// The silence after which no more lines are expected, in virtual time.
 const A_WHILE: Duration = Duration::from_millis(1);
 
-/// Bytes that fit into each direction before a writer has to wait: a pipe's worth.
+/// The capacity of each direction, the same as of a pipe.
 const PIPE: usize = 64 * 1024;
 
-/// The schemas that programs are given.
+/// The published schemas.
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(Schemas::read);
 
 struct Schemas {
@@ -61,48 +62,48 @@ fn fits(schema: &Validator, value: &Value) {
     }
 }
 
-/// How a client drives a program: over one connection or the other.
+/// A way to connect a client to a program: over lines or in the same process.
 pub(crate) type Drives = fn(Program) -> Client;
 
-/// A client, and the process that it drives.
+/// A client, with the server that it drives.
 pub(crate) struct Client {
     writer: Option<DuplexStream>,
     lines: Option<Lines<BufReader<DuplexStream>>>,
-    served: JoinHandle<Result<End, ServeError<Failure>>>,
-    /// Tells the process to end.
+    served: JoinHandle<Result<EndReason, ServeError<CommandFailure>>>,
+    /// Tells the server to end.
     pub(crate) cancel: CancellationToken,
-    /// What was said and heard.
+    /// The recorded requests and lines.
     said: String,
-    /// What is different each time, and what stands for it.
+    /// Values that differ in each run, with their replacements.
     names: Vec<(String, String)>,
-    /// True if nothing is written down.
+    /// True to record nothing.
     pub(crate) silent: bool,
 }
 
 impl Client {
-    /// Drives this program.
+    /// Connects to this program.
     pub(crate) fn of(program: Program) -> Self {
         Self::with(program, |_| {})
     }
 
-    /// Drives this program, served with such options.
-    pub(crate) fn with(program: Program, set: impl FnOnce(&mut Options)) -> Self {
+    /// Connects to this program with changed options.
+    pub(crate) fn with(program: Program, set: impl FnOnce(&mut ServeOptions)) -> Self {
         Self::behind(PIPE, program, set)
     }
 
-    /// Drives this program, whose output waits in a pipe that holds so many bytes.
-    pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut Options)) -> Self {
-        let mut options = Options::new("1.0.0");
+    /// Connects to this program through a pipe of the given capacity.
+    pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut ServeOptions)) -> Self {
+        let mut options = ServeOptions::new("1.0.0");
         set(&mut options);
         Self::served(pipe, |cancel, input, output| {
             tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
         })
     }
 
-    /// Drives this program as a client in the same process does.
+    /// Connects to this program as a client in the same process.
     pub(crate) fn local(program: Program) -> Self {
         Self::served(PIPE, |cancel, input, output| {
-            let options = Options::new("1.0.0");
+            let options = ServeOptions::new("1.0.0");
             tokio::spawn(async move { serve_lines(&cancel, program, input, output, options).await })
         })
     }
@@ -113,7 +114,7 @@ impl Client {
             CancellationToken,
             DuplexStream,
             DuplexStream,
-        ) -> JoinHandle<Result<End, ServeError<Failure>>>,
+        ) -> JoinHandle<Result<EndReason, ServeError<CommandFailure>>>,
     ) -> Self {
         let (writer, input) = tokio::io::duplex(PIPE);
         let (output, reader) = tokio::io::duplex(pipe);
@@ -124,19 +125,19 @@ impl Client {
         Self { writer: Some(writer), lines, served, cancel, said, names, silent: false }
     }
 
-    /// Says a command that fits the schema.
+    /// Sends a command that fits the schema.
     pub(crate) async fn send(&mut self, command: Value) {
         fits(&SCHEMAS.request, &command);
         self.send_raw(&command.to_string()).await;
     }
 
-    /// Says a line, whatever it is.
+    /// Sends a raw line.
     pub(crate) async fn send_raw(&mut self, line: &str) {
         self.note('>', line.trim_end_matches('\r'));
         self.write(format!("{line}\n").as_bytes()).await;
     }
 
-    /// Says these bytes, whatever they are.
+    /// Sends raw bytes.
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         self.note('>', &String::from_utf8_lossy(bytes));
         self.write(bytes).await;
@@ -147,7 +148,7 @@ impl Client {
         writer.write_all(bytes).await.expect("haft reads");
     }
 
-    /// The next line; `None` at the end.
+    /// Returns the next line; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let lines = self.lines.as_mut().expect("the client has not stopped reading");
         let line = timeout(PATIENCE, lines.next_line()).await.expect("haft says something");
@@ -167,7 +168,7 @@ impl Client {
         Some(value)
     }
 
-    /// Hears lines until one of this type, which is returned.
+    /// Reads lines until one of this type, and returns it.
     pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
             let value = self.next().await.unwrap_or_else(|| panic!("{kind} before the end"));
@@ -177,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Hears lines until the reply to the command of this id, which is returned.
+    /// Reads lines until the reply to the command of this id, and returns it.
     pub(crate) async fn reply(&mut self, id: &str) -> Value {
         loop {
             let value = self.until("response").await;
@@ -187,7 +188,7 @@ impl Client {
         }
     }
 
-    /// Hears lines until one of this type of this session, which is returned.
+    /// Reads lines until one of this type and session, and returns it.
     pub(crate) async fn until_in(&mut self, session: &str, kind: &str) -> Value {
         loop {
             let value = self.until(kind).await;
@@ -197,25 +198,26 @@ impl Client {
         }
     }
 
-    /// Introduces itself; the session that it begins with.
+    /// Sends `hello`, and returns the first session.
     pub(crate) async fn hello(&mut self) -> String {
         let about = self.ask(json!({"type": "hello", "ui": true})).await;
         about["data"]["session"].as_str().unwrap().to_owned()
     }
 
-    /// Has a session opened beside the others.
+    /// Opens another session.
     pub(crate) async fn opened(&mut self, command: Value) -> String {
         let opened = self.ask(command).await;
         opened["data"]["session"].as_str().unwrap().to_owned()
     }
 
-    /// Says a prompt and hears lines until it is dealt with.
+    /// Sends a prompt and reads lines until it is done.
     pub(crate) async fn prompt(&mut self, id: &str, message: &str) {
         self.send(json!({"id": id, "type": "prompt", "message": message})).await;
         self.until("done").await;
     }
 
-    /// Says a command and hears lines until its reply, which is returned. Its id is its type.
+    /// Sends a command and reads lines until its reply, which is returned. The id is the type of
+    /// the command.
     pub(crate) async fn ask(&mut self, mut command: Value) -> Value {
         let id = command["type"].as_str().unwrap().to_owned();
         let fields = std::mem::take(command.as_object_mut().unwrap());
@@ -224,17 +226,17 @@ impl Client {
         self.reply(&id).await
     }
 
-    /// Says nothing more.
+    /// Closes the input of the server.
     pub(crate) fn stop_speaking(&mut self) {
         self.writer = None;
     }
 
-    /// Reads nothing more.
+    /// Stops reading.
     pub(crate) fn stop_reading(&mut self) {
         self.lines = None;
     }
 
-    /// Hears lines until nothing comes for a while.
+    /// Reads lines until none arrive for a while.
     pub(crate) async fn all_there_is(&mut self) -> Vec<Value> {
         let mut heard = Vec::new();
         while let Ok(Some(line)) = timeout(A_WHILE, self.next()).await {
@@ -243,34 +245,34 @@ impl Client {
         heard
     }
 
-    /// Stops speaking, hears the rest, and says how it ended.
-    pub(crate) async fn end(mut self) -> (Result<End, ServeError<Failure>>, String) {
+    /// Closes the input, reads the remaining lines, and returns the outcome.
+    pub(crate) async fn end(mut self) -> (Result<EndReason, ServeError<CommandFailure>>, String) {
         self.stop_speaking();
         self.heard().await
     }
 
-    /// Hears the rest, and says how it ended.
-    pub(crate) async fn heard(mut self) -> (Result<End, ServeError<Failure>>, String) {
+    /// Reads the remaining lines, and returns the outcome.
+    pub(crate) async fn heard(mut self) -> (Result<EndReason, ServeError<CommandFailure>>, String) {
         while self.next().await.is_some() {}
         (self.served.await.expect("it does not panic"), self.said)
     }
 
-    /// Stops speaking and reading.
-    pub(crate) async fn leave(mut self) -> Result<End, ServeError<Failure>> {
+    /// Stops writing and reading.
+    pub(crate) async fn leave(mut self) -> Result<EndReason, ServeError<CommandFailure>> {
         self.stop_speaking();
         self.stop_reading();
         self.ended().await
     }
 
-    /// How it ended.
-    pub(crate) async fn ended(self) -> Result<End, ServeError<Failure>> {
+    /// Returns the outcome.
+    pub(crate) async fn ended(self) -> Result<EndReason, ServeError<CommandFailure>> {
         self.served.await.expect("it does not panic")
     }
 
-    /// Says a word that is different each time; this stands for it.
+    /// Replaces a value that differs in each run by a name in the record.
     pub(crate) fn call(&mut self, word: &str, name: &str) {
         self.names.push((word.to_owned(), name.to_owned()));
-        // What is part of another word comes behind it.
+        // A value that is part of another one comes after it.
         self.names.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     }
 
@@ -285,7 +287,7 @@ impl Client {
         self.said += &format!("{mark} {line}\n");
     }
 
-    /// Learns which words are different each time: the ids of sessions and entries, and where files lie.
+    /// Finds the values that differ in each run: ids of sessions and entries, and paths.
     fn learn(&mut self, value: &Value) {
         let known = |names: &[(String, String)], word: &str| names.iter().any(|(random, _)| random == word);
         let mut found: Vec<(&str, String)> = Vec::new();
@@ -326,12 +328,12 @@ impl Client {
     }
 }
 
-/// Options that leave little room.
-pub(crate) fn narrow(options: &mut Options) {
-    options.room = Room { pieces: 4 * 1024, notes: 16 * 1024 };
+/// Sets low limits.
+pub(crate) fn narrow(options: &mut ServeOptions) {
+    options.room = OutboxLimits { pieces: 4 * 1024, notes: 16 * 1024 };
 }
 
-/// Options that ask for a token.
-pub(crate) fn guarded(options: &mut Options) {
-    options.token = Some(Token("secret".into()));
+/// Sets a token.
+pub(crate) fn guarded(options: &mut ServeOptions) {
+    options.token = Some(AuthToken("secret".into()));
 }

@@ -1,10 +1,10 @@
-//! An extension that is played: what it says at its beginning, and what it answers.
+//! A scripted extension: its first frames, and its responses.
 
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// Begins, with these frames between its `hello` and `ready`.
+/// Starts the extension with these frames between its `hello` and `ready`.
 pub(crate) async fn begins(peer: &mut FakePeer, name: &str, frames: impl IntoIterator<Item = Value>) {
     let capabilities = ["commands", "tools", "panels", "panel_resize", "events", "host_services"];
     peer.send(json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": capabilities})).await;
@@ -15,7 +15,7 @@ pub(crate) async fn begins(peer: &mut FakePeer, name: &str, frames: impl IntoIte
     peer.send(json!({"type": "ready"})).await;
 }
 
-/// Answers what it is asked, until it shall leave. What it is asked is given back.
+/// Answers requests until `shutdown`. Returns the requests.
 pub(crate) fn answers(
     mut peer: FakePeer,
     answer: impl Fn(&Value) -> Vec<Value> + Send + 'static,
@@ -39,7 +39,7 @@ pub(crate) fn answers(
     })
 }
 
-/// An intercept's answer.
+/// Creates the response of a hook.
 pub(crate) fn decides(mut fields: Value) -> Vec<Value> {
     fields["type"] = "event_intercept_response".into();
     fields["id"] = "its".into();

@@ -1,18 +1,18 @@
 //! The line of every event.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, TokenUsage};
 use haft_rpc::line;
 
 fn id() -> ToolCallId {
     ToolCallId::new("t1")
 }
 
-fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".into())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05Z".into())
 }
 
 fn args() -> RawJson {
@@ -23,9 +23,9 @@ fn guard() -> ExtensionName {
     ExtensionName::new("guard")
 }
 
-fn content() -> Vec<Content> {
+fn content() -> Vec<ContentBlock> {
     let image = Image { mime_type: "image/png".into(), data: "YWJjZA==".into() };
-    vec![Content::text("hi"), Content::Image(image)]
+    vec![ContentBlock::text("hi"), ContentBlock::Image(image)]
 }
 
 fn message() -> Vec<AssistantBlock> {
@@ -36,7 +36,7 @@ fn message() -> Vec<AssistantBlock> {
     ]
 }
 
-/// What observers of the loop are told beside what people see.
+/// Events for observers of the loop that people do not see.
 fn measures() -> Vec<AgentEvent> {
     vec![
         AgentEvent::ModelRequest {
@@ -67,9 +67,9 @@ fn retry() -> AgentEvent {
     AgentEvent::Retry { attempt: 2, delay_ms: 1500, message, max_attempts: None, reason: None }
 }
 
-/// Every kind of event once; the compiler does not count them, the snapshot does.
+/// Every kind of event once; the snapshot guards completeness.
 fn events() -> Vec<AgentEvent> {
-    let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
+    let usage = TokenUsage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
         AgentEvent::UserMessage { content: content(), time: time() },
@@ -108,8 +108,8 @@ fn events() -> Vec<AgentEvent> {
             synthetic_by: Some("cache".into()),
             details: RawJson::parse(r#"{"diff":{"added":1}}"#).ok(),
         },
-        AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
-        AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
+        AgentEvent::TurnEnd { stop: StopCause::ToolUse, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("cut".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "torn".into() },
         AgentEvent::TrustRequired {
             project: "/w".into(),
@@ -120,7 +120,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
         AgentEvent::Error { message: "no model".into(), stage: None },
-        AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
+        AgentEvent::ExtNotify { extension: guard(), level: NoteLevel::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
         AgentEvent::EventGap { lost: 3 },
@@ -143,14 +143,14 @@ fn host_calls() -> Vec<AgentEvent> {
             name: "write".into(),
             is_error: true,
             code: Some(haft_protocol::ext::HostCallError::Stale),
-            content: vec![Content::text("changed")],
+            content: vec![ContentBlock::text("changed")],
             details: None,
         },
     ]
 }
 
 #[test]
-fn every_event_has_its_line() {
+fn every_event_has_a_line() {
     let lines: Vec<String> =
         events().iter().chain(&host_calls()).chain(&measures()).map(|event| line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"

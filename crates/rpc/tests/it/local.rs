@@ -1,25 +1,24 @@
-//! A client in the same process, for a client that speaks lines: what it says and hears is what the other connection says
-//! and hears, if that is true of the types.
+//! Adapts a client in the same process to lines, so that both connections can be compared.
 
 use std::sync::Arc;
 
 use futures::future::{self, Either};
 use haft_core::hooks::CancellationToken;
-use haft_protocol::rpc::{BOUNDS, Failure, Line, Request, read_request};
-use haft_rpc::{End, Options, ServeError, serve_local};
+use haft_protocol::rpc::{BOUNDS, CommandFailure, RpcRequest, ServerLine, read_request};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve_local};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
 
 use crate::program::Program;
 
-/// Serves somebody who speaks lines with a client in the same process between.
+/// Serves a client with lines through a client in the same process.
 pub(crate) async fn serve_lines(
     cancel: &CancellationToken,
     program: Program,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
-    options: Options,
-) -> Result<End, ServeError<Failure>> {
+    options: ServeOptions,
+) -> Result<EndReason, ServeError<CommandFailure>> {
     let (says, requests) = mpsc::unbounded_channel();
     let (lines, heard) = mpsc::channel(1);
     let served = serve_local(cancel, Arc::new(program), requests, lines, options);
@@ -30,15 +29,15 @@ pub(crate) async fn serve_lines(
     }
 }
 
-async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<Request>) {
+async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<RpcRequest>) {
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        // Nobody hears it who is not there any more.
+        // The server may be gone.
         drop(says.send(read_request(line.as_bytes(), BOUNDS).unwrap()));
     }
 }
 
-async fn tell(mut heard: Receiver<Line>, mut output: impl AsyncWrite + Unpin) {
+async fn tell(mut heard: Receiver<ServerLine>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = heard.recv().await {
         if output.write_all(line.encode().unwrap().as_bytes()).await.is_err() {
             return;

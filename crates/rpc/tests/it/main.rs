@@ -1,4 +1,4 @@
-//! Behaviour seen from outside.
+//! Tests of the crate through its public API.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 

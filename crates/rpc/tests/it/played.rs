@@ -1,4 +1,4 @@
-//! A model that is played.
+//! A scripted model.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,24 +16,24 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::Message;
 use tokio::sync::Notify;
 
-/// What the model does with one request.
+/// The answer of the model to one request.
 pub(crate) enum Answer {
     Say(&'static str),
-    /// The same piece so many times.
+    /// The same piece, repeated.
     Pieces(&'static str, usize),
     Call(&'static str, &'static str),
     Calls(Vec<(&'static str, &'static str)>),
-    /// Says the beginning at once, and the rest when it is told to.
+    /// Sends the first part at once, and the rest when notified.
     Held(&'static str, Arc<Notify>, &'static str),
-    /// Is asked again, has another model asked in its stead, thinks, and then says this.
+    /// Retries, falls back to another model, thinks, and then sends this text.
     Hesitates(&'static str),
-    /// Takes so many seconds.
+    /// Sends the text after this many seconds.
     Takes(u64, &'static str),
     Fail(&'static str),
     Panic,
 }
 
-/// A model that is played: an answer for each request, and `echo: …` behind the last.
+/// A scripted model: one answer for each request, then `echo: …`.
 pub(crate) struct Played {
     name: &'static str,
     answers: Mutex<VecDeque<Answer>>,
@@ -95,7 +95,7 @@ fn calls(calls: impl IntoIterator<Item = (&'static str, &'static str)>) -> Model
         let (id, args) = (ToolCallId::new(format!("call-{}", at + 1)), RawJson::parse(args).unwrap());
         ToolCall { id, name: name.into(), args }
     });
-    ModelResponse::calls(calls).into_stream()
+    ModelResponse::with_tool_calls(calls).into_stream()
 }
 
 fn held(before: &'static str, gate: Arc<Notify>, after: &'static str) -> ModelStream {

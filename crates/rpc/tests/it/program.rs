@@ -1,4 +1,4 @@
-//! A program that is driven: a model that is played, a tool, an extension at the other end of two streams.
+//! The program under test: a scripted model, a tool, and an extension behind two streams.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,22 +9,24 @@ use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
 use haft_core::model::{Model, ModelInfo};
-use haft_core::services::{ServiceReach, Services};
+use haft_core::services::{ExtensionToolSource, ServiceReach};
 use haft_core::session::Session;
-use haft_core::session::store::Store;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::session::store::SessionStore;
+use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
 use haft_protocol::content::ToolCall;
-use haft_protocol::message::Time;
-use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
-use haft_rpc::{Expanded, Opened, Screens, Sessions, Which, stored_info};
+use haft_protocol::message::Rfc3339Time;
+use haft_protocol::rpc::{self, CommandFailure, CommandInfo, ErrorCode, SessionInfo};
+use haft_rpc::{
+    OpenedSession, ScreenFactory, SessionChoice, SessionProvider, TemplateExpansion, stored_info,
+};
 use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 
 use crate::played::{Answer, Played};
 
-/// A tool that says what it got.
+/// A tool that returns its arguments.
 struct Look;
 
 #[async_trait]
@@ -39,14 +41,14 @@ impl Tool for Look {
     }
 }
 
-/// A tool that runs alone, until somebody lets it go on.
+/// A tool that runs alone, until it is released.
 struct Wait(Arc<Notify>);
 
 #[async_trait]
 impl Tool for Wait {
     fn spec(&self) -> Arc<ToolSpec> {
         let spec = ToolSpec::new("wait", "Waits.");
-        Arc::new(ToolSpec { concurrency: Concurrency::Exclusive, ..spec })
+        Arc::new(ToolSpec { concurrency: ToolConcurrency::Exclusive, ..spec })
     }
 
     async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
@@ -55,16 +57,16 @@ impl Tool for Wait {
     }
 }
 
-/// Does for extensions what it says of itself.
+/// A file service that describes itself.
 struct Looks;
 
-impl Services for Looks {
+impl ExtensionToolSource for Looks {
     fn tools(&self, _: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
         Ok(vec![Arc::new(Read)])
     }
 }
 
-/// What extensions have done.
+/// The host calls of extensions.
 struct Read;
 
 #[async_trait]
@@ -78,7 +80,7 @@ impl Tool for Read {
     }
 }
 
-/// A hook that does not want to hear of secrets.
+/// A hook that refuses secrets.
 struct Discreet;
 
 #[async_trait]
@@ -86,36 +88,36 @@ impl AfterModelResponse for Discreet {
     async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
         let text = haft_protocol::message::text_of(&told.content);
         match text.contains("secret") {
-            true => ResponseDecision::Refuse(Refusal::discarding("discreet", "a secret")),
+            true => ResponseDecision::Refuse(Refusal::for_discarded_turn("discreet", "a secret")),
             false => ResponseDecision::Keep,
         }
     }
 
-    fn holds_back(&self) -> bool {
+    fn suppresses_deltas(&self) -> bool {
         false
     }
 }
 
-/// The streams of an extension that somebody else plays.
+/// The streams of a scripted extension.
 type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 
-/// A program with one model, and another one that can be switched to.
+/// A program with one model, and a second one to switch to.
 pub(crate) struct Program {
     model: Arc<Played>,
     /// The number of sessions it can open.
     opens: AtomicU64,
     /// True if its sessions have no extensions.
     plain: bool,
-    /// True if the list of models never comes.
+    /// True if the list of models never arrives.
     asleep: bool,
     /// The extensions of the first session.
     extensions: Mutex<Vec<(&'static str, Streams)>>,
-    /// Where sessions are recorded; none are without it.
+    /// The directory of recorded sessions, if any.
     sessions: Option<PathBuf>,
     ticks: Arc<AtomicU64>,
-    /// Lets the tool `wait` go on.
+    /// Releases the tool `wait`.
     gate: Arc<Notify>,
-    /// What was opened, for whoever looks at it from outside.
+    /// The opened agents, for inspection.
     agents: Arc<Mutex<Vec<Agent>>>,
 }
 
@@ -134,24 +136,24 @@ impl Program {
         }
     }
 
-    /// With an extension in its first session, which is played.
+    /// Adds a scripted extension to the first session.
     pub(crate) fn with_extension(self, name: &'static str) -> (Self, FakePeer) {
         let (peer, reader, writer) = FakePeer::pair();
         self.extensions.lock().unwrap().push((name, (reader, writer)));
         (self, peer)
     }
 
-    /// Which can open so many sessions and no more.
+    /// Limits the number of sessions that can be opened.
     pub(crate) fn opening(self, sessions: u64) -> Self {
         Self { opens: AtomicU64::new(sessions), ..self }
     }
 
-    /// Without extensions.
+    /// Creates sessions without extensions.
     pub(crate) fn plain(self) -> Self {
         Self { plain: true, ..self }
     }
 
-    /// Whose list of models never comes.
+    /// Makes the list of models never arrive.
     pub(crate) fn asleep(self) -> Self {
         Self { asleep: true, ..self }
     }
@@ -160,12 +162,12 @@ impl Program {
         Self { sessions: Some(sessions.to_owned()), ..self }
     }
 
-    /// What lets the tool `wait` go on.
+    /// Returns the handle that releases the tool `wait`.
     pub(crate) fn gate(&self) -> Arc<Notify> {
         Arc::clone(&self.gate)
     }
 
-    /// What will have been opened.
+    /// Returns the agents that are opened later.
     pub(crate) fn agents(&self) -> Arc<Mutex<Vec<Agent>>> {
         Arc::clone(&self.agents)
     }
@@ -176,19 +178,23 @@ impl Program {
 
     fn fresh(&self, ephemeral: bool) -> Session {
         match &self.sessions {
-            Some(dir) if !ephemeral => Store::new(dir).create(Self::cwd()),
+            Some(dir) if !ephemeral => SessionStore::new(dir).create(Self::cwd()),
             _ => Session::in_memory(Self::cwd()),
         }
     }
 
-    async fn begin(&self, session: Session, screens: &Screens) -> Result<Opened, Failure> {
+    async fn begin(
+        &self,
+        session: Session,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure> {
         let clock = clock(&self.ticks);
         let session = session.with_clock(clock.clone());
-        let screen = screens.begin(&session);
+        let screen = screens.open_screen(&session);
         let left = self.opens.load(Ordering::Relaxed);
         self.opens.store(left.saturating_sub(1), Ordering::Relaxed);
         if left == 0 {
-            return Err(Failure::new(ErrorCode::Failed, "no room for another session; close one"));
+            return Err(CommandFailure::new(ErrorCode::Failed, "no room for another session; close one"));
         }
         let mut config = HostConfig::new("1.0.0", self.model.info(), Self::cwd());
         config.reserved_tools = vec!["look".into(), "wait".into()];
@@ -206,71 +212,77 @@ impl Program {
             .after_model_response(Discreet)
             .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
             .add_tools(own.iter().cloned().chain(host.tools()));
-        let agent = screen.joined(agent).build().unwrap();
-        host.serve(agent.caller());
+        let agent = screen.attach_to(agent).build().unwrap();
+        host.serve(agent.tool_runner());
         self.agents.lock().unwrap().push(agent.clone());
         Ok(match self.plain {
-            true => Opened::new(agent, screen),
-            false => Opened::new(agent, screen).with_extensions(host, own),
+            true => OpenedSession::new(agent, screen),
+            false => OpenedSession::new(agent, screen).with_extensions(host, own),
         })
     }
 }
 
-/// A second goes by with each look at it.
-fn clock(ticks: &Arc<AtomicU64>) -> impl Fn() -> Time + Clone + Send + Sync + 'static {
+/// Returns a clock that advances by a second with each call.
+fn clock(ticks: &Arc<AtomicU64>) -> impl Fn() -> Rfc3339Time + Clone + Send + Sync + 'static {
     let ticks = Arc::clone(ticks);
     move || {
         let seconds = ticks.fetch_add(1, Ordering::Relaxed);
-        Time(format!("2026-01-02T03:{:02}:{:02}Z", seconds / 60 % 60, seconds % 60))
+        Rfc3339Time(format!("2026-01-02T03:{:02}:{:02}Z", seconds / 60 % 60, seconds % 60))
     }
 }
 
 #[async_trait]
-impl Sessions for Program {
-    type Error = Failure;
+impl SessionProvider for Program {
+    type Error = CommandFailure;
 
-    async fn first(&self, screens: &Screens) -> Result<Opened, Failure> {
-        self.open(Which::New { ephemeral: None }, screens).await
+    async fn first(&self, screens: &ScreenFactory) -> Result<OpenedSession, CommandFailure> {
+        self.open(SessionChoice::New { ephemeral: None }, screens).await
     }
 
-    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure> {
+    async fn open(
+        &self,
+        which: SessionChoice,
+        screens: &ScreenFactory,
+    ) -> Result<OpenedSession, CommandFailure> {
         let session = match which {
-            Which::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
-            Which::Given(session) => session,
-            Which::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
-            Which::Stored(name) => {
-                let none =
-                    || Failure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
-                let store = Store::new(self.sessions.as_ref().ok_or_else(none)?);
+            SessionChoice::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
+            SessionChoice::Given(session) => session,
+            SessionChoice::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
+            SessionChoice::Stored(name) => {
+                let none = || {
+                    CommandFailure::new(ErrorCode::SessionNotFound, format!("no session matches {name:?}"))
+                };
+                let store = SessionStore::new(self.sessions.as_ref().ok_or_else(none)?);
                 let found = store.find(&name).map_err(|_| none())?;
                 Session::open(&found.path)
-                    .map_err(|error| Failure::new(ErrorCode::SessionLocked, error.to_string()))?
+                    .map_err(|error| CommandFailure::new(ErrorCode::SessionLocked, error.to_string()))?
             }
         };
         self.begin(session, screens).await
     }
 
-    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+    async fn stored(&self) -> Result<Vec<SessionInfo>, CommandFailure> {
         let Some(dir) = &self.sessions else { return Ok(Vec::new()) };
-        let found = Store::new(dir).list(Self::cwd()).unwrap_or_default();
+        let found = SessionStore::new(dir).list(Self::cwd()).unwrap_or_default();
         Ok(found.iter().map(|found| stored_info(found, found.summary().unwrap())).collect())
     }
 
-    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
+    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, CommandFailure> {
         match self.asleep {
             true => std::future::pending().await,
             false => Ok(Vec::new()),
         }
     }
 
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, CommandFailure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),
             "asleep" => std::future::pending().await,
-            _ => {
-                Err(Failure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
-            }
+            _ => Err(CommandFailure::new(
+                ErrorCode::ModelNotFound,
+                format!("there is no model {name}; there is two"),
+            )),
         }
     }
 
@@ -283,11 +295,11 @@ impl Sessions for Program {
         }]
     }
 
-    fn expand(&self, name: &str, arguments: &str) -> Expanded {
+    fn expand(&self, name: &str, arguments: &str) -> TemplateExpansion {
         match name {
-            "review" if arguments.is_empty() => Expanded::Failed("say which file".into()),
-            "review" => Expanded::Message(format!("/review {arguments} with care")),
-            _ => Expanded::Unknown,
+            "review" if arguments.is_empty() => TemplateExpansion::Failed("say which file".into()),
+            "review" => TemplateExpansion::Message(format!("/review {arguments} with care")),
+            _ => TemplateExpansion::Unknown,
         }
     }
 }

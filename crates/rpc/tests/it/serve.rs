@@ -1,4 +1,4 @@
-//! Whole conversations: what a client says and what it hears, as it stands on the wire.
+//! Whole conversations: the lines of the client and of the server.
 
 mod broken;
 mod dialogs;

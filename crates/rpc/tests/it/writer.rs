@@ -1,10 +1,10 @@
-//! The writer: whole lines, and an error when nobody reads.
+//! The writer: complete lines, and an error if the reader is gone.
 
 use haft_protocol::event::AgentEvent;
 use haft_rpc::{EventWriter, WriteError};
 
 #[tokio::test]
-async fn an_event_is_a_line() {
+async fn event_is_written_as_a_line() {
     let mut writer = EventWriter::new(Vec::new());
     writer.write(&AgentEvent::TextDelta { delta: "two\nlines".into() }).await.unwrap();
     writer.write(&AgentEvent::Done).await.unwrap();
@@ -13,7 +13,7 @@ async fn an_event_is_a_line() {
 }
 
 #[tokio::test]
-async fn a_reader_that_is_gone_is_an_error() {
+async fn closed_output_is_an_error() {
     let (output, reader) = tokio::io::duplex(16);
     drop(reader);
     let mut writer = EventWriter::new(output);

@@ -1,34 +1,34 @@
-//! Events and what happens to panels: handled one after the other, in the order they came, answered by nobody.
+//! Events and panel events: handled one at a time, in the order of arrival, without a response.
 
 use std::sync::Arc;
 
-use haft_protocol::event::Level;
-use haft_protocol::ext::{Event, RegisterRejected};
+use haft_protocol::event::NoteLevel;
+use haft_protocol::ext::{LifecycleEvent, RegisterRejected};
 use haft_protocol::ids::PanelId;
 use tokio::sync::mpsc;
 
 use crate::extension::Extension;
-use crate::handler::Failure;
+use crate::handler::HandlerFailure;
 use crate::host::Host;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
 
-/// Something the host tells without asking.
+/// A notification of the host.
 #[derive(Debug)]
 pub(crate) enum OneWay {
-    Event(Event),
+    Event(LifecycleEvent),
     Gap(u64),
     Rejected(RegisterRejected),
     Panel(PanelId, PanelEvent),
 }
 
-/// Handles what is queued until the connection ends. The queue has no limit: dropping an event would tear a hole in
-/// somebody's audit log, and waiting here would hold up intercepts.
+/// Handles queued notifications until the connection ends. The queue has no limit: a dropped event
+/// would leave a gap in an audit log, and waiting here would delay hooks.
 pub(crate) async fn run(
     extension: Arc<Extension>,
     host: Host,
     mut queue: mpsc::UnboundedReceiver<OneWay>,
-    outbox: Outbox,
+    outbox: FrameOutbox,
     handled: Option<&'static str>,
 ) {
     while let Some(one_way) = queue.recv().await {
@@ -39,14 +39,15 @@ pub(crate) async fn run(
             OneWay::Panel(id, event) => handle_panel(&extension, &host, &id, event).await,
         }
         if let Some(line) = handled {
-            outbox.mark(line);
+            outbox.send_marker(line);
         }
     }
 }
 
-async fn handle_event(extension: &Extension, host: &Host, event: Event) {
+async fn handle_event(extension: &Extension, host: &Host, event: LifecycleEvent) {
     let tool = event.tool_name.as_deref().unwrap_or_default();
-    let wanted = extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.has(tool));
+    let wanted =
+        extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.matches(tool));
     for (_, _, handler) in wanted {
         let outcome = handler.call(event.clone(), host.clone()).await;
         report(host, &event.event, outcome);
@@ -76,10 +77,10 @@ async fn handle_panel(extension: &Extension, host: &Host, id: &PanelId, event: P
     }
 }
 
-/// Nobody waits for an answer, so a failure goes to the user and to the log.
-fn report(host: &Host, what: &str, outcome: Result<(), Failure>) {
-    if let Err(Failure(reason)) = outcome {
+/// Reports a failure to the user and the log, because no caller waits for a response.
+fn report(host: &Host, what: &str, outcome: Result<(), HandlerFailure>) {
+    if let Err(HandlerFailure(reason)) = outcome {
         host.log(format_args!("{what}: {reason}"));
-        host.notify(Level::Error, format!("handler of {what} failed: {reason}"));
+        host.notify(NoteLevel::Error, format!("handler of {what} failed: {reason}"));
     }
 }

@@ -1,82 +1,83 @@
-//! Every question is answered exactly once, whatever becomes of its handler.
+//! Guarantees exactly one response to every request, even if its handler fails.
 
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    CommandCompletionsResponse, CompleteCommand, EventInterceptResponse, ExtensionFrame, Hook,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
-    InterceptTurnStart, InvokeCommand, ToolCallDecision, TurnStartDecision,
+    CommandCompletionsResponse, EventInterceptResponse, ExtensionFrame, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptHook, InterceptToolCall, InterceptTurnStart,
+    InvokeCommand, QueryCompletions, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
 use crate::completion::Completion;
 use crate::extension::GateDecision;
-use crate::handler::Failure;
+use crate::handler::HandlerFailure;
 use crate::logging::log;
-use crate::outbox::Outbox;
+use crate::outbox::FrameOutbox;
 use crate::tool::ToolResult;
 
-/// A question the host asks: how its answer looks on the wire, and what is answered when there is none.
-pub(crate) trait Question {
+/// A request of the host: the wire form of its response, and the response after a failure.
+pub(crate) trait HostQuestion {
     type Answer: Send + 'static;
 
-    fn frame(answer: Self::Answer, id: RequestId) -> ExtensionFrame;
+    fn answer_frame(answer: Self::Answer, id: RequestId) -> ExtensionFrame;
 
-    fn failed(reason: String, id: RequestId) -> ExtensionFrame;
+    fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame;
 }
 
-impl Question for InvokeCommand {
+impl HostQuestion for InvokeCommand {
     type Answer = CommandAction;
 
-    fn frame(answer: CommandAction, id: RequestId) -> ExtensionFrame {
-        answer.respond(id).into()
+    fn answer_frame(answer: CommandAction, id: RequestId) -> ExtensionFrame {
+        answer.into_response(id).into()
     }
 
-    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
-        Self::frame(CommandAction::Failed(reason), id)
+    fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
+        Self::answer_frame(CommandAction::Failed(reason), id)
     }
 }
 
-impl Question for CompleteCommand {
+impl HostQuestion for QueryCompletions {
     type Answer = Vec<Completion>;
 
-    fn frame(items: Vec<Completion>, id: RequestId) -> ExtensionFrame {
+    fn answer_frame(items: Vec<Completion>, id: RequestId) -> ExtensionFrame {
         let items = items.into_iter().map(Into::into).collect();
         CommandCompletionsResponse { id, items }.into()
     }
 
-    // Whoever types is not stopped by it: the log says why there is nothing.
-    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+    // A failed completion must not disturb the user who types, so only the log reports it.
+    fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
         log(format_args!("completion failed: {reason}"));
-        Self::frame(Vec::new(), id)
+        Self::answer_frame(Vec::new(), id)
     }
 }
 
-impl Question for CallTool {
+impl HostQuestion for CallTool {
     type Answer = ToolResult;
 
-    fn frame(answer: ToolResult, id: RequestId) -> ExtensionFrame {
-        answer.respond(id).into()
+    fn answer_frame(answer: ToolResult, id: RequestId) -> ExtensionFrame {
+        answer.into_frame(id).into()
     }
 
-    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
-        Self::frame(ToolResult::error(reason), id)
+    fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
+        Self::answer_frame(ToolResult::error(reason), id)
     }
 }
 
 macro_rules! hook_questions {
     ($($hook:ident -> $decision:ident;)*) => { $(
-        impl Question for $hook {
+        impl HostQuestion for $hook {
             type Answer = $decision;
 
-            fn frame(answer: $decision, id: RequestId) -> ExtensionFrame {
-                <$hook as Hook>::respond(answer, id).into()
+            fn answer_frame(answer: $decision, id: RequestId) -> ExtensionFrame {
+                $hook::respond(answer, id).into()
             }
 
-            // What a failure means is the host's to say: a gate keeps shut, others let pass, the user is told.
-            fn failed(reason: String, id: RequestId) -> ExtensionFrame {
-                EventInterceptResponse::failed(<$hook as Hook>::KIND, id, reason).into()
+            // The host decides what a failure means: a gate blocks, other hooks pass, and the user
+            // is told.
+            fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
+                EventInterceptResponse::failed($hook::KIND, id, reason).into()
             }
         }
     )* };
@@ -90,57 +91,58 @@ hook_questions! {
     InterceptBeforeCompact -> BeforeCompactDecision;
 }
 
-/// A tool call that a gate is asked about: it says yes or no in so many words.
+/// A tool call for a gate, whose response must contain `block`.
 pub(crate) enum GateQuestion {}
 
-impl Question for GateQuestion {
+impl HostQuestion for GateQuestion {
     type Answer = GateDecision;
 
-    fn frame(answer: GateDecision, id: RequestId) -> ExtensionFrame {
+    fn answer_frame(answer: GateDecision, id: RequestId) -> ExtensionFrame {
         let (block, reason) = match answer {
             GateDecision::Allow => (false, String::new()),
             GateDecision::Block { reason } => (true, reason),
         };
-        EventInterceptResponse { block: Some(block), reason, ..EventInterceptResponse::pass(id) }.into()
+        EventInterceptResponse { block: Some(block), reason, ..EventInterceptResponse::pass_through(id) }
+            .into()
     }
 
-    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
-        <InterceptToolCall as Question>::failed(reason, id)
+    fn failure_frame(reason: String, id: RequestId) -> ExtensionFrame {
+        <InterceptToolCall as HostQuestion>::failure_frame(reason, id)
     }
 }
 
-/// The duty to answer one question. Dropping it unanswered answers that the handler failed.
-#[must_use = "dropping it answers that the handler failed"]
-pub(crate) struct Responder<Q: Question> {
-    outbox: Outbox,
-    /// `None` once answered.
+/// The obligation to answer one request. Dropping it reports that the handler failed.
+#[must_use = "dropping it reports that the handler failed"]
+pub(crate) struct QuestionResponder<Q: HostQuestion> {
+    outbox: FrameOutbox,
+    /// `None` after the response.
     id: Option<RequestId>,
     question: PhantomData<fn(Q)>,
 }
 
-impl<Q: Question> Responder<Q> {
-    pub(crate) fn new(outbox: Outbox, id: RequestId) -> Self {
+impl<Q: HostQuestion> QuestionResponder<Q> {
+    pub(crate) fn new(outbox: FrameOutbox, id: RequestId) -> Self {
         Self { outbox, id: Some(id), question: PhantomData }
     }
 
-    pub(crate) fn respond(mut self, outcome: Result<Q::Answer, Failure>) {
-        self.settle(outcome);
+    pub(crate) fn respond(mut self, outcome: Result<Q::Answer, HandlerFailure>) {
+        self.send_answer(outcome);
     }
 
-    fn settle(&mut self, outcome: Result<Q::Answer, Failure>) {
+    fn send_answer(&mut self, outcome: Result<Q::Answer, HandlerFailure>) {
         let Some(id) = self.id.take() else { return };
         let frame = match outcome {
-            Ok(answer) => Q::frame(answer, id.clone()),
-            Err(Failure(reason)) => Q::failed(reason, id.clone()),
+            Ok(answer) => Q::answer_frame(answer, id.clone()),
+            Err(HandlerFailure(reason)) => Q::failure_frame(reason, id.clone()),
         };
         if let Err(error) = self.outbox.send(frame) {
-            self.outbox.push(Q::failed(error.to_string(), id));
+            self.outbox.push(Q::failure_frame(error.to_string(), id));
         }
     }
 }
 
-impl<Q: Question> Drop for Responder<Q> {
+impl<Q: HostQuestion> Drop for QuestionResponder<Q> {
     fn drop(&mut self) {
-        self.settle(Err(Failure("handler was stopped before it answered".to_owned())));
+        self.send_answer(Err(HandlerFailure("handler was stopped before it answered".to_owned())));
     }
 }

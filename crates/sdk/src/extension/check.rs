@@ -1,4 +1,5 @@
-//! Checks at the start of what the host would refuse later, with a message for the author.
+//! Checks the registrations when the extension starts, with messages for the author. The host would
+//! reject them later.
 
 use haft_protocol::ext::RegisterTool;
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA};
@@ -7,29 +8,29 @@ use serde_json::Value;
 
 use crate::error::ServeError;
 
-/// Refuses the registration for the first of these, if there is one.
+/// Fails with the first of these faults, if there is one.
 pub(crate) fn refuse_first(faults: Vec<String>) -> Result<(), ServeError> {
     faults.into_iter().next().map_or(Ok(()), |detail| Err(ServeError::Registration { detail }))
 }
 
-pub(crate) fn twice(kind: &str, names: &[&str]) -> Option<String> {
+pub(crate) fn find_duplicate(kind: &str, names: &[&str]) -> Option<String> {
     let repeated =
         names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|earlier| earlier == *name));
     repeated.map(|(_, name)| format!("{kind} {name:?} is registered twice"))
 }
 
-pub(crate) fn bad_name(kind: &str, name: &str) -> Option<String> {
+pub(crate) fn check_name(kind: &str, name: &str) -> Option<String> {
     (!names::is_command(name, MAX_NAME))
         .then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
 }
 
-pub(crate) fn bad_tool_name(name: &str) -> Option<String> {
-    bad_name("tool", name).or_else(|| {
+pub(crate) fn check_tool_name(name: &str) -> Option<String> {
+    check_name("tool", name).or_else(|| {
         (!names::is_tool(name, MAX_NAME)).then(|| format!("tool name {name:?} must begin with a letter"))
     })
 }
 
-pub(crate) fn bad_tool(tool: &RegisterTool) -> Option<String> {
+pub(crate) fn check_tool(tool: &RegisterTool) -> Option<String> {
     let name = &tool.name;
     if tool.description.len() > MAX_TOOL_DESCRIPTION {
         return Some(format!("description of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));

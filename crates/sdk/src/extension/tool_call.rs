@@ -1,19 +1,19 @@
-//! Tool calls: for which tools, in which role, by which handler.
+//! Handlers of tool calls: their tools and roles.
 
 use haft_protocol::ext::{InterceptKind, InterceptRole, InterceptToolCall, Subscription, ToolCallDecision};
 
-use crate::handler::Handler;
+use crate::handler::BoxedHandler;
 
-/// Some tools, or all of them: a name, several names, or [`Tools::all`]. Upper and lower case are one.
+/// A selection of tools: a name, several names, or [`ToolSelection::all`]. Case is ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tools(Vec<String>);
+pub struct ToolSelection(Vec<String>);
 
 /// The decision of a gate about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateDecision {
-    /// It may run.
+    /// Allows the call.
     Allow,
-    /// It does not run.
+    /// Blocks the call.
     Block {
         /// The text for the model.
         reason: String,
@@ -22,38 +22,39 @@ pub enum GateDecision {
 
 #[derive(Debug)]
 pub(crate) struct ToolCallHandler {
-    pub(crate) tools: Tools,
-    pub(crate) kind: Kind,
+    pub(crate) tools: ToolSelection,
+    pub(crate) kind: ToolCallHandlerKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
-    /// Everything, asked in order; `rewrite` when it said that this is what it is for.
+pub(crate) enum ToolCallHandlerKind {
+    /// A handler that runs in order and may do everything; with the role `rewrite` if it was
+    /// registered as such.
     Ordered {
         rewrite: bool,
-        handler: Handler<InterceptToolCall, ToolCallDecision>,
+        handler: BoxedHandler<InterceptToolCall, ToolCallDecision>,
     },
-    Gate(Handler<InterceptToolCall, GateDecision>),
+    Gate(BoxedHandler<InterceptToolCall, GateDecision>),
 }
 
 impl ToolCallHandler {
-    pub(crate) fn subscription(&self) -> Subscription {
+    pub(crate) fn to_subscription(&self) -> Subscription {
         let entry = Subscription::new(InterceptKind::ToolCall.name()).tools(&self.tools.0);
         match self.kind {
-            Kind::Gate(_) => entry.role(InterceptRole::Gate),
-            Kind::Ordered { rewrite: true, .. } => entry.role(InterceptRole::Rewrite),
-            Kind::Ordered { rewrite: false, .. } => entry,
+            ToolCallHandlerKind::Gate(_) => entry.role(InterceptRole::Gate),
+            ToolCallHandlerKind::Ordered { rewrite: true, .. } => entry.role(InterceptRole::Rewrite),
+            ToolCallHandlerKind::Ordered { rewrite: false, .. } => entry,
         }
     }
 }
 
-impl Tools {
-    /// Every tool there is.
+impl ToolSelection {
+    /// Selects all tools.
     pub fn all() -> Self {
         Self::default()
     }
 
-    pub(crate) fn has(&self, tool: &str) -> bool {
+    pub(crate) fn matches(&self, tool: &str) -> bool {
         self.is_all() || self.0.iter().any(|name| name.eq_ignore_ascii_case(tool))
     }
 
@@ -65,42 +66,42 @@ impl Tools {
         &self.0
     }
 
-    /// A tool that is in both; an empty name stands for all.
-    pub(crate) fn shared(&self, other: &Self) -> Option<String> {
+    /// Returns a tool that is in both selections; an empty name means all tools.
+    pub(crate) fn find_overlap(&self, other: &Self) -> Option<String> {
         match (self.is_all(), other.is_all()) {
             (true, true) => Some(String::new()),
             (true, false) => other.0.first().cloned(),
             (false, true) => self.0.first().cloned(),
-            (false, false) => self.0.iter().find(|name| other.has(name)).cloned(),
+            (false, false) => self.0.iter().find(|name| other.matches(name)).cloned(),
         }
     }
 }
 
-impl From<&str> for Tools {
+impl From<&str> for ToolSelection {
     fn from(tool: &str) -> Self {
         Self(vec![tool.to_owned()])
     }
 }
 
-impl<const N: usize> From<[&str; N]> for Tools {
+impl<const N: usize> From<[&str; N]> for ToolSelection {
     fn from(tools: [&str; N]) -> Self {
         Self(tools.iter().map(|&tool| tool.to_owned()).collect())
     }
 }
 
-impl From<Vec<String>> for Tools {
+impl From<Vec<String>> for ToolSelection {
     fn from(tools: Vec<String>) -> Self {
         Self(tools)
     }
 }
 
 impl GateDecision {
-    /// The call may run.
+    /// Allows the call.
     pub fn allow() -> Self {
         Self::Allow
     }
 
-    /// The call does not run; the model reads the reason.
+    /// Blocks the call; the model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: reason.into() }
     }

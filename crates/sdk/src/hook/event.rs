@@ -1,15 +1,17 @@
-//! Events, in whichever of PicoClaw's forms they come.
+//! Events, in both of PicoClaw's forms.
 
 use haft_protocol::RawJson;
-use haft_protocol::hook::{Call, Kind, LegacyEvent, Meta, Method, Payload, RuntimeEvent};
+use haft_protocol::hook::{
+    Call, HookEventKind, HookEventPayload, LegacyEvent, Method, RuntimeEvent, TurnMeta,
+};
 
-/// Something that happened.
+/// An event for a hook.
 ///
 /// ```
-/// use haft_sdk::hook::{Hook, Payload};
+/// use haft_sdk::hook::{Hook, HookEventPayload};
 ///
 /// let hook = Hook::new().on_event(|event| async move {
-///     if let Some(Payload::ToolExecEnd(end)) = event.payload {
+///     if let Some(HookEventPayload::ToolExecEnd(end)) = event.payload {
 ///         haft_sdk::log!("{} took {} ms", end.tool, end.duration / 1_000_000);
 ///     }
 /// });
@@ -17,29 +19,29 @@ use haft_protocol::hook::{Call, Kind, LegacyEvent, Meta, Method, Payload, Runtim
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Event {
-    /// Its name from PicoClaw 0.2.9 on, `agent.tool.exec_end`, whatever it was told as.
+pub struct HookEvent {
+    /// The name since PicoClaw 0.2.9, such as `agent.tool.exec_end`, in both forms.
     pub name: String,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     pub time: String,
-    /// Which turn.
-    pub meta: Meta,
-    /// The particulars; `None` of what [`Kind`] does not know.
-    pub payload: Option<Payload>,
-    /// All that was said, as it came.
+    /// The turn.
+    pub meta: TurnMeta,
+    /// The payload; `None` for an event that [`HookEventKind`] does not know.
+    pub payload: Option<HookEventPayload>,
+    /// The raw params.
     pub params: RawJson,
 }
 
-impl Event {
-    /// Which kind it is of; `None` of one that has none here, `gateway.ready` for instance.
-    pub fn kind(&self) -> Option<Kind> {
-        Kind::from_name(&self.name)
+impl HookEvent {
+    /// Returns the kind; `None` for an unknown event, such as `gateway.ready`.
+    pub fn kind(&self) -> Option<HookEventKind> {
+        HookEventKind::from_name(&self.name)
     }
 
     pub(super) fn read(method: Method, params: RawJson) -> Result<Self, String> {
         match Call::read(method, &params)? {
-            Call::Event(event) => Ok(Self::legacy(event, params)),
-            Call::RuntimeEvent(event) => Ok(Self::runtime(event, params)),
+            Call::Event(event) => Ok(Self::from_legacy(event, params)),
+            Call::RuntimeEvent(event) => Ok(Self::from_runtime(event, params)),
             Call::Hello(_)
             | Call::BeforeLlm(_)
             | Call::AfterLlm(_)
@@ -49,21 +51,21 @@ impl Event {
         }
     }
 
-    fn legacy(event: LegacyEvent, params: RawJson) -> Self {
+    fn from_legacy(event: LegacyEvent, params: RawJson) -> Self {
         let kind = event.kind.kind();
         Self {
             name: kind.name().to_owned(),
             time: event.time,
             meta: event.meta,
-            payload: particulars(Some(kind), event.payload),
+            payload: read_payload(Some(kind), event.payload),
             params,
         }
     }
 
-    fn runtime(event: RuntimeEvent, params: RawJson) -> Self {
+    fn from_runtime(event: RuntimeEvent, params: RawJson) -> Self {
         let RuntimeEvent { kind: name, time, scope, correlation, payload, attrs, .. } = event;
         let attrs = attrs.unwrap_or_default();
-        let meta = Meta {
+        let meta = TurnMeta {
             agent_id: scope.agent_id,
             turn_id: scope.turn_id,
             parent_turn_id: correlation.parent_turn_id,
@@ -72,11 +74,11 @@ impl Event {
             trace_path: correlation.trace_id,
             source: attrs.agent_source,
         };
-        let payload = particulars(Kind::from_name(&name), payload);
+        let payload = read_payload(HookEventKind::from_name(&name), payload);
         Self { name, time, meta, payload, params }
     }
 }
 
-fn particulars(kind: Option<Kind>, payload: Option<RawJson>) -> Option<Payload> {
-    Payload::read(kind?, &payload.unwrap_or_else(RawJson::empty_object)).ok()
+fn read_payload(kind: Option<HookEventKind>, payload: Option<RawJson>) -> Option<HookEventPayload> {
+    HookEventPayload::read(kind?, &payload.unwrap_or_else(RawJson::empty_object)).ok()
 }

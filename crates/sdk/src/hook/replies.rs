@@ -1,69 +1,70 @@
-//! Decisions as replies: what each means on the wire, in the form that PicoClaw needs.
+//! Encodes decisions as replies, in the form that PicoClaw needs.
 //!
-//! The payload of `modify` has the shape of the params, so it is the params again: [`echo`]. That makes the nested
-//! `result.response.response` and `result.result.result` of themselves.
+//! The payload of `modify` has the shape of the params, so it is the changed params:
+//! [`echo_params`]. The nested `result.response.response` and `result.result.result` follow from
+//! that.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    self, Action, AfterLlm, AfterTool, ApprovalDecision, ApprovalReply, ApproveTool, BeforeLlm, BeforeTool,
-    Question, ResponseDecision, ResultDecision, ToolDecision, ToolResult,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApprovalReply, ApproveTool, BeforeLlm, BeforeTool,
+    HookAction, HookQuestion, HookToolResult, ResponseDecision, ResultDecision, ToolDecision,
 };
 use haft_protocol::limits::MAX_LINE;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Hook;
-use super::echo::{echo, without};
+use super::echo::{echo_params, without_field};
 
-/// The decision of a hook about a call of the model.
+/// The decision of a hook about a request to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
-    /// It is made as it is.
+    /// Sends the request unchanged.
     Continue,
-    /// This call is made: the one that was asked about, changed.
+    /// Sends this request: the original one with changes.
     Modify(Box<BeforeLlm>),
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     AbortTurn {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     HardAbort {
-        /// Why, possibly empty.
+        /// The reason; may be empty.
         reason: String,
     },
 }
 
 impl RequestDecision {
-    /// This call is made: the one that was asked about, changed.
+    /// Sends this request: the original one with changes.
     pub fn modify(call: BeforeLlm) -> Self {
         Self::Modify(Box::new(call))
     }
 
-    /// The turn ends with an error.
+    /// Ends the turn with an error.
     pub fn abort_turn(reason: impl Into<String>) -> Self {
         Self::AbortTurn { reason: reason.into() }
     }
 
-    /// The turn ends and nothing of it stays.
+    /// Ends the turn and discards all of it.
     pub fn hard_abort(reason: impl Into<String>) -> Self {
         Self::HardAbort { reason: reason.into() }
     }
 }
 
-/// A call that has a decision for an answer.
-pub(super) trait Asked: Question + DeserializeOwned + Send + 'static {
+/// A call that is answered with a decision.
+pub(super) trait AnswerableCall: HookQuestion + DeserializeOwned + Send + 'static {
     type Answer: Send + 'static;
 
-    fn unasked() -> Self::Answer;
+    fn default_answer() -> Self::Answer;
 
-    fn reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;
+    fn encode_reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;
 }
 
-/// The result of an interceptor, with one payload at most.
+/// The result of an interceptor, with at most one payload.
 #[derive(Debug, Default, Serialize)]
-struct Interception {
-    action: Action,
+struct InterceptReply {
+    action: HookAction,
     #[serde(skip_serializing_if = "String::is_empty")]
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,22 +77,22 @@ struct Interception {
     result: Option<RawJson>,
 }
 
-impl Interception {
-    fn because(action: Action, reason: String) -> Self {
+impl InterceptReply {
+    fn with_reason(action: HookAction, reason: String) -> Self {
         Self { action, reason, ..Self::default() }
     }
 
-    fn modify() -> Self {
-        Self { action: Action::Modify, ..Self::default() }
+    fn with_modify_action() -> Self {
+        Self { action: HookAction::Modify, ..Self::default() }
     }
 
-    fn written(&self) -> Result<RawJson, String> {
+    fn to_json(&self) -> Result<RawJson, String> {
         RawJson::from_value(self).map_err(|error| error.to_string())
     }
 }
 
-/// The params with what `change` makes of the question; `None` when that is nothing.
-fn changed<Q: Question + DeserializeOwned + Clone + PartialEq>(
+/// Returns the params after `change`; `None` if nothing changed.
+fn changed_params<Q: HookQuestion + DeserializeOwned + Clone + PartialEq>(
     params: &RawJson,
     always: &[&str],
     change: impl FnOnce(&mut Q),
@@ -102,28 +103,28 @@ fn changed<Q: Question + DeserializeOwned + Clone + PartialEq>(
     if old == new {
         return Ok(None);
     }
-    echo(params, &old, &new, always).map(Some).map_err(|error| error.to_string())
+    echo_params(params, &old, &new, always).map(Some).map_err(|error| error.to_string())
 }
 
-/// The longest request that PicoClaw reads; a longer line ends its reading for good.
+/// The longest request that PicoClaw reads. After a longer line it reads nothing more.
 const LONGEST_REQUEST: usize = MAX_LINE - 1024;
 
-impl Asked for BeforeLlm {
+impl AnswerableCall for BeforeLlm {
     type Answer = RequestDecision;
 
-    fn unasked() -> RequestDecision {
+    fn default_answer() -> RequestDecision {
         RequestDecision::Continue
     }
 
-    fn reply(answer: RequestDecision, params: &RawJson, hook: &Hook) -> Result<RawJson, String> {
+    fn encode_reply(answer: RequestDecision, params: &RawJson, hook: &Hook) -> Result<RawJson, String> {
         let call = match answer {
             RequestDecision::Continue => None,
             RequestDecision::Modify(call) => Some(call),
             RequestDecision::AbortTurn { reason } => {
-                return Interception::because(Action::AbortTurn, reason).written();
+                return InterceptReply::with_reason(HookAction::AbortTurn, reason).to_json();
             }
             RequestDecision::HardAbort { reason } => {
-                return Interception::because(Action::HardAbort, reason).written();
+                return InterceptReply::with_reason(HookAction::HardAbort, reason).to_json();
             }
         };
         let mut same_messages = true;
@@ -133,114 +134,129 @@ impl Asked for BeforeLlm {
                 *own = *call;
             }
             if !own.graceful_terminal {
-                hook.definitions().for_each(|tool| own.add_tool(tool));
+                hook.tool_definitions().for_each(|tool| own.add_tool(tool));
             }
         };
-        let request = changed(params, &["model", "messages", "tools"], change)?;
-        let Some(request) = request else { return Interception::default().written() };
+        let request = changed_params(params, &["model", "messages", "tools"], change)?;
+        let Some(request) = request else { return InterceptReply::default().to_json() };
         let request = match request.as_str().len() > LONGEST_REQUEST && same_messages {
-            // haft, and PicoClaw from 0.2.8 on, keep the messages that a request does not have.
-            true => without(&request, "messages").map_err(|error| error.to_string())?,
+            // haft, and PicoClaw since 0.2.8, keep the messages if the request has none.
+            true => without_field(&request, "messages").map_err(|error| error.to_string())?,
             false => request,
         };
-        Interception { request: Some(request), ..Interception::modify() }.written()
+        InterceptReply { request: Some(request), ..InterceptReply::with_modify_action() }.to_json()
     }
 }
 
-impl Asked for AfterLlm {
+impl AnswerableCall for AfterLlm {
     type Answer = ResponseDecision;
 
-    fn unasked() -> ResponseDecision {
+    fn default_answer() -> ResponseDecision {
         ResponseDecision::Continue
     }
 
-    fn reply(answer: ResponseDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
+    fn encode_reply(answer: ResponseDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
         match answer {
-            ResponseDecision::Continue => Interception::default(),
+            ResponseDecision::Continue => InterceptReply::default(),
             ResponseDecision::Modify(response) => {
                 let change = |own: &mut Self| own.response = *response;
-                match changed(params, &["model", "response"], change)? {
-                    Some(response) => Interception { response: Some(response), ..Interception::modify() },
-                    None => Interception::default(),
+                match changed_params(params, &["model", "response"], change)? {
+                    Some(response) => {
+                        InterceptReply { response: Some(response), ..InterceptReply::with_modify_action() }
+                    }
+                    None => InterceptReply::default(),
                 }
             }
-            ResponseDecision::AbortTurn { reason } => Interception::because(Action::AbortTurn, reason),
-            ResponseDecision::HardAbort { reason } => Interception::because(Action::HardAbort, reason),
+            ResponseDecision::AbortTurn { reason } => {
+                InterceptReply::with_reason(HookAction::AbortTurn, reason)
+            }
+            ResponseDecision::HardAbort { reason } => {
+                InterceptReply::with_reason(HookAction::HardAbort, reason)
+            }
         }
-        .written()
+        .to_json()
     }
 }
 
-impl Asked for BeforeTool {
+impl AnswerableCall for BeforeTool {
     type Answer = ToolDecision;
 
-    fn unasked() -> ToolDecision {
+    fn default_answer() -> ToolDecision {
         ToolDecision::Continue
     }
 
-    fn reply(answer: ToolDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
+    fn encode_reply(answer: ToolDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
         match answer {
-            ToolDecision::Continue => Interception::default(),
+            ToolDecision::Continue => InterceptReply::default(),
             ToolDecision::Modify { tool, arguments } => {
                 if let Some(arguments) = arguments.as_ref().filter(|arguments| !arguments.is_object()) {
-                    return Err(format!("arguments of a tool are an object, not {arguments}"));
+                    return Err(format!("arguments of a tool must be an object, not {arguments}"));
                 }
                 let change = |own: &mut Self| {
                     own.tool = tool.unwrap_or_else(|| own.tool.clone());
                     own.arguments = arguments.unwrap_or_else(|| own.arguments.clone());
                 };
-                match changed(params, &["tool", "arguments"], change)? {
-                    Some(call) => Interception { call: Some(call), ..Interception::modify() },
-                    None => Interception::default(),
+                match changed_params(params, &["tool", "arguments"], change)? {
+                    Some(call) => InterceptReply { call: Some(call), ..InterceptReply::with_modify_action() },
+                    None => InterceptReply::default(),
                 }
             }
-            ToolDecision::Respond(result) => responded(&result)?,
-            ToolDecision::Deny { reason } => Interception::because(Action::DenyTool, reason),
-            ToolDecision::AbortTurn { reason } => Interception::because(Action::AbortTurn, reason),
-            ToolDecision::HardAbort { reason } => Interception::because(Action::HardAbort, reason),
+            ToolDecision::Respond(result) => respond_reply(&result)?,
+            ToolDecision::Deny { reason } => InterceptReply::with_reason(HookAction::DenyTool, reason),
+            ToolDecision::AbortTurn { reason } => InterceptReply::with_reason(HookAction::AbortTurn, reason),
+            ToolDecision::HardAbort { reason } => InterceptReply::with_reason(HookAction::HardAbort, reason),
         }
-        .written()
+        .to_json()
     }
 }
 
-fn responded(result: &ToolResult) -> Result<Interception, String> {
+fn respond_reply(result: &HookToolResult) -> Result<InterceptReply, String> {
     let result = RawJson::from_value(result).map_err(|error| error.to_string())?;
-    Ok(Interception { action: Action::Respond, result: Some(result), ..Interception::default() })
+    Ok(InterceptReply { action: HookAction::Respond, result: Some(result), ..InterceptReply::default() })
 }
 
-impl Asked for AfterTool {
+impl AnswerableCall for AfterTool {
     type Answer = ResultDecision;
 
-    fn unasked() -> ResultDecision {
+    fn default_answer() -> ResultDecision {
         ResultDecision::Continue
     }
 
-    fn reply(answer: ResultDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
+    fn encode_reply(answer: ResultDecision, params: &RawJson, _: &Hook) -> Result<RawJson, String> {
         match answer {
-            ResultDecision::Continue => Interception::default(),
+            ResultDecision::Continue => InterceptReply::default(),
             ResultDecision::Modify(result) => {
-                match changed(params, &["tool", "arguments", "result"], |own: &mut Self| own.result = result)?
-                {
-                    Some(result) => Interception { result: Some(result), ..Interception::modify() },
-                    None => Interception::default(),
+                match changed_params(params, &["tool", "arguments", "result"], |own: &mut Self| {
+                    own.result = result
+                })? {
+                    Some(result) => {
+                        InterceptReply { result: Some(result), ..InterceptReply::with_modify_action() }
+                    }
+                    None => InterceptReply::default(),
                 }
             }
-            ResultDecision::AbortTurn { reason } => Interception::because(Action::AbortTurn, reason),
-            ResultDecision::HardAbort { reason } => Interception::because(Action::HardAbort, reason),
+            ResultDecision::AbortTurn { reason } => {
+                InterceptReply::with_reason(HookAction::AbortTurn, reason)
+            }
+            ResultDecision::HardAbort { reason } => {
+                InterceptReply::with_reason(HookAction::HardAbort, reason)
+            }
         }
-        .written()
+        .to_json()
     }
 }
 
-impl Asked for ApproveTool {
+impl AnswerableCall for ApproveTool {
     type Answer = ApprovalDecision;
 
-    /// PicoClaw takes an empty reply for a no without a reason.
-    fn unasked() -> ApprovalDecision {
-        ApprovalDecision::deny("this hook approves nothing; take approve_tool out of its intercept")
+    /// Denies with a reason, because PicoClaw takes an empty reply for a denial without one.
+    fn default_answer() -> ApprovalDecision {
+        ApprovalDecision::deny(
+            "this hook has no approve_tool handler; remove approve_tool from its intercept list",
+        )
     }
 
-    fn reply(answer: ApprovalDecision, _: &RawJson, _: &Hook) -> Result<RawJson, String> {
+    fn encode_reply(answer: ApprovalDecision, _: &RawJson, _: &Hook) -> Result<RawJson, String> {
         let (approved, reason) = match answer {
             ApprovalDecision::Approve => (true, String::new()),
             ApprovalDecision::Deny { reason } => (false, reason),

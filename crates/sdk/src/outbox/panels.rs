@@ -1,4 +1,4 @@
-//! Contents of panels that wait for their turn: of many, the last one is sent. Pure.
+//! Waiting contents of panels: only the last one is sent. A state machine without IO.
 
 use haft_protocol::ext::PanelRender;
 use haft_protocol::ids::PanelId;
@@ -8,30 +8,30 @@ use crate::timeouts::PANEL_INTERVAL;
 
 /// The panels that were drawn within the last interval.
 #[derive(Debug, Default)]
-pub(super) struct Panels {
-    turns: Vec<Turn>,
+pub(super) struct PanelThrottle {
+    turns: Vec<PanelSlot>,
 }
 
 #[derive(Debug)]
-struct Turn {
+struct PanelSlot {
     id: PanelId,
-    /// When the next content may be sent.
+    /// The time at which the next content may be sent.
     at: Instant,
     waiting: Option<PanelRender>,
 }
 
-impl Panels {
-    /// Takes a content. Gives it back if it is sent at once.
+impl PanelThrottle {
+    /// Adds a content. Returns it if it must be sent at once.
     pub(super) fn render(&mut self, mut panel: PanelRender, now: Instant) -> Option<PanelRender> {
         let next = now + self.interval();
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == panel.panel_id) else {
             self.turns.retain(|turn| turn.at > now || turn.waiting.is_some());
-            self.turns.push(Turn { id: panel.panel_id.clone(), at: next, waiting: None });
+            self.turns.push(PanelSlot { id: panel.panel_id.clone(), at: next, waiting: None });
             return Some(panel);
         };
         let earlier = turn.waiting.take();
         if panel.title.is_empty() {
-            // An empty title keeps the one before, and that was never sent.
+            // An empty title keeps the previous one, which was never sent.
             panel.title = earlier.map(|earlier| earlier.title).unwrap_or_default();
         }
         if turn.at <= now {
@@ -42,31 +42,32 @@ impl Panels {
         None
     }
 
-    /// A panel is closed: what waits for it is of no more use.
+    /// Removes a closed panel and its waiting content.
     pub(super) fn forget(&mut self, panel: &PanelId) {
         self.turns.retain(|turn| turn.id != *panel);
     }
 
-    /// Everything that waits, because what comes now must not be shown before it.
+    /// Returns all waiting contents, because the next frame must not be shown before them.
     pub(super) fn flush(&mut self, now: Instant) -> Vec<PanelRender> {
         self.take(now, |_| true)
     }
 
-    pub(super) fn due(&mut self, now: Instant) -> Vec<PanelRender> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<PanelRender> {
         self.take(now, |turn| turn.at <= now)
     }
 
-    /// When [`due`](Self::due) has something.
+    /// Returns the time at which [`take_due`](Self::take_due) has contents.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.turns.iter().filter(|turn| turn.waiting.is_some()).map(|turn| turn.at).min()
     }
 
-    /// The longer the more panels are drawn: the host has one rate for all of them.
+    /// Returns the interval between contents. It grows with the number of drawn panels, because the
+    /// host has one rate for all of them.
     fn interval(&self) -> Duration {
         PANEL_INTERVAL * u32::try_from(self.turns.len().max(1)).unwrap_or(u32::MAX)
     }
 
-    fn take(&mut self, now: Instant, which: impl Fn(&Turn) -> bool) -> Vec<PanelRender> {
+    fn take(&mut self, now: Instant, which: impl Fn(&PanelSlot) -> bool) -> Vec<PanelRender> {
         let next = now + self.interval();
         let chosen = self.turns.iter_mut().filter(|turn| which(turn));
         let sent = chosen.filter_map(|turn| {
@@ -92,39 +93,39 @@ mod tests {
     }
 
     #[test]
-    fn the_last_content_is_sent_when_its_turn_comes() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+    fn last_content_is_sent_when_due() {
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         assert_eq!(panels.render(panel("a", "one", "1"), start), Some(panel("a", "one", "1")));
-        assert_eq!(panels.deadline(), None, "what was sent does not wait");
+        assert_eq!(panels.deadline(), None, "a sent content does not wait");
         assert_eq!(panels.render(panel("a", "two", "2"), start), None);
         assert_eq!(panels.render(panel("a", "", "3"), start), None);
         let at = start + PANEL_INTERVAL;
         assert_eq!(panels.deadline(), Some(at));
-        assert_eq!(panels.due(at - PANEL_INTERVAL / 2), []);
-        assert_eq!(panels.due(at), [panel("a", "two", "3")], "no title that was given is lost");
-        assert_eq!((panels.due(at), panels.deadline()), (vec![], None));
-        assert_eq!(panels.render(panel("a", "", "4"), at), None, "the interval begins with every write");
+        assert_eq!(panels.take_due(at - PANEL_INTERVAL / 2), []);
+        assert_eq!(panels.take_due(at), [panel("a", "two", "3")], "no title is lost");
+        assert_eq!((panels.take_due(at), panels.deadline()), (vec![], None));
+        assert_eq!(panels.render(panel("a", "", "4"), at), None, "every write starts a new interval");
         let late = at + PANEL_INTERVAL * 2;
         assert_eq!(panels.render(panel("a", "", "5"), late), Some(panel("a", "", "5")));
-        assert_eq!(panels.deadline(), None, "what is sent takes the place of what waited");
+        assert_eq!(panels.deadline(), None, "a sent content replaces the waiting one");
     }
 
     #[test]
-    fn panels_do_not_wait_for_each_other_and_a_closed_one_for_nothing() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+    fn panels_are_independent_and_closed_ones_are_dropped() {
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for id in ["a", "b", "c"] {
             assert!(panels.render(panel(id, "", "1"), start).is_some());
             assert!(panels.render(panel(id, "", "2"), start).is_none());
         }
         panels.forget(&PanelId::new("b"));
-        assert!(panels.render(panel("b", "", "3"), start).is_some(), "it is a new panel");
+        assert!(panels.render(panel("b", "", "3"), start).is_some(), "the panel is new");
         assert_eq!(panels.flush(start), [panel("a", "", "2"), panel("c", "", "2")]);
         assert_eq!(panels.flush(start), []);
     }
 
     #[test]
-    fn all_panels_together_keep_to_one_rate() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+    fn all_panels_share_one_rate() {
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         let mut sent = 0;
         for millisecond in 0..1000 {
             let now = start + Duration::from_millis(millisecond);
@@ -136,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn panels_that_are_drawn_no_more_are_forgotten() {
-        let (start, mut panels) = (Instant::now(), Panels::default());
+    fn idle_panels_are_removed() {
+        let (start, mut panels) = (Instant::now(), PanelThrottle::default());
         for number in 0..1000_u32 {
             panels.render(panel(&number.to_string(), "", ""), start + PANEL_INTERVAL * number);
         }

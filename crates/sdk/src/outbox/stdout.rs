@@ -1,5 +1,5 @@
-//! stdout, written by whoever has something to say. What it does not take at once is left to a thread, which is
-//! started when there is something for it to do.
+//! Writes to stdout from any thread. A writer thread, started when needed, writes the bytes that
+//! stdout does not accept at once.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,43 +11,45 @@ use std::thread::{self, JoinHandle};
 
 use tokio::time::Instant;
 
-use super::Outbox;
+use super::FrameOutbox;
 use crate::logging::log;
 use crate::platform;
 use crate::timeouts::FAREWELL;
 
-/// See the module.
+/// The writer to stdout; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Stdout {
+pub(super) struct StdoutWriter {
     file: File,
-    /// A write that finds no room returns instead of waiting, so that any thread may try.
+    /// True if a write without room returns instead of waiting, so that any thread may try.
     at_once: bool,
-    state: Mutex<State>,
+    state: Mutex<StdoutState>,
     changed: Condvar,
     broken: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The bytes that stdout did not take yet. Whoever has more to say puts it behind this.
+struct StdoutState {
+    /// The bytes that stdout has not accepted yet. Later lines are appended here.
     backlog: Vec<u8>,
     writing: bool,
-    /// Panels want the thread to look after them.
+    /// True if the thread must check the panels.
     alarm: bool,
-    /// The connection is over: what there is is written, and nothing more is taken.
+    /// True after the end of the connection: the backlog is written, and no more lines are
+    /// accepted.
     closed: bool,
     failure: Option<io::Error>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Stdout {
+impl StdoutWriter {
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self::on(platform::stdout()?))
+        Ok(Self::from_file(platform::stdout()?))
     }
 
-    /// Others may have handles that share its mode (stderr, or whoever started this), and must not find that their writes
-    /// fail: only of a pipe there is a handle that does not block, by itself.
-    fn on(file: File) -> Self {
+    /// Creates a writer. Other processes may share the mode of the handle (stderr, or the parent),
+    /// and their writes must not fail. Only for a pipe can this function open a separate
+    /// non-blocking handle.
+    fn from_file(file: File) -> Self {
         let alone = Some(&file).filter(|file| platform::is_pipe(file)).map(platform::without_blocking);
         let (file, at_once) = match alone {
             Some(Ok(alone)) => (alone, true),
@@ -58,7 +60,7 @@ impl Stdout {
     }
 
     /// Writes lines, or leaves them to the thread. Never waits for room.
-    pub(super) fn send(&self, lines: &[u8], outbox: &Outbox) {
+    pub(super) fn send(&self, lines: &[u8], outbox: &FrameOutbox) {
         let mut state = self.state();
         if state.closed || self.broken.load(Ordering::Relaxed) {
             return;
@@ -67,17 +69,17 @@ impl Stdout {
         match if free { self.try_write(lines) } else { Ok(0) } {
             Ok(written) if written == lines.len() => return,
             Ok(written) => state.backlog.extend_from_slice(lines.get(written..).unwrap_or_default()),
-            Err(error) => self.fail(&mut state, error),
+            Err(error) => self.record_failure(&mut state, error),
         }
-        self.wake(&mut state, outbox);
+        self.wake_writer(&mut state, outbox);
     }
 
-    /// Sees to it that panels are drawn when it is time.
-    pub(super) fn alarm(&self, outbox: &Outbox) {
+    /// Makes the thread draw panels when they are due.
+    pub(super) fn set_alarm(&self, outbox: &FrameOutbox) {
         let mut state = self.state();
         if !state.closed {
             state.alarm = true;
-            self.wake(&mut state, outbox);
+            self.wake_writer(&mut state, outbox);
         }
     }
 
@@ -88,7 +90,7 @@ impl Stdout {
 
     pub(super) fn finish(&self) -> io::Result<()> {
         let thread = self.state().thread.take();
-        // A panic there has nobody left to hear of it.
+        // A panic of the thread can no longer be reported.
         thread.into_iter().for_each(|thread| drop(thread.join()));
         self.check()
     }
@@ -100,10 +102,11 @@ impl Stdout {
         Err(self.state().failure.take().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
     }
 
-    /// The thread. `show_panels` sends what is due and says when the next content is.
+    /// Runs the writer thread. `show_panels` sends due contents and returns the time of the next
+    /// one.
     pub(super) fn write_all(&self, show_panels: impl Fn() -> Option<Instant>) {
         loop {
-            // Before the state is locked, because it sends.
+            // Called before the state is locked, because it sends.
             let due = show_panels();
             let mut state = self.state();
             if !(state.alarm || state.closed || self.broken.load(Ordering::Relaxed))
@@ -112,7 +115,7 @@ impl Stdout {
                 state = self.wait(state, due);
             }
             if self.broken.load(Ordering::Relaxed) {
-                return self.take_leave(state);
+                return self.wait_for_close_or_exit(state);
             }
             state.alarm = false;
             if state.backlog.is_empty() {
@@ -124,16 +127,20 @@ impl Stdout {
             let backlog = mem::take(&mut state.backlog);
             state.writing = true;
             drop(state);
-            let written = self.write_whole(&backlog);
+            let written = self.write_fully(&backlog);
             let mut state = self.state();
             state.writing = false;
             if let Err(error) = written {
-                self.fail(&mut state, error);
+                self.record_failure(&mut state, error);
             }
         }
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, due: Option<Instant>) -> MutexGuard<'a, State> {
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, StdoutState>,
+        due: Option<Instant>,
+    ) -> MutexGuard<'a, StdoutState> {
         match due {
             Some(due) => {
                 let time = due.saturating_duration_since(Instant::now());
@@ -143,9 +150,9 @@ impl Stdout {
         }
     }
 
-    /// The host does not hear us any more. The thread that reads finds that out by itself when the host is gone or says
-    /// something; while it waits for a host that does neither, nothing wakes it.
-    fn take_leave(&self, state: MutexGuard<'_, State>) {
+    /// Waits after a write error. The reading thread notices a lost host by itself when it reads;
+    /// while it waits for a silent host, no event wakes it.
+    fn wait_for_close_or_exit(&self, state: MutexGuard<'_, StdoutState>) {
         let waited = self.changed.wait_timeout_while(state, FAREWELL, |state| !state.closed);
         let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
@@ -155,20 +162,20 @@ impl Stdout {
         }
     }
 
-    fn wake(&self, state: &mut State, outbox: &Outbox) {
+    fn wake_writer(&self, state: &mut StdoutState, outbox: &FrameOutbox) {
         if state.thread.is_none() {
             let outbox = outbox.clone();
             let spawned =
                 thread::Builder::new().name("stdout".to_owned()).spawn(move || outbox.write_stdout());
             match spawned {
                 Ok(thread) => state.thread = Some(thread),
-                Err(error) => self.fail(state, error),
+                Err(error) => self.record_failure(state, error),
             }
         }
         self.changed.notify_all();
     }
 
-    fn fail(&self, state: &mut State, error: io::Error) {
+    fn record_failure(&self, state: &mut StdoutState, error: io::Error) {
         state.failure = Some(error);
         state.backlog = Vec::new();
         self.broken.store(true, Ordering::Relaxed);
@@ -176,12 +183,12 @@ impl Stdout {
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match (&self.file).write(bytes) {
-            Err(error) if is_for_later(&error) => Ok(0),
+            Err(error) if is_retryable(&error) => Ok(0),
             written => written,
         }
     }
 
-    fn write_whole(&self, mut bytes: &[u8]) -> io::Result<()> {
+    fn write_fully(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match (&self.file).write(bytes) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -189,19 +196,19 @@ impl Stdout {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     platform::wait_writable(&self.file)?
                 }
-                Err(error) if is_for_later(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StdoutState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_for_later(error: &io::Error) -> bool {
+fn is_retryable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
@@ -212,42 +219,42 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
-    use super::super::Way;
+    use super::super::OutputTarget;
     use super::*;
 
-    /// More than a pipe or a socket holds.
+    /// More bytes than a pipe or a socket holds.
     const MORE: usize = 1024 * 1024;
 
-    fn outbox(file: impl Into<OwnedFd>) -> Outbox {
-        Outbox::new(Way::Stdout(Stdout::on(File::from(file.into()))))
+    fn outbox(file: impl Into<OwnedFd>) -> FrameOutbox {
+        FrameOutbox::new(OutputTarget::Stdout(StdoutWriter::from_file(File::from(file.into()))))
     }
 
-    fn pipe() -> (PipeReader, Outbox) {
+    fn pipe() -> (PipeReader, FrameOutbox) {
         let (reader, writer) = io::pipe().unwrap();
         (reader, outbox(writer))
     }
 
-    fn stdout(outbox: &Outbox) -> &Stdout {
+    fn stdout(outbox: &FrameOutbox) -> &StdoutWriter {
         match &outbox.0.way {
-            Way::Stdout(stdout) => stdout,
-            Way::Queue(_) => panic!("this outbox writes to a file"),
+            OutputTarget::Stdout(stdout) => stdout,
+            OutputTarget::Queue(_) => panic!("this outbox writes to a file"),
         }
     }
 
-    fn has_thread(outbox: &Outbox) -> bool {
+    fn has_thread(outbox: &FrameOutbox) -> bool {
         stdout(outbox).state().thread.is_some()
     }
 
-    /// Sends, and reads what came out until the end.
+    /// Sends frames, and reads the output to its end.
     #[track_caller]
-    fn check(mut reader: impl Read + Send + 'static, outbox: Outbox, lines: &[&str], expect: &str) {
+    fn check(mut reader: impl Read + Send + 'static, outbox: FrameOutbox, lines: &[&str], expect: &str) {
         let reading = thread::spawn(move || {
             let mut out = String::new();
             reader.read_to_string(&mut out).map(|_| out)
         });
-        lines.iter().for_each(|line| outbox.line((*line).to_owned()));
+        lines.iter().for_each(|line| outbox.send_line((*line).to_owned()));
         outbox.close();
-        outbox.line("too late\n".to_owned());
+        outbox.send_line("too late\n".to_owned());
         outbox.finish().unwrap();
         drop(outbox);
         let out = reading.join().unwrap().unwrap();
@@ -255,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_whole_and_in_order() {
+    fn lines_are_written_complete_and_in_order() {
         let long = format!("{}\n", "x".repeat(MORE));
         for lines in [&["1\n", "2\n"][..], &["1\n", &long, "2\n", &long, "3\n"]] {
             let (reader, outbox) = pipe();
@@ -267,12 +274,12 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn nobody_else_finds_that_writes_do_not_wait() {
+    fn non_blocking_mode_is_not_shared() {
         let (mut reader, writer) = io::pipe().unwrap();
-        // As stderr is, of somebody who has both in one file.
+        // Simulates a stderr that shares one open file with stdout.
         let mut shared = writer.try_clone().unwrap();
         let outbox = outbox(writer);
-        outbox.line("1\n".to_owned());
+        outbox.send_line("1\n".to_owned());
         assert!(!has_thread(&outbox));
         let long = vec![b'x'; MORE];
         let writing = thread::spawn(move || shared.write_all(&long));
@@ -282,10 +289,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pipe_takes_needs_no_thread() {
+    fn write_that_fits_the_pipe_needs_no_thread() {
         let (mut reader, outbox) = pipe();
         for _ in 0..100 {
-            outbox.line("1\n".to_owned());
+            outbox.send_line("1\n".to_owned());
             reader.read_exact(&mut [0; 2]).unwrap();
         }
         assert!(!has_thread(&outbox));
@@ -294,11 +301,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_holds_up_nobody() {
+    fn slow_reader_blocks_no_sender() {
         let (mut reader, outbox) = pipe();
         let long = format!("{}\n", "x".repeat(MORE));
-        outbox.line(long.clone());
-        outbox.line("1\n".to_owned());
+        outbox.send_line(long.clone());
+        outbox.send_line("1\n".to_owned());
         assert!(has_thread(&outbox));
         let mut out = vec![0; long.len() + 2];
         reader.read_exact(&mut out).unwrap();
@@ -306,19 +313,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_without_a_reader_is_an_error_once_and_then_silence() {
+    fn closed_pipe_is_reported_once() {
         let (reader, outbox) = pipe();
         drop(reader);
         outbox.check().unwrap();
-        outbox.line("1\n".to_owned());
+        outbox.send_line("1\n".to_owned());
         assert_eq!(outbox.check().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        outbox.line("2\n".to_owned());
+        outbox.send_line("2\n".to_owned());
         outbox.close();
         assert_eq!(outbox.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[test]
-    fn panels_are_drawn_by_the_thread_when_it_is_time() {
+    fn thread_draws_due_panels() {
         let (reader, outbox) = pipe();
         let mut lines = io::BufRead::lines(io::BufReader::new(reader));
         let mut next = || lines.next().unwrap().unwrap();

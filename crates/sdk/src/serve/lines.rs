@@ -1,4 +1,4 @@
-//! Lines out of bytes, cut at `\n` alone, never longer than a host may send, without a copy.
+//! Splits bytes into lines at `\n`, without a copy and up to the maximum length of the host.
 
 use std::io;
 use std::ops::Range;
@@ -9,34 +9,37 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::error::ServeError;
 
-/// The least that a read is offered. The standard library's stdin reads so much without a copy of its own.
+/// The minimum buffer for a read. The standard library's stdin reads at least this size without an
+/// extra copy.
 const ROOM: usize = 8 * 1024;
 
-/// The capacity that the buffer keeps between lines: one large frame must not hold its memory for ever.
+/// The capacity that the buffer keeps between lines, so that one large frame does not hold its
+/// memory forever.
 const KEPT: usize = 64 * 1024;
 
-/// A carriage return and the newline, which do not count.
+/// The length of a carriage return and a newline, which do not count.
 const LINE_END: usize = 2;
 
-/// The bytes that were read and not yet used. Reads nothing itself.
+/// The bytes that were read and not yet used. This type reads nothing itself.
 #[derive(Debug)]
-pub(crate) struct Cutter {
+pub(crate) struct LineSplitter {
     buffer: Vec<u8>,
     start: usize,
-    /// Before this there is no newline in it.
+    /// The bytes before this index contain no newline.
     searched: usize,
     end: usize,
     longest: usize,
 }
 
-impl Cutter {
+impl LineSplitter {
     pub(crate) fn new(longest: usize) -> Self {
         Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0, longest }
     }
 
-    /// The place of the next complete line, without its newline; for [`Cutter::get`]. `None` when more must be read
-    /// first. What follows the last newline is no line: at the end of input the peer died while writing it.
-    pub(crate) fn cut(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
+    /// Returns the range of the next complete line, without its newline, for [`LineSplitter::get`].
+    /// Returns `None` if more input is needed. Text after the last newline is not a line: the peer
+    /// ended while writing it.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
         let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let Some(at) = memchr(b'\n', unsearched) else {
             self.searched = self.end;
@@ -49,13 +52,13 @@ impl Cutter {
         Ok(Some(line))
     }
 
-    /// The bytes of a line, until the next call of [`Cutter::room`].
+    /// Returns the bytes of a line, valid until the next call of [`LineSplitter::read_buffer`].
     pub(crate) fn get(&self, line: Range<usize>) -> &[u8] {
         self.buffer.get(line).unwrap_or_default()
     }
 
-    /// Where to read to; say then how much it was with [`Cutter::filled`].
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+    /// Returns the buffer to read into; report the length with [`LineSplitter::advance`].
+    pub(crate) fn read_buffer(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.move_to_front();
             self.buffer.truncate(KEPT);
@@ -70,7 +73,7 @@ impl Cutter {
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
 
-    pub(crate) fn filled(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: usize) {
         self.end += bytes;
     }
 
@@ -83,32 +86,33 @@ impl Cutter {
 }
 
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub(crate) struct LineReader<R> {
     reader: R,
-    cutter: Cutter,
+    cutter: LineSplitter,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// `longest` in bytes, without the newline.
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// Creates a reader. `longest` is in bytes, without the newline.
     pub(crate) fn new(reader: R, longest: usize) -> Self {
-        Self { reader, cutter: Cutter::new(longest) }
+        Self { reader, cutter: LineSplitter::new(longest) }
     }
 
-    /// The next line without its newline; `None` at the end of input.
+    /// Returns the next line without its newline; `None` at the end of input.
     pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, ServeError> {
         loop {
-            if let Some(line) = self.cutter.cut()? {
+            if let Some(line) = self.cutter.next_line()? {
                 return Ok(Some(self.cutter.get(line)));
             }
-            match end_of_reset(self.reader.read(self.cutter.room()).await)? {
+            match end_of_reset(self.reader.read(self.cutter.read_buffer()).await)? {
                 0 => return Ok(None),
-                read => self.cutter.filled(read),
+                read => self.cutter.advance(read),
             }
         }
     }
 }
 
-/// A host that was killed resets some kinds of connection instead of closing them.
+/// Treats a reset as the end of input: a killed host resets some kinds of connection instead of
+/// closing them.
 pub(crate) fn end_of_reset(read: io::Result<usize>) -> io::Result<usize> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
@@ -124,20 +128,21 @@ mod tests {
 
     const LONGEST: usize = MAX_RESULT_LINE + LINE_END;
 
-    /// Feeds the pieces, one read each as far as they fit; returns the lines, and whether it ended in an error.
+    /// Feeds the pieces, one read each if they fit. Returns the lines, and true if an error ended
+    /// them.
     fn lines(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, bool) {
-        let (mut cutter, mut lines) = (Cutter::new(MAX_RESULT_LINE), Vec::new());
+        let (mut cutter, mut lines) = (LineSplitter::new(MAX_RESULT_LINE), Vec::new());
         for piece in pieces {
             let mut rest = *piece;
             while !rest.is_empty() {
-                let room = cutter.room();
+                let room = cutter.read_buffer();
                 assert!(room.len() >= ROOM);
                 let (now, later) = rest.split_at(rest.len().min(room.len()));
                 room[..now.len()].copy_from_slice(now);
-                cutter.filled(now.len());
+                cutter.advance(now.len());
                 rest = later;
                 loop {
-                    match cutter.cut() {
+                    match cutter.next_line() {
                         Ok(Some(line)) => lines.push(cutter.get(line).to_vec()),
                         Ok(None) => break,
                         Err(_) => return (lines, true),
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_at_newlines_wherever_the_reads_do() {
+    fn splits_lines_at_any_read_boundary() {
         check(&[], &[]);
         check(&["a\nb\n"], &["a", "b"]);
         check(&["a", "\n", "b\nc"], &["a", "b"]);
@@ -167,24 +172,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_have_its_limit_and_no_more() {
+    fn line_length_limit_is_exact() {
         let longest = vec![b'x'; LONGEST - 1];
         assert_eq!(lines(&[&longest, b"\n", b"a\n"]), (vec![longest.clone(), b"a".to_vec()], false));
         assert_eq!(lines(&[b"a\n", &longest, b"xx"]), (vec![b"a".to_vec()], true));
     }
 
     #[test]
-    fn a_large_line_does_not_hold_its_memory() {
-        let mut cutter = Cutter::new(MAX_RESULT_LINE);
+    fn buffer_shrinks_after_a_large_line() {
+        let mut cutter = LineSplitter::new(MAX_RESULT_LINE);
         for _ in 0..1024 {
-            let room = cutter.room().len();
-            cutter.filled(room.min(ROOM));
-            assert_eq!(cutter.cut().ok(), Some(None));
+            let room = cutter.read_buffer().len();
+            cutter.advance(room.min(ROOM));
+            assert_eq!(cutter.next_line().ok(), Some(None));
         }
-        cutter.room()[0] = b'\n';
-        cutter.filled(1);
-        assert_eq!(cutter.cut().ok().flatten().map(|line| line.len()), Some(1024 * ROOM));
-        cutter.room();
+        cutter.read_buffer()[0] = b'\n';
+        cutter.advance(1);
+        assert_eq!(cutter.next_line().ok().flatten().map(|line| line.len()), Some(1024 * ROOM));
+        cutter.read_buffer();
         assert!(cutter.buffer.capacity() <= KEPT);
     }
 }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, Hello, Inbound,
-    Line, LlmDecision, LlmResponse, Meta, Mode, Occurrence, Payload, Question, Reply, ResponseDecision,
-    ResultDecision, RpcError, ToolDecision, ToolResult, TurnContext,
+    self, AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Call, CallLine,
+    HookEventPayload, HookHello, HookMode, HookQuestion, HookReply, HookToolResult, InboundMessage,
+    LlmDecision, LlmResponse, ResponseDecision, ResultDecision, RpcError, ToolDecision, TurnContext,
+    TurnEvent, TurnMeta,
 };
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream, WriteHalf};
@@ -16,13 +17,15 @@ use tokio::time::timeout;
 
 use super::PIPE;
 use crate::hook::{Hook, serve};
-use crate::serve::lines::Lines;
+use crate::serve::lines::LineReader;
 use crate::timeouts::HARNESS_PATIENCE;
 
-/// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+/// The line that the SDK sends after each handled event, so that the harness knows; hidden in
+/// transcripts.
 const HANDLED: &str = "{\"handled\":true}\n";
 
-/// A hook that runs in memory, and a host made of method calls. What they return is what haft makes of the hook's reply.
+/// A hook that runs in memory, with a host made of method calls. They return the decision that haft
+/// derives from the reply.
 ///
 /// ```
 /// use haft_sdk::hook::{Hook, ToolDecision};
@@ -43,39 +46,42 @@ const HANDLED: &str = "{\"handled\":true}\n";
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// Methods panic with the transcript when the hook ends, does not answer, or answers with an error; [`ask`](Self::ask)
-/// returns that error. They take `&self`, so several can be under way at once.
+/// Methods panic with the transcript if the hook ends, does not answer, or answers with an error;
+/// [`ask`](Self::ask) returns that error. They take `&self`, so several can run at once.
 #[derive(Debug)]
 pub struct HookHarness {
-    seen: watch::Sender<Seen>,
+    seen: watch::Sender<HookRecord>,
     input: Mutex<Option<WriteHalf<DuplexStream>>>,
     running: JoinHandle<()>,
     ids: AtomicU64,
     events: Mutex<u64>,
 }
 
-/// The lines that went over the wire so far.
+/// The lines of the connection so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct HookRecord {
     lines: Vec<String>,
-    replies: Vec<Reply>,
+    replies: Vec<HookReply>,
     handled: u64,
     outcome: Option<Result<(), String>>,
 }
 
 impl HookHarness {
-    /// Starts a hook that is called for everything.
+    /// Starts a hook that is configured for all points and events.
     pub async fn start(hook: Hook) -> Self {
-        Self::start_with(hook, Hello::new("hook", vec![Mode::Observe, Mode::Llm, Mode::Tool, Mode::Approve]))
-            .await
+        Self::start_with(
+            hook,
+            HookHello::new("hook", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]),
+        )
+        .await
     }
 
-    /// Starts a hook and says this hello.
-    pub async fn start_with(hook: Hook, hello: Hello) -> Self {
+    /// Starts a hook with this `hello`.
+    pub async fn start_with(hook: Hook, hello: HookHello) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_hook, to_hook) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
-        let seen = watch::Sender::<Seen>::default();
+        let seen = watch::Sender::<HookRecord>::default();
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve(hook, reader, writer, Some(HANDLED));
@@ -84,19 +90,19 @@ impl HookHarness {
         });
         let input = Mutex::new(Some(to_hook));
         let harness = Self { seen, input, running, ids: AtomicU64::new(1), events: Mutex::default() };
-        harness.must(hello).await;
+        harness.ask_or_panic(hello).await;
         harness
     }
 
-    /// Asks about a call of the model with one message of the user; see [`ask`](Self::ask) for others. `tools` are offered
-    /// already.
+    /// Sends a request to the model with one message of the user; see [`ask`](Self::ask) for
+    /// others. The request contains `tools`.
     pub async fn before_llm(&self, prompt: &str, tools: &[&str]) -> LlmDecision {
         let tool = |name: &&str| hook::ToolDefinition::new(*name, "", RawJson::empty_object_schema());
-        self.must(BeforeLlm {
-            meta: meta(BeforeLlm::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(BeforeLlm {
+            meta: turn_meta(BeforeLlm::TRACE_PATH),
+            context: turn_context(),
             model: "scripted".to_owned(),
-            messages: vec![hook::Message::user(prompt)],
+            messages: vec![hook::HookMessage::user(prompt)],
             tools: tools.iter().map(tool).collect(),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
@@ -105,12 +111,12 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about an answer of the model that is this text.
+    /// Sends an answer of the model with this text.
     pub async fn after_llm(&self, text: &str) -> ResponseDecision {
         let finish_reason = "stop".to_owned();
-        self.must(AfterLlm {
-            meta: meta(AfterLlm::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(AfterLlm {
+            meta: turn_meta(AfterLlm::TRACE_PATH),
+            context: turn_context(),
             model: "scripted".to_owned(),
             response: LlmResponse { content: text.to_owned(), finish_reason, ..LlmResponse::default() },
             channel: CHANNEL.to_owned(),
@@ -119,11 +125,11 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about a call of a tool.
+    /// Sends a tool call before it runs.
     pub async fn before_tool(&self, tool: &str, arguments: Value) -> ToolDecision {
-        self.must(BeforeTool {
-            meta: meta(BeforeTool::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(BeforeTool {
+            meta: turn_meta(BeforeTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             hook_result: None,
@@ -133,11 +139,11 @@ impl HookHarness {
         .await
     }
 
-    /// Asks whether a tool may run.
+    /// Sends a tool call for approval.
     pub async fn approve_tool(&self, tool: &str, arguments: Value) -> ApprovalDecision {
-        self.must(ApproveTool {
-            meta: meta(ApproveTool::TRACE_PATH),
-            context: context(),
+        self.ask_or_panic(ApproveTool {
+            meta: turn_meta(ApproveTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             channel: CHANNEL.to_owned(),
@@ -146,11 +152,11 @@ impl HookHarness {
         .await
     }
 
-    /// Asks about what came of a tool.
-    pub async fn after_tool(&self, tool: &str, arguments: Value, result: ToolResult) -> ResultDecision {
-        self.must(AfterTool {
-            meta: meta(AfterTool::TRACE_PATH),
-            context: context(),
+    /// Sends the result of a tool call.
+    pub async fn after_tool(&self, tool: &str, arguments: Value, result: HookToolResult) -> ResultDecision {
+        self.ask_or_panic(AfterTool {
+            meta: turn_meta(AfterTool::TRACE_PATH),
+            context: turn_context(),
             tool: tool.to_owned(),
             arguments: arguments.into(),
             result,
@@ -161,54 +167,59 @@ impl HookHarness {
         .await
     }
 
-    /// Asks anything, word for word.
+    /// Sends any call, unchanged.
     ///
     /// # Errors
-    /// The error that the hook replied with.
-    pub async fn ask<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Result<Q::Decision, RpcError> {
+    /// The error in the reply of the hook.
+    pub async fn ask<Q: HookQuestion + Clone + Into<Call>>(
+        &self,
+        question: Q,
+    ) -> Result<Q::Decision, RpcError> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        self.send(Line::request(id, question.clone())).await;
+        self.send(CallLine::request(id, question.clone())).await;
         let reply =
-            self.until("reply", |seen| seen.replies.iter().find(|reply| reply.id == id).cloned()).await;
+            self.wait_until("reply", |seen| seen.replies.iter().find(|reply| reply.id == id).cloned()).await;
         let decided = question.decide(&reply.outcome?);
         let decided = decided.unwrap_or_else(|error| panic!("{error}\n{}", self.transcript()));
         assert!(decided.reports.is_empty(), "{:?}\n{}", decided.reports, self.transcript());
         Ok(decided.decision)
     }
 
-    /// Tells an event and returns when its handlers are done.
-    pub async fn event(&self, payload: impl Into<Payload>) {
+    /// Sends an event and returns when its handlers are done.
+    pub async fn event(&self, payload: impl Into<HookEventPayload>) {
         let time = "2026-01-31T12:34:56Z".to_owned();
-        let occurrence = Occurrence { time, meta: meta(""), context: context(), payload: payload.into() };
-        let event = occurrence.runtime(1).expect("every event has a JSON form");
-        self.tell(event).await;
+        let occurrence =
+            TurnEvent { time, meta: turn_meta(""), context: turn_context(), payload: payload.into() };
+        let event = occurrence.to_runtime_event(1).expect("every event has a JSON form");
+        self.notify(event).await;
     }
 
-    /// Tells an event of either form, word for word, and returns when its handlers are done.
-    pub async fn tell(&self, event: impl Into<Call>) {
+    /// Sends an event of either form, unchanged, and returns when its handlers are done.
+    pub async fn notify(&self, event: impl Into<Call>) {
         let number = {
-            // Numbered and sent under one lock: the hook counts in the order of arrival.
+            // Numbered and sent under one lock, because the hook counts in the order of arrival.
             let mut sent = self.events.lock().await;
             *sent += 1;
-            self.send(Line::notification(event)).await;
+            self.send(CallLine::notification(event)).await;
             *sent
         };
-        self.until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
+        self.wait_until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
-    /// Sends a line as it is, for what no method says. A newline is added.
+    /// Sends a raw line, for input that no method covers. A newline is added.
     pub async fn send_line(&self, line: &str) {
         self.seen.send_modify(|seen| seen.lines.push(format!("→ {line}")));
         let mut input = self.input.lock().await;
-        let pipe = input.as_mut().expect("the test hung up before this");
+        let pipe = input.as_mut().expect("the test has already closed the connection");
         let written = pipe.write_all(format!("{line}\n").as_bytes()).await;
         assert!(written.is_ok(), "hook ended\n{}", self.transcript());
     }
 
-    /// Closes the hook's input, as every host does at the end, waits for the end, and returns the transcript.
+    /// Closes the hook's input, as every host does at the end. Waits for the end, and returns the
+    /// transcript.
     pub async fn hang_up(&self) -> String {
         if let Some(mut pipe) = self.input.lock().await.take() {
-            // Already closed when the hook ended first, which is reported below.
+            // Already closed if the hook ended first, which is reported below.
             let _ = pipe.shutdown().await;
         }
         let mut seen = self.seen.subscribe();
@@ -220,23 +231,23 @@ impl HookHarness {
         }
     }
 
-    /// Every line so far, `→` to the hook and `←` from it.
+    /// Returns all lines so far, `→` to the hook and `←` from it.
     pub fn transcript(&self) -> String {
         self.seen.borrow().lines.join("\n")
     }
 
-    async fn must<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Q::Decision {
+    async fn ask_or_panic<Q: HookQuestion + Clone + Into<Call>>(&self, question: Q) -> Q::Decision {
         self.ask(question)
             .await
             .unwrap_or_else(|error| panic!("hook answered: {error}\n{}", self.transcript()))
     }
 
-    async fn send(&self, line: Line) {
+    async fn send(&self, line: CallLine) {
         let line = line.encode().expect("every call has a JSON form");
         self.send_line(line.trim_end()).await;
     }
 
-    async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
+    async fn wait_until<T>(&self, what: &str, find: impl Fn(&HookRecord) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
         let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
@@ -251,12 +262,12 @@ impl Drop for HookHarness {
     }
 }
 
-/// The channel that haft names.
+/// The channel of haft.
 const CHANNEL: &str = "cli";
 const CHAT: &str = "direct";
 
-fn meta(trace_path: &str) -> Meta {
-    Meta {
+fn turn_meta(trace_path: &str) -> TurnMeta {
+    TurnMeta {
         agent_id: "main".to_owned(),
         turn_id: "main-turn-1".to_owned(),
         parent_turn_id: String::new(),
@@ -267,22 +278,22 @@ fn meta(trace_path: &str) -> Meta {
     }
 }
 
-fn context() -> Option<Box<TurnContext>> {
+fn turn_context() -> Option<Box<TurnContext>> {
     let (channel, chat_id) = (CHANNEL.to_owned(), CHAT.to_owned());
-    let inbound = Inbound { channel, chat_id, ..Inbound::default() };
+    let inbound = InboundMessage { channel, chat_id, ..InboundMessage::default() };
     Some(Box::new(TurnContext { inbound: Some(inbound), ..TurnContext::default() }))
 }
 
-/// Notes what the hook says until it closes its side.
-async fn watch_lines<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<Seen>) {
-    let mut lines = Lines::new(reader, hook::BOUNDS.line);
+/// Records the lines of the hook until it closes its output.
+async fn watch_lines<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<HookRecord>) {
+    let mut lines = LineReader::new(reader, hook::BOUNDS.line);
     while let Ok(Some(line)) = lines.next().await {
-        seen.send_modify(|seen| seen.received(line));
+        seen.send_modify(|seen| seen.record_received(line));
     }
 }
 
-impl Seen {
-    fn received(&mut self, line: &[u8]) {
+impl HookRecord {
+    fn record_received(&mut self, line: &[u8]) {
         if line == HANDLED.trim_end().as_bytes() {
             self.handled += 1;
             return;

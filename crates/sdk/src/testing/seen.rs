@@ -1,11 +1,11 @@
-//! Everything an extension said; all else is derived from it.
+//! The recorded frames of an extension, from which all other state is derived.
 
 use std::collections::BTreeMap;
 
-use haft_protocol::codec::{self, Decoded};
-use haft_protocol::event::Level;
+use haft_protocol::codec::{self, DecodedFrame};
+use haft_protocol::event::NoteLevel;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, RegisterCommand, RegisterTool, Response,
+    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, QueryResponse, RegisterCommand, RegisterTool,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -13,45 +13,45 @@ use tokio::io::AsyncRead;
 use tokio::sync::watch;
 
 use super::HANDLED;
-use crate::serve::lines::Lines;
+use crate::serve::lines::LineReader;
 
-/// The lines that went over the wire so far.
+/// The lines of the connection so far.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct ExtensionRecord {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
     pub(super) handled: u64,
-    /// The outcome, once it has ended.
+    /// The outcome, after the end.
     pub(super) outcome: Option<Result<(), String>>,
 }
 
-/// Notes what the extension says until it closes its side.
-pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<Seen>) {
-    let mut lines = Lines::new(reader, MAX_RESULT_LINE);
+/// Records the frames of the extension until it closes its output.
+pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<ExtensionRecord>) {
+    let mut lines = LineReader::new(reader, MAX_RESULT_LINE);
     while let Ok(Some(line)) = lines.next().await {
-        seen.send_modify(|seen| seen.received(line));
+        seen.send_modify(|seen| seen.record_received(line));
     }
 }
 
-impl Seen {
+impl ExtensionRecord {
     pub(super) fn new(data_dir: Option<String>) -> Self {
         Self { data_dir, lines: Vec::new(), frames: Vec::new(), handled: 0, outcome: None }
     }
 
-    pub(super) fn sent(&mut self, line: &str) {
+    pub(super) fn record_sent(&mut self, line: &str) {
         self.lines.push(format!("→ {line}"));
     }
 
-    pub(super) fn said_hello(&self) -> bool {
+    pub(super) fn has_hello(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, ExtensionFrame::Hello(_)))
     }
 
-    pub(super) fn said_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         self.frames.iter().any(|frame| matches!(frame, ExtensionFrame::Ready(_)))
     }
 
-    pub(super) fn response(&self, id: &RequestId) -> Option<Response> {
+    pub(super) fn find_response(&self, id: &RequestId) -> Option<QueryResponse> {
         self.frames.iter().filter_map(response_of).find(|response| response.id() == id)
     }
 
@@ -69,7 +69,7 @@ impl Seen {
         tools.collect()
     }
 
-    pub(super) fn notes(&self) -> Vec<(Level, String)> {
+    pub(super) fn notes(&self) -> Vec<(NoteLevel, String)> {
         let cleared = self.frames.iter().rposition(|frame| matches!(frame, ExtensionFrame::ClearNotes(_)));
         let since = self.frames.iter().skip(cleared.map_or(0, |at| at + 1));
         let notes = since.filter_map(|frame| {
@@ -110,27 +110,27 @@ impl Seen {
         }
     }
 
-    fn received(&mut self, line: &[u8]) {
+    fn record_received(&mut self, line: &[u8]) {
         if line == HANDLED.trim_end().as_bytes() {
             self.handled += 1;
             return;
         }
         self.lines.push(format!("← {}", String::from_utf8_lossy(line)));
-        if let Ok(Decoded::Known(frame)) = codec::decode_within(line, MAX_RESULT_LINE) {
+        if let Ok(DecodedFrame::Known(frame)) = codec::decode_with_limit(line, MAX_RESULT_LINE) {
             self.frames.push(frame);
         }
     }
 }
 
-fn response_of(frame: &ExtensionFrame) -> Option<Response> {
+fn response_of(frame: &ExtensionFrame) -> Option<QueryResponse> {
     if let ExtensionFrame::CommandResponse(response) = frame {
-        Some(Response::Command(response.clone()))
+        Some(QueryResponse::Command(response.clone()))
     } else if let ExtensionFrame::CommandCompletionsResponse(response) = frame {
-        Some(Response::Completions(response.clone()))
+        Some(QueryResponse::Completions(response.clone()))
     } else if let ExtensionFrame::ToolResult(result) = frame {
-        Some(Response::Tool(result.clone()))
+        Some(QueryResponse::Tool(result.clone()))
     } else if let ExtensionFrame::EventInterceptResponse(response) = frame {
-        Some(Response::Intercept(response.clone()))
+        Some(QueryResponse::Intercept(response.clone()))
     } else {
         None
     }
@@ -139,22 +139,22 @@ fn response_of(frame: &ExtensionFrame) -> Option<Response> {
 /// Returns the content of a panel after one more frame.
 fn next_panel(shown: Option<Panel>, frame: &ExtensionFrame, id: &str) -> Option<Panel> {
     match (shown, frame) {
-        (_, ExtensionFrame::CommandResponse(response)) if opens(response.clone().try_into(), id) => {
+        (_, ExtensionFrame::CommandResponse(response)) if opens_panel(response.clone().try_into(), id) => {
             response.open_panel.clone()
         }
         (Some(shown), ExtensionFrame::PanelRender(render)) if render.panel_id.as_str() == id => {
-            Some(redrawn(shown, render.clone()))
+            Some(redraw_panel(shown, render.clone()))
         }
         (_, ExtensionFrame::PanelClose(close)) if close.panel_id.as_str() == id => None,
         (shown, _) => shown,
     }
 }
 
-fn opens<E>(action: Result<CommandAction, E>, id: &str) -> bool {
+fn opens_panel<E>(action: Result<CommandAction, E>, id: &str) -> bool {
     matches!(action, Ok(CommandAction::OpenPanel(panel)) if panel.id.as_str() == id)
 }
 
-fn redrawn(shown: Panel, render: PanelRender) -> Panel {
+fn redraw_panel(shown: Panel, render: PanelRender) -> Panel {
     let title = if render.title.is_empty() { shown.title } else { render.title };
     Panel { id: shown.id, title, lines: render.lines, footer: render.footer }
 }

@@ -8,38 +8,42 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::sync::{Mutex, watch};
 
-use super::seen::Seen;
+use super::seen::ExtensionRecord;
 use crate::service::HostError;
 
-/// Says what comes of a call.
-pub(super) type Answers = Arc<dyn Fn(&str, Value) -> Result<String, HostError> + Send + Sync>;
+/// Returns the result of a call.
+pub(super) type ServiceHandler = Arc<dyn Fn(&str, Value) -> Result<String, HostError> + Send + Sync>;
 
-/// The extension's input, until the test hangs up.
-pub(super) type Input = Arc<Mutex<Option<WriteHalf<DuplexStream>>>>;
+/// The extension's input, until the test closes it.
+pub(super) type ExtensionInput = Arc<Mutex<Option<WriteHalf<DuplexStream>>>>;
 
-/// A host that does not do such things.
-pub(super) fn nothing() -> Answers {
+/// Simulates a host without services.
+pub(super) fn unavailable_services() -> ServiceHandler {
     Arc::new(|call, _| Err(HostError::Unavailable { reason: format!("no {call} in this test") }))
 }
 
-/// Answers all calls, one after the other, until the extension is gone.
-pub(super) async fn serve(seen: watch::Sender<Seen>, input: Input, answers: Answers) {
+/// Answers all calls, one after the other, until the extension has ended.
+pub(super) async fn serve(
+    seen: watch::Sender<ExtensionRecord>,
+    input: ExtensionInput,
+    answers: ServiceHandler,
+) {
     let (mut watching, mut answered) = (seen.subscribe(), 0);
     loop {
         let news = watching.wait_for(|seen| seen.host_calls().nth(answered).is_some()).await;
         let Some(call) = news.ok().and_then(|seen| seen.host_calls().nth(answered).cloned()) else { return };
         answered += 1;
-        let frame = HostFrame::from(result(call, &answers));
+        let frame = HostFrame::from(run_service(call, &answers));
         let line = codec::encode(&frame).expect("every host frame has a JSON form");
-        seen.send_modify(|seen| seen.sent(line.trim_end()));
+        seen.send_modify(|seen| seen.record_sent(line.trim_end()));
         if let Some(pipe) = input.lock().await.as_mut() {
-            // An extension that is gone wants no result.
+            // An extension that has ended needs no result.
             _ = pipe.write_all(line.as_bytes()).await;
         }
     }
 }
 
-fn result(HostCall { id, call, args }: HostCall, answers: &Answers) -> HostResult {
+fn run_service(HostCall { id, call, args }: HostCall, answers: &ServiceHandler) -> HostResult {
     let answer = answers(&call, args.read().unwrap_or_default());
     let text = |text: String| vec![ResultBlock::Text { text }];
     match answer {
@@ -49,14 +53,14 @@ fn result(HostCall { id, call, args }: HostCall, answers: &Answers) -> HostResul
             HostResult { id, content, is_error: false, code: None, by: None, permission: None, details }
         }
         Err(error) => {
-            let (code, by, permission, reason) = parts(error);
+            let (code, by, permission, reason) = error_parts(error);
             let content = text(reason);
             HostResult { id, content, is_error: true, code: Some(code), by, permission, details: None }
         }
     }
 }
 
-fn parts(error: HostError) -> (HostCallError, Option<String>, Option<String>, String) {
+fn error_parts(error: HostError) -> (HostCallError, Option<String>, Option<String>, String) {
     match error {
         HostError::PermissionDenied { permission, reason } => {
             (HostCallError::PermissionDenied, None, Some(permission), reason)

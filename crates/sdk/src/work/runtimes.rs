@@ -1,4 +1,4 @@
-//! Where handlers run. Nothing is made before something needs it: an extension whose handlers never wait has one
+//! The runtimes of handlers, created when needed: an extension whose handlers never wait has one
 //! thread.
 
 use std::io;
@@ -10,29 +10,31 @@ use tokio::runtime::{Builder, Handle, Runtime};
 
 mod driven;
 
-use driven::Driven;
+use driven::LazyThreadRuntime;
 
-/// Threads for tools, commands and events: one handler that blocks its thread must not stop the others. No more on a
-/// machine with more processors, because each costs memory; a handler that computes for long has `spawn_blocking`.
+/// The number of threads for tools, commands and events: a handler that blocks its thread must not
+/// stop the others. The number does not grow with the processors, because each thread costs memory;
+/// use `spawn_blocking` for long computations.
 const WORKERS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) enum Runtimes {
-    /// All of them on the caller's runtime, which polls the connection, too.
+pub(crate) enum HandlerRuntimes {
+    /// All handlers run on the caller's runtime, which also polls the connection.
     Given(Handle),
-    /// On runtimes of the connection's own, of which none is the thread that reads.
-    Own(Own),
+    /// Handlers run on runtimes of the connection, none of them on the reading thread.
+    Own(OwnRuntimes),
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct OwnRuntimes {
     workers: Option<Runtime>,
-    intercepts: Option<Driven>,
+    intercepts: Option<LazyThreadRuntime>,
 }
 
-impl Runtimes {
-    /// Polls the handler of an intercept for the first time, on this thread: most decide without waiting for
-    /// anything, and a task of their own would cost them a third of the round trip. Fails when the system gives no runtime.
+impl HandlerRuntimes {
+    /// Polls the handler of a hook for the first time, on this thread. Most handlers decide without
+    /// waiting, and a separate task would add a third to the round trip. Fails if the system
+    /// provides no runtime.
     pub(crate) fn poll_first<T>(
         &mut self,
         mut handler: Pin<&mut (dyn Future<Output = T> + Send)>,
@@ -40,20 +42,21 @@ impl Runtimes {
         let mut poll = || handler.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         match self {
             Self::Given(_) => Ok(poll()),
-            Self::Own(own) => own.intercepts()?.run(poll),
+            Self::Own(own) => own.intercept_runtime()?.run(poll),
         }
     }
 
-    /// Where the handler of an intercept goes on that has to wait. No other kind of handler can be in its way there.
-    pub(crate) fn intercepts(&mut self) -> io::Result<Handle> {
+    /// Returns the runtime for handlers of hooks that have to wait. No other kind of handler runs
+    /// there.
+    pub(crate) fn intercept_handle(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
-            Self::Own(own) => own.intercepts()?.drive(),
+            Self::Own(own) => own.intercept_runtime()?.start_thread(),
         }
     }
 
-    /// The connection is over. Work that handlers left behind on threads of its own (`spawn_blocking`) goes on until then;
-    /// not to be called within a runtime.
+    /// Ends the runtimes. Work that handlers left on other threads (`spawn_blocking`) runs until
+    /// the given time. Must not be called within a runtime.
     pub(crate) fn finish(self, until: Instant) {
         if let Self::Own(mut own) = self {
             let left = || until.saturating_duration_since(Instant::now());
@@ -62,23 +65,23 @@ impl Runtimes {
         }
     }
 
-    pub(crate) fn workers(&mut self) -> io::Result<Handle> {
+    pub(crate) fn worker_handle(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
-            Self::Own(own) => own.workers(),
+            Self::Own(own) => own.worker_handle(),
         }
     }
 }
 
-impl Own {
-    fn intercepts(&mut self) -> io::Result<&mut Driven> {
+impl OwnRuntimes {
+    fn intercept_runtime(&mut self) -> io::Result<&mut LazyThreadRuntime> {
         match &mut self.intercepts {
             Some(driven) => Ok(driven),
-            none => Ok(none.insert(Driven::new()?)),
+            none => Ok(none.insert(LazyThreadRuntime::new()?)),
         }
     }
 
-    fn workers(&mut self) -> io::Result<Handle> {
+    fn worker_handle(&mut self) -> io::Result<Handle> {
         if let Some(workers) = &self.workers {
             return Ok(workers.handle().clone());
         }
@@ -91,9 +94,9 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnRuntimes {
     fn drop(&mut self) {
-        // A handler that blocks its thread is not waited for.
+        // Does not wait for a handler that blocks its thread.
         if let Some(workers) = self.workers.take() {
             workers.shutdown_background();
         }

@@ -31,7 +31,7 @@ enum Order {
     Oldest,
 }
 
-/// An argument that must not go through a float.
+/// An argument that must not be converted to a float.
 #[derive(Deserialize, JsonSchema)]
 #[serde(transparent)]
 struct RawNumber {
@@ -100,7 +100,7 @@ async fn schema_is_one_inlined_object() {
             "null"
           ],
           "format": "int64",
-          "description": "An argument that must not go through a float."
+          "description": "An argument that must not be converted to a float."
         }
       },
       "required": [
@@ -121,7 +121,7 @@ async fn arguments_that_fit_reach_the_handler() {
 }
 
 #[tokio::test]
-async fn an_error_names_the_field() {
+async fn error_names_the_field() {
     let harness = Harness::start(search()).await;
     for (args, expect) in [
         (json!({"order": "newest"}), "arguments do not fit: missing field `query`"),

@@ -21,7 +21,7 @@ fn question(instructions: Option<&str>) -> InterceptBeforeCompact {
 }
 
 #[tokio::test]
-async fn it_refuses_replaces_or_leaves_it_to_the_model() {
+async fn compaction_can_be_cancelled_replaced_or_left() {
     let notes = Extension::new("notes", "1").before_compact(|asked, _host| async move {
         match asked.instructions.as_deref() {
             Some("no") => Ok(BeforeCompactDecision::cancel("not now")),

@@ -1,13 +1,13 @@
-//! How a connection ends, and what becomes of what was running.
+//! The end of a connection, and its effect on running handlers.
 
 use std::future::pending;
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, Host, Level, NoArgs, ToolResult};
+use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, ToolResult};
 use tokio::time::sleep;
 
-/// A tool that takes some time, one that never ends, and an event that takes some time.
+/// A slow tool, a tool that never ends, and a slow event handler.
 fn slow() -> Extension {
     Extension::new("slow", "1.0.0")
         .tool("slow", "", |_: NoArgs, _| async {
@@ -16,10 +16,10 @@ fn slow() -> Extension {
             ToolResult::text("done")
         })
         .tool("never", "", |_: NoArgs, _| pending::<ToolResult>())
-        .on("turn_start", |event, host: Host| async move {
+        .on_event("turn_start", |event, host: Host| async move {
             // sleep: virtual time
             sleep(Duration::from_millis(300)).await;
-            host.notify(Level::Info, format!("saw {}", event.step.unwrap_or_default()));
+            host.notify(NoteLevel::Info, format!("saw {}", event.step.unwrap_or_default()));
         })
 }
 
@@ -36,7 +36,7 @@ async fn after_opening(
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_lets_handlers_finish_and_answers_for_the_rest() {
+async fn shutdown_waits_for_handlers_and_fails_the_rest() {
     let harness = Harness::start(slow()).await;
     let calls = [
         r#"{"type":"tool_call","id":"a","name":"slow","args":{}}"#,
@@ -59,7 +59,7 @@ async fn shutdown_lets_handlers_finish_and_answers_for_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_input_is_an_end_without_words() {
+async fn end_of_input_ends_silently() {
     let harness = Harness::start(slow()).await;
     let calls = [r#"{"type":"tool_call","id":"a","name":"slow","args":{}}"#];
     insta::assert_snapshot!(after_opening(&harness, &calls, Harness::hang_up).await, @r#"
@@ -69,7 +69,7 @@ async fn the_end_of_input_is_an_end_without_words() {
 }
 
 #[tokio::test]
-async fn a_half_line_at_the_end_is_no_frame() {
+async fn incomplete_last_line_is_ignored() {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     let serving = tokio::spawn(slow().serve_on(reader, writer));
@@ -83,7 +83,7 @@ async fn a_half_line_at_the_end_is_no_frame() {
 }
 
 #[tokio::test]
-async fn a_host_that_stops_reading_ends_the_connection() {
+async fn closed_output_ends_the_connection() {
     let (reader, _host_writes) = tokio::io::duplex(64);
     let (host_reads, writer) = tokio::io::duplex(64);
     drop(host_reads);
@@ -92,29 +92,30 @@ async fn a_host_that_stops_reading_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_kept_host_handle_outlives_the_connection() {
+async fn host_handle_may_outlive_the_connection() {
     let (keep, kept) = tokio::sync::oneshot::channel();
     let keep = std::sync::Mutex::new(Some(keep));
-    let extension = Extension::new("keeps", "1.0.0").on("session_start", move |_, host| {
+    let extension = Extension::new("keeps", "1.0.0").on_event("session_start", move |_, host| {
         let keep = keep.lock().unwrap().take();
         async move { keep.into_iter().for_each(|keep| drop(keep.send(host.clone()))) }
     });
     let harness = Harness::start(extension).await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let host: Host = kept.await.unwrap();
     let transcript = harness.shutdown().await;
-    host.notify(Level::Info, "anybody there?");
+    host.notify(NoteLevel::Info, "anybody there?");
     assert_eq!(harness.transcript(), transcript);
 }
 
 #[tokio::test]
-async fn a_handler_of_session_start_knows_the_session() {
-    let extension = Extension::new("knows", "1.0.0").on("session_start", |event, host: Host| async move {
-        host.notify(Level::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
-    });
+async fn session_start_handler_gets_the_session() {
+    let extension =
+        Extension::new("knows", "1.0.0").on_event("session_start", |event, host: Host| async move {
+            host.notify(NoteLevel::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
+        });
     let harness = Harness::start(extension).await;
-    harness.event(Event::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let transcript = harness.shutdown().await;
     assert!(transcript.contains(r#"Some(\"s1\") in Some(\"/s/s1.jsonl\")"#), "{transcript}");
     assert!(transcript.contains("None in None"), "{transcript}");

@@ -1,9 +1,10 @@
-//! Handlers that panic, fail or are missing: answered for, once, and survived.
+//! Handlers that panic, fail or are missing: each request is answered once, and the extension
+//! continues.
 
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Event, Extension, Level, NoArgs, Response,
-    ToolCallDecision, ToolResult, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, Extension, LifecycleEvent, NoArgs, NoteLevel,
+    Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
 
@@ -11,12 +12,12 @@ fn boom<T>() -> T {
     panic!("boom")
 }
 
-/// Every handler panics, before or inside its future.
+/// All handlers panic, before or inside their future.
 fn panicking() -> Extension {
     Extension::new("panicking", "1.0.0")
         .command("c", "", |_, _| async { boom::<Response>() })
         .tool("t", "", |_: NoArgs, _| -> std::future::Ready<ToolResult> { boom() })
-        .on("turn_start", |_, _| async { boom::<()>() })
+        .on_event("turn_start", |_, _| async { boom::<()>() })
         .panel("p", |_, _| async { boom::<()>() })
         .intercept_tool_call(|_, _| async { boom::<ToolCallDecision>() })
         .intercept_turn_start(|_, _| async { boom::<TurnStartDecision>() })
@@ -24,12 +25,12 @@ fn panicking() -> Extension {
         .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
 }
 
-/// Every handler returns an error.
+/// All handlers return an error.
 fn failing() -> Extension {
     Extension::new("failing", "1.0.0")
         .command("c", "", |_, _| async { Err::<Response, _>("boom") })
         .tool("t", "", |_: NoArgs, _| async { Err::<ToolResult, _>("boom".to_owned()) })
-        .on("turn_start", |_, _| async { Err::<(), _>("boom") })
+        .on_event("turn_start", |_, _| async { Err::<(), _>("boom") })
         .panel("p", |_, _| async { Err::<(), _>("boom") })
         .intercept_tool_call(|_, _| async { Err::<ToolCallDecision, _>("boom") })
         .intercept_turn_start(|_, _| async { Err::<TurnStartDecision, _>("boom") })
@@ -44,7 +45,7 @@ async fn check(extension: Extension, reason: &str) {
     ask_everything(&harness, reason).await;
     // What nobody waits for is told to the user; what the host waits for is told to the host.
     let told = ["handler of turn_start failed", "handler of p failed"];
-    let told: Vec<_> = told.iter().map(|what| (Level::Error, format!("{what}: {reason}"))).collect();
+    let told: Vec<_> = told.iter().map(|what| (NoteLevel::Error, format!("{what}: {reason}"))).collect();
     assert_eq!(harness.notes(), [told.clone(), told].concat());
     assert_eq!(harness.failures().await, vec![reason; 8]);
     harness.shutdown().await;
@@ -57,33 +58,33 @@ async fn ask_everything(harness: &Harness, reason: &str) {
     assert_eq!(harness.turn_start(1).await, TurnStartDecision::Allow);
     assert_eq!(harness.assistant_message("hi").await, AssistantMessageDecision::Show);
     assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
-    harness.event(Event::turn_start(1)).await;
+    harness.event(LifecycleEvent::turn_start(1)).await;
     harness.panel_key("p", "up").await;
 }
 
 #[tokio::test]
-async fn panics_are_answered_and_survived() {
+async fn panics_are_answered() {
     check(panicking(), "handler panicked: boom").await;
 }
 
 #[tokio::test]
-async fn errors_are_answered_and_survived() {
+async fn errors_are_answered() {
     check(failing(), "boom").await;
 }
 
 #[tokio::test]
-async fn what_was_never_registered_is_refused_by_name() {
+async fn unregistered_names_are_rejected() {
     let harness = Harness::start(Extension::new("empty", "1.0.0")).await;
     assert_eq!(harness.command("c", "").await, Response::error("this extension has no command \"c\""));
     assert_eq!(harness.tool("t", json!({})).await, ToolResult::error("this extension has no tool \"t\""));
     assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::Allow);
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start()).await;
     harness.panel_key("p", "up").await;
     harness.shutdown().await;
 }
 
 #[tokio::test]
-async fn every_question_is_answered_exactly_once() {
+async fn every_request_is_answered_exactly_once() {
     let harness = Harness::start(panicking()).await;
     let asked = ["command_invoked", "tool_call", "event_intercept"].into_iter().cycle().enumerate().take(300);
     for (id, kind) in asked {

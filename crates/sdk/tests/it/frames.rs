@@ -1,10 +1,10 @@
-//! Lines at the edges: large, odd, unknown, broken.
+//! Unusual lines: large, odd, unknown, broken.
 
 use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Extension, Host, HostInfo, Level, NoArgs, RawJson, RegisterRejected, Response, ToolCallDecision,
+    Extension, Host, HostInfo, NoArgs, NoteLevel, RawJson, RegisterRejected, Response, ToolCallDecision,
     ToolResult,
 };
 use serde_json::json;
@@ -26,7 +26,7 @@ fn extension() -> Extension {
         })
         .command("fill", "", |_, _| async { Response::display("x".repeat(2 * MIB)) })
         .command("shout", "", |_, host: Host| async move {
-            host.notify(Level::Info, "x".repeat(2 * MIB));
+            host.notify(NoteLevel::Info, "x".repeat(2 * MIB));
             Response::noop()
         })
         .intercept_tool_call(|call, _| async move {
@@ -35,7 +35,7 @@ fn extension() -> Extension {
 }
 
 #[tokio::test]
-async fn eight_mebibytes_come_in_and_go_out() {
+async fn frames_of_eight_mebibytes_pass() {
     let harness = Harness::start(extension()).await;
     let text = "y".repeat(8 * MIB - 200);
     assert_eq!(
@@ -47,7 +47,7 @@ async fn eight_mebibytes_come_in_and_go_out() {
 }
 
 #[tokio::test]
-async fn an_answer_the_host_would_not_take_is_an_error_instead() {
+async fn oversized_response_becomes_an_error() {
     let harness = Harness::start(extension()).await;
     let result = harness.tool("fill", json!({"bytes": 9 * MIB})).await;
     let expect = "tool_result of 9437253 bytes is longer than the host's limit of 8388608";
@@ -59,7 +59,7 @@ async fn an_answer_the_host_would_not_take_is_an_error_instead() {
 }
 
 #[tokio::test]
-async fn the_limits_are_the_hosts() {
+async fn limits_come_from_the_host() {
     let limits = haft_protocol::ext::Limits { max_result_line: 200, ..Default::default() };
     let harness =
         Harness::start_with(extension(), HostInfo { limits: Some(Box::new(limits)), ..host_info() }).await;
@@ -68,7 +68,7 @@ async fn the_limits_are_the_hosts() {
 }
 
 #[tokio::test]
-async fn the_sandbox_is_told() {
+async fn sandbox_level_is_available() {
     for level in [None, Some("strict".to_owned())] {
         let extension =
             Extension::new("told", "1.0.0").tool("level", "", |_: NoArgs, host: Host| async move {
@@ -81,13 +81,15 @@ async fn the_sandbox_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_granted_and_what_is_not_is_told() {
+async fn grants_and_rejections_are_available() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&told);
     let extension = Extension::new("told", "1.0.0")
         .tool("granted", "", |_: NoArgs, host: Host| async move {
             ToolResult::text(
-                host.granted().await.map_or_else(String::new, |granted| granted.as_str().to_owned()),
+                host.granted_permissions()
+                    .await
+                    .map_or_else(String::new, |granted| granted.as_str().to_owned()),
             )
         })
         .on_rejected(move |rejected, _| {
@@ -104,7 +106,7 @@ async fn what_is_granted_and_what_is_not_is_told() {
     assert_eq!(harness.tool("granted", json!({})).await, ToolResult::text(r#"{"net":"none"}"#));
     let (what, name) = ("tool".to_owned(), "bash".to_owned());
     let (permission, reason) = ("tools.register".to_owned(), "not granted".to_owned());
-    harness.rejected(RegisterRejected { what, name, permission, reason }).await;
+    harness.reject_registration(RegisterRejected { what, name, permission, reason }).await;
     assert_eq!(*told.lock().unwrap(), ["tools.register: bash"]);
 }
 
@@ -118,7 +120,7 @@ async fn images_are_encoded() {
 }
 
 #[tokio::test]
-async fn odd_lines_do_no_harm() {
+async fn unusual_lines_are_harmless() {
     let harness = Harness::start(extension()).await;
     let opening = harness.transcript().len();
     for line in [

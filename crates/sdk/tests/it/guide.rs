@@ -1,42 +1,71 @@
-//! The programs of `docs/extension-guide.md`, compiled and run here, so that the guide cannot drift from the truth.
+//! The programs of the tutorials and of `docs/extension-guide.md`, compiled and run here, so that the pages stay true.
 
 use std::path::Path;
 use std::{env, fs};
 
-use haft_sdk::protocol::message::Stop;
-use haft_sdk::testing::Harness;
+use haft_sdk::protocol::message::StopCause;
+use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Completion, Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
-    ToolResult,
+    Completion, Extension, ExtensionConfig, GateDecision, HostError, HostInfo, LifecycleEvent, Panel,
+    PanelEvent, RawJson, Response, ToolCallDecision, ToolResult,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::subprocess::Process;
 
 const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
+const PYTHON: &str = include_str!("../../../../docs/first-extension-python.md");
+const SHELL: &str = include_str!("../../../../docs/first-extension-shell.md");
+const RUST: &str = include_str!("../../../../docs/first-extension-rust.md");
+const GATE: &str = include_str!("../../../../docs/first-gate.md");
 
-/// The programs of the guide.
-mod program {
+/// The program of the Rust tutorial.
+mod tutorial {
     use haft_sdk::{Extension, Response, ToolResult};
-    // The guide's import is whole; this is for a fragment further down.
-    use haft_sdk::{HostError, Level};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
+        /// The name of the city.
         city: String,
     }
 
-    #[expect(dead_code, reason = "it is compiled as the guide has it; the test runs its parts")]
-    fn main() -> std::process::ExitCode {
+    fn extension() -> Extension {
         Extension::new("weather", "1.0.0")
-            .command("hello", "say hi", |_args, _host| async {
-                Response::prompt("Greet me in one short sentence.")
+            .command("weather", "show the weather in CITY", |city, _host| async move {
+                Response::display(format!("{city}: sunny"))
             })
             .tool("weather", "Current weather for a city.", |args: City, _host| async move {
                 ToolResult::text(format!("{}: sunny", args.city))
             })
-            .run()
     }
+
+    #[expect(dead_code, reason = "the program of the tutorial; the tests run its extension")]
+    fn main() -> std::process::ExitCode {
+        extension().run()
+    }
+
+    #[tokio::test]
+    async fn the_command_shows_the_weather() {
+        let harness = haft_sdk::testing::Harness::start(extension()).await;
+        assert_eq!(harness.command("weather", "Berlin").await, Response::display("Berlin: sunny"));
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use haft_sdk::testing::Harness;
+
+        #[tokio::test]
+        async fn berlin_is_sunny() {
+            let harness = Harness::start(super::extension()).await;
+            let result = harness.tool("weather", serde_json::json!({"city": "Berlin"})).await;
+            assert_eq!(result.joined_text(), "Berlin: sunny");
+        }
+    }
+}
+
+/// The programs of the guide.
+mod program {
+    use haft_sdk::{Extension, HostError, NoteLevel, Response, ToolResult};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Search {
@@ -59,7 +88,7 @@ mod program {
             let settings: Settings = match host.config().await {
                 Ok(settings) => settings,
                 Err(error) => {
-                    host.notify(Level::Error, error.to_string());
+                    host.notify(NoteLevel::Error, error.to_string());
                     Settings::default()
                 }
             };
@@ -95,23 +124,24 @@ mod program {
             ToolResult::text(format!("{} {:?}", args.query, args.limit))
         })
     }
-
-    pub(super) fn weather(extension: Extension) -> Extension {
-        extension.tool("weather", "", |args: City, _| async move {
-            ToolResult::text(format!("{}: sunny", args.city))
-        })
-    }
 }
 
-/// The programs of the guide, and its fragments in one extension.
+/// The fragments of the guide in one extension.
 fn extension() -> Extension {
-    program::note(program::units(program::search(program::weather(Extension::new("guide", "1.0.0")))))
-        .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
+    program::note(program::units(program::search(Extension::new("guide", "1.0.0"))))
+        .on_event("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {
             if call.tool_args.as_str().contains("git push") {
                 return GateDecision::block("pushing is left to people");
             }
             GateDecision::allow()
+        })
+        .rewrite(["read", "ls"], |call, _host| async move {
+            let args: Value = call.tool_args.read()?;
+            match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
+                Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
+                None => Ok(ToolCallDecision::allow()),
+            }
         })
         .command("board", "open the board", |_, _| async {
             Response::open_panel(
@@ -132,14 +162,7 @@ fn extension() -> Extension {
 }
 
 #[tokio::test]
-async fn berlin_is_sunny() {
-    let harness = Harness::start(extension()).await;
-    let result = harness.tool("weather", serde_json::json!({"city": "Berlin"})).await;
-    assert_eq!(result.joined_text(), "Berlin: sunny");
-}
-
-#[tokio::test]
-async fn the_other_fragments_do_what_the_guide_says() {
+async fn fragments_work_as_documented() {
     let harness = Harness::start(extension()).await;
     let misfit = harness.tool("search", json!({"query": "q", "limit": "3"})).await;
     let expect = r#"argument "limit" does not fit: invalid type: string "3", expected u32"#;
@@ -147,6 +170,8 @@ async fn the_other_fragments_do_what_the_guide_says() {
     assert!(GUIDE.contains(expect));
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
+    let read = harness.intercept_tool_call("read", json!({"path": "@a.rs"})).await;
+    assert_eq!(read, ToolCallDecision::rewrite(json!({"path": "a.rs"})));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
     assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;
@@ -154,12 +179,23 @@ async fn the_other_fragments_do_what_the_guide_says() {
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
     harness.panel_key("board", "enter").await;
     assert_eq!(harness.panel("board"), None);
-    harness.event(Event::turn_end(Stop::End, None)).await;
+    harness.event(LifecycleEvent::turn_end(StopCause::End, None)).await;
     assert_eq!(harness.notes(), []);
 }
 
 #[tokio::test]
-async fn what_the_host_does_is_used_and_what_it_does_not_is_said() {
+async fn settings_and_host_calls_are_answered_in_tests() {
+    let config = ExtensionConfig::new(RawJson::parse(r#"{"units":"si"}"#).unwrap());
+    let harness = Harness::start_with(extension(), HostInfo { config, ..host_info() }).await;
+    assert_eq!(harness.command("units", "").await, Response::display("\"si\" false"));
+
+    let answer = |call: &str, _args: Value| Ok(format!("result of {call}"));
+    let harness = Harness::start_served(extension(), answer).await;
+    assert_eq!(harness.tool("note", json!({"text": "rain"})).await, ToolResult::text("noted"));
+}
+
+#[tokio::test]
+async fn host_services_are_used_and_failures_reported() {
     let note = json!({"text": "rain"});
     let harness = Harness::start_served(extension(), |call, args| match call {
         "read" => Ok("* sun\n".to_owned()),
@@ -178,14 +214,14 @@ async fn what_the_host_does_is_used_and_what_it_does_not_is_said() {
 }
 
 #[test]
-fn every_rust_block_of_the_guide_is_compiled_here() {
-    /// White space and what rustfmt adds with it.
+fn every_rust_block_is_compiled_here() {
+    /// Removes white space and the commas that rustfmt adds with it.
     fn bare(text: &str) -> String {
         let bare: String = text.split_whitespace().collect();
         bare.replace(",}", "}").replace(",)", ")")
     }
     let here = bare(include_str!("guide.rs"));
-    let blocks: Vec<_> = blocks("rust").collect();
+    let blocks: Vec<_> = blocks(RUST, "rust").chain(blocks(GUIDE, "rust")).collect();
     assert!(blocks.len() > 5);
     for block in blocks.into_iter().filter(|block| !block.starts_with("insta::")) {
         let missing = block.split("\n\n").find(|part| !here.contains(&bare(part)));
@@ -194,33 +230,79 @@ fn every_rust_block_of_the_guide_is_compiled_here() {
 }
 
 #[test]
-fn the_python_program_of_the_guide_runs() {
-    let program = blocks("python").next().unwrap();
-    assert!(program.lines().count() <= 30, "the guide promises 30 lines");
+fn the_python_tutorial_runs() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("greet.py");
-    fs::write(&file, program).unwrap();
-    let args = [file.display().to_string()];
-    let mut greet = Process::start(&python(), &args, dir.path());
+    let program = blocks(PYTHON, "python").next().unwrap();
+    let mut greet = start("python3", program, dir.path());
     assert_eq!(greet.expect("hello")["name"], "greet");
     greet.until_ready();
     let command = json!({"type": "command_invoked", "id": "1", "name": "greet", "args": "Ada"});
-    assert_eq!(greet.ask(&command, "command_response")["prompt"], "Greet Ada in one short sentence.");
+    assert_eq!(greet.ask(&command, "command_response")["display"], "Hello, Ada!");
     let call = json!({"type": "tool_call", "id": "2", "name": "shoe_size", "args": {"name": "Ada"}});
     assert_eq!(greet.ask(&call, "tool_result")["content"][0]["text"], "size 39");
     greet.shutdown();
 }
 
-fn python() -> std::path::PathBuf {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|dir| dir.join("python3")).find(|file| Path::is_file(file));
-    found.expect("this test needs python3 on the PATH")
+#[test]
+fn the_shell_tutorial_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = blocks(SHELL, "bash").find(|block| block.starts_with("#!")).unwrap();
+    let mut count = start("bash", program, dir.path());
+    assert_eq!(count.expect("hello")["name"], "count");
+    count.until_ready();
+    let command = json!({"type": "command_invoked", "id": "1", "name": "count", "args": "one two three"});
+    assert_eq!(count.ask(&command, "command_response")["display"], "3 words");
+    let call = json!({"type": "tool_call", "id": "2", "name": "count_words", "args": {"text": "to be"}});
+    assert_eq!(count.ask(&call, "tool_result")["content"][0]["text"], "2 words");
+    count.shutdown();
 }
 
-/// The code blocks of one language.
-fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+#[test]
+fn the_gate_tutorial_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = blocks(GATE, "python").next().unwrap();
+    let mut gate = start("python3", program, dir.path());
+    assert_eq!(gate.expect("hello")["name"], "no-push");
+    let registered = gate.until_ready();
+    assert_eq!(registered[0]["intercept"][0]["role"], "gate");
+    for (command, block) in [("git push origin main", true), ("echo tests pass", false)] {
+        let question = json!({
+            "type": "event_intercept", "id": command, "event": "tool_call", "tool_id": "t", "tool_name": "bash",
+            "tool_args": {"command": command},
+        });
+        assert_eq!(gate.ask(&question, "event_intercept_response")["block"], block, "{command}");
+    }
+    gate.shutdown();
+}
+
+#[test]
+fn every_json_block_of_the_tutorials_is_json() {
+    for page in [PYTHON, SHELL, RUST, GATE] {
+        assert_eq!(blocks(page, "json").count(), 2, "a manifest and a script");
+        for block in blocks(page, "json") {
+            let parsed = serde_json::from_str::<Value>(block);
+            assert!(parsed.is_ok(), "{parsed:?}: {block}");
+        }
+    }
+}
+
+/// Starts a program of a page by its interpreter.
+fn start(interpreter: &str, program: &str, dir: &Path) -> Process {
+    let file = dir.join("program");
+    fs::write(&file, program).unwrap();
+    Process::start(&find(interpreter), &[file.display().to_string()], dir)
+}
+
+fn find(program: &str) -> std::path::PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join(program)).find(|file| Path::is_file(file));
+    found.unwrap_or_else(|| panic!("this test needs {program} on the PATH"))
+}
+
+/// The code blocks of a page in one language.
+fn blocks(page: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
     let fence = format!("```{language}\n");
-    let mut rest = GUIDE;
+    let mut rest = page;
     std::iter::from_fn(move || {
         let (_, from) = rest.split_once(fence.as_str())?;
         let (block, after) = from.split_once("```")?;

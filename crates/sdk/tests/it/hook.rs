@@ -1,13 +1,13 @@
-//! Process hooks in memory: what each decision is on the wire, and what haft makes of it.
+//! Process hooks in memory: the wire form of each decision, and its meaning for haft.
 
 use haft_sdk::RawJson;
 use haft_sdk::hook::{
-    ApprovalDecision, Event, Hook, Kind, Message, Payload, RequestDecision, ResponseDecision, ResultDecision,
-    ToolDecision, ToolDefinition, ToolResult,
+    ApprovalDecision, Hook, HookEvent, HookEventKind, HookEventPayload, HookMessage, HookToolResult,
+    RequestDecision, ResponseDecision, ResultDecision, ToolDecision, ToolDefinition,
 };
 use haft_sdk::protocol::hook::{
-    BeforeLlm, Call, Hello, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method, Mode, RuntimeEvent,
-    ToolExecEnd, TurnEnd,
+    BeforeLlm, Call, HookHello, HookMode, LegacyEvent, LlmDecision, LlmEdit, MessageEdit, Method,
+    RuntimeEvent, ToolExecEnd, TurnEnd,
 };
 use haft_sdk::testing::HookHarness;
 use serde_json::{Value, json};
@@ -21,13 +21,13 @@ const CALLS: &str = r#"{"jsonrpc":"2.0","id":2,"method":"hook.before_llm","param
 {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{"TurnID":"turn-1"},"tool":"bash","arguments":{"command":"rm -rf /"}}}
 "#;
 
-/// What a hook replies to [`CALLS`], in the order of the calls.
+/// Returns the replies of a hook to [`CALLS`], in the order of the calls.
 #[track_caller]
 fn replies(hook: Hook) -> Vec<String> {
     said(hook, CALLS)
 }
 
-/// What a hook replies to these lines, by id.
+/// Returns the replies of a hook to these lines, by id.
 #[track_caller]
 fn said(hook: Hook, lines: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -59,7 +59,7 @@ fn changing() -> Hook {
 }
 
 #[test]
-fn what_is_changed_is_sent_with_all_that_was_asked() {
+fn changes_are_sent_with_all_params() {
     let expect = [
         r#"{"jsonrpc":"2.0","id":2,"result":{"action":"modify","request":{"messages":[{"role":"user","content":"a < b","prompt_slot":7}],"meta":{"TurnID":"turn-1","Iteration":0,"New":1},"model":"claude-sonnet","options":{"max_tokens":8192,"temperature":0.7,"top_k":40},"tools":[{"type":"function","function":{"name":"echo","description":"echo text","parameters":{"type":"object"}}},{"type":"function","function":{"name":"late","description":"late","parameters":{"type":"object"}}}]}}}"#,
         r#"{"jsonrpc":"2.0","id":3,"result":{"action":"modify","response":{"meta":{"TurnID":"turn-1"},"model":"claude-sonnet","response":{"content":"Hi!?","finish_reason":"stop","new":[1],"tool_calls":[{"id":"tc-1","type":"function","function":{"name":"echo","arguments":"{}"}}]}}}}"#,
@@ -71,17 +71,17 @@ fn what_is_changed_is_sent_with_all_that_was_asked() {
 }
 
 #[test]
-fn a_hook_without_handlers_lets_everything_pass_and_approves_nothing() {
+fn hook_without_handlers_allows_all_but_approvals() {
     let replies = replies(Hook::new());
     for (id, reply) in (2..6).zip(&replies) {
         assert_eq!(*reply, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"continue"}}}}"#));
     }
-    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook approves nothing; take approve_tool out of its intercept"}}"#;
+    let denied = r#"{"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"this hook has no approve_tool handler; remove approve_tool from its intercept list"}}"#;
     assert_eq!(replies[4], denied);
 }
 
 #[test]
-fn nothing_changed_is_nothing_to_say() {
+fn unchanged_params_send_an_empty_reply() {
     let hook = Hook::new()
         .before_llm(|call| async move { RequestDecision::modify(call) })
         .after_llm(|call| async move { ResponseDecision::modify(call.response) })
@@ -93,7 +93,7 @@ fn nothing_changed_is_nothing_to_say() {
 }
 
 #[test]
-fn aborts_and_refusals_have_their_words() {
+fn aborts_and_denials_have_their_actions() {
     let hook = Hook::new()
         .before_llm(|_| async { RequestDecision::abort_turn("a") })
         .after_llm(|_| async { ResponseDecision::hard_abort("b") })
@@ -132,7 +132,7 @@ fn handlers_that_fail_or_panic_are_answered_with_an_error() {
 }
 
 #[test]
-fn lines_that_make_no_sense_are_answered_as_far_as_they_can_be() {
+fn invalid_lines_with_an_id_are_answered() {
     let lines = r#"garbage
 {"jsonrpc":"2.0","id":1,"method":"hook.after_dinner","params":{}}
 {"jsonrpc":"2.0","id":2,"params":{}}
@@ -153,7 +153,7 @@ fn lines_that_make_no_sense_are_answered_as_far_as_they_can_be() {
     assert_eq!(errors, [(1, -32601), (2, -32600), (3, -32602), (4, -32600), (5, -32602), (6, 0)]);
 }
 
-/// Adds a tool `weather` and answers it.
+/// Adds a tool `weather` and answers its calls.
 fn weather() -> Hook {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -163,14 +163,14 @@ fn weather() -> Hook {
         .tool("weather", "The weather.", |args: City| async move {
             match args.city.as_str() {
                 "" => panic!("nowhere"),
-                city => ToolResult::text(format!("{city}: sunny")),
+                city => HookToolResult::text(format!("{city}: sunny")),
             }
         })
         .before_tool(|call| async move { ToolDecision::deny(call.tool) })
 }
 
 #[tokio::test]
-async fn a_tool_of_its_own_is_offered_and_answered() {
+async fn own_tool_is_added_and_answered() {
     let harness = HookHarness::start(weather()).await;
     let LlmDecision::Modify(LlmEdit { model: None, messages: None, add_tools, options: None }) =
         harness.before_llm("hi", &["bash"]).await
@@ -182,41 +182,44 @@ async fn a_tool_of_its_own_is_offered_and_answered() {
     assert_eq!(harness.before_llm("hi", &["weather"]).await, LlmDecision::Continue, "somebody else's");
 
     let result = |tool, args| harness.before_tool(tool, args);
-    let sunny = ToolDecision::respond(ToolResult::text("Bonn: sunny"));
+    let sunny = ToolDecision::respond(HookToolResult::text("Bonn: sunny"));
     assert_eq!(result("weather", json!({"city": "Bonn"})).await, sunny);
     let wrong = "argument \"city\" does not fit: invalid type: integer `5`, expected a string";
-    assert_eq!(result("weather", json!({"city": 5})).await, ToolDecision::respond(ToolResult::error(wrong)));
-    let panicked = ToolDecision::respond(ToolResult::error("handler panicked: nowhere"));
+    assert_eq!(
+        result("weather", json!({"city": 5})).await,
+        ToolDecision::respond(HookToolResult::error(wrong))
+    );
+    let panicked = ToolDecision::respond(HookToolResult::error("handler panicked: nowhere"));
     assert_eq!(result("weather", json!({"city": ""})).await, panicked);
     assert_eq!(result("bash", json!({})).await, ToolDecision::deny("bash"));
     harness.hang_up().await;
 }
 
 #[tokio::test]
-async fn no_tool_is_offered_where_none_may_be() {
+async fn own_tool_is_not_added_to_a_final_request() {
     let harness = HookHarness::start(weather()).await;
     let last = BeforeLlm { graceful_terminal: true, ..BeforeLlm::default() };
     assert_eq!(harness.ask(last).await, Ok(LlmDecision::Continue));
 }
 
 #[tokio::test]
-async fn messages_model_and_options_are_what_the_handler_makes_of_them() {
+async fn handler_can_change_messages_model_and_options() {
     let hook = Hook::new().before_llm(|mut call| async move {
         call.model = "small".into();
         call.options.max_tokens = Some(100);
-        call.messages.push(Message::user("be brief"));
+        call.messages.push(HookMessage::user("be brief"));
         RequestDecision::modify(call)
     });
     let harness = HookHarness::start(hook).await;
     let LlmDecision::Modify(edit) = harness.before_llm("hi", &[]).await else { panic!("unchanged") };
     assert_eq!(edit.model.as_deref(), Some("small"));
     assert_eq!(edit.options.unwrap().max_tokens, Some(100));
-    let added = MessageEdit::New(Box::new(Message::user("be brief")));
-    assert_eq!(edit.messages.unwrap(), [MessageEdit::Kept(0), added]);
+    let added = MessageEdit::New(Box::new(HookMessage::user("be brief")));
+    assert_eq!(edit.messages.unwrap(), [MessageEdit::Unchanged(0), added]);
 }
 
 #[tokio::test]
-async fn a_long_conversation_is_not_sent_back_for_a_tool() {
+async fn long_conversation_is_omitted_from_the_reply() {
     let harness = HookHarness::start(weather()).await;
     let long = "x".repeat(2 * 1024 * 1024);
     assert!(matches!(harness.before_llm(&long, &[]).await, LlmDecision::Modify(_)));
@@ -225,17 +228,17 @@ async fn a_long_conversation_is_not_sent_back_for_a_tool() {
 }
 
 #[tokio::test]
-async fn a_reply_that_no_host_reads_is_not_sent() {
+async fn oversized_reply_becomes_an_error() {
     let hook = Hook::new()
-        .before_tool(|_| async { ToolDecision::respond(ToolResult::text("x".repeat(9 * 1024 * 1024))) });
+        .before_tool(|_| async { ToolDecision::respond(HookToolResult::text("x".repeat(9 * 1024 * 1024))) });
     let harness = HookHarness::start(hook).await;
     let question = haft_sdk::hook::BeforeTool { tool: "t".into(), ..Default::default() };
     let error = harness.ask(question).await.unwrap_err();
     assert!(error.message.contains("longer than the host's limit of 8388608"), "{error}");
 }
 
-/// A hook that keeps what it is told.
-fn listening() -> (Hook, Arc<Mutex<Vec<Event>>>) {
+/// A hook that stores its events.
+fn listening() -> (Hook, Arc<Mutex<Vec<HookEvent>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&told);
     let hook = Hook::new().on_event(move |event| {
@@ -246,7 +249,7 @@ fn listening() -> (Hook, Arc<Mutex<Vec<Event>>>) {
 }
 
 #[tokio::test]
-async fn events_of_all_dialects_are_one() {
+async fn events_of_all_dialects_are_equal() {
     let (hook, told) = listening();
     let harness = HookHarness::start(hook).await;
     let payload = json!({"Status": "completed", "Iterations": 2});
@@ -258,10 +261,10 @@ async fn events_of_all_dialects_are_one() {
         let params = json!({"id": "evt-1", "kind": kind, "time": "t", "source": {"component": "agent"}, "scope": {"turn_id": "turn-1"}, "correlation": {}, "payload": payload, "attrs": {"agent_source": "runTurn", "iteration": 2}});
         serde_json::from_value(params).unwrap()
     };
-    harness.tell(legacy(json!("turn_end"))).await;
-    harness.tell(legacy(json!(1))).await;
-    harness.tell(runtime("agent.turn.end")).await;
-    harness.tell(runtime("gateway.ready")).await;
+    harness.notify(legacy(json!("turn_end"))).await;
+    harness.notify(legacy(json!(1))).await;
+    harness.notify(runtime("agent.turn.end")).await;
+    harness.notify(runtime("gateway.ready")).await;
     harness.event(ToolExecEnd { tool: "bash".into(), ..ToolExecEnd::default() }).await;
 
     harness.hang_up().await;
@@ -270,32 +273,32 @@ async fn events_of_all_dialects_are_one() {
     let end = "agent.turn.end";
     assert_eq!(names, [end, end, end, "gateway.ready", "agent.tool.exec_end"]);
     for event in &told[..3] {
-        assert_eq!((event.kind(), event.meta.turn_id.as_str()), (Some(Kind::TurnEnd), "turn-1"));
+        assert_eq!((event.kind(), event.meta.turn_id.as_str()), (Some(HookEventKind::TurnEnd), "turn-1"));
         assert_eq!((event.meta.iteration, event.meta.source.as_str()), (2, "runTurn"));
         let end = TurnEnd { status: "completed".into(), iterations: 2, ..TurnEnd::default() };
-        assert_eq!(event.payload, Some(Payload::TurnEnd(end)));
+        assert_eq!(event.payload, Some(HookEventPayload::TurnEnd(end)));
     }
     assert_eq!((told[3].kind(), &told[3].payload), (None, &None));
     assert!(told[3].params.as_str().contains("gateway.ready"));
 }
 
 #[tokio::test]
-async fn events_come_in_order_and_a_handler_that_panics_misses_one() {
+async fn events_arrive_in_order_despite_a_panic() {
     let (hook, told) = listening();
     let hook = hook.on_event(|event| async move { assert!(event.time != "2", "on purpose") });
     let harness = HookHarness::start(hook).await;
     for time in ["1", "2", "3"] {
         let params = RawJson::from_value(&json!({"Kind": "error", "Time": time})).unwrap();
-        harness.tell(Call::read(Method::Event, &params).unwrap()).await;
+        harness.notify(Call::read(Method::Event, &params).unwrap()).await;
     }
     let times: Vec<String> = told.lock().unwrap().iter().map(|event| event.time.clone()).collect();
     assert_eq!(times, ["1", "2", "3"]);
 }
 
 #[tokio::test]
-async fn hello_is_heard_before_anything_else_and_can_be_refused() {
+async fn hello_handler_runs_first_and_can_reject() {
     let hook = Hook::new().on_hello(|hello| async move {
-        match hello.modes.contains(&Mode::Approve) {
+        match hello.modes.contains(&HookMode::Approve) {
             true => Ok(()),
             false => Err(format!("{} guards nothing: add approve_tool to its intercept", hello.name)),
         }
@@ -303,12 +306,12 @@ async fn hello_is_heard_before_anything_else_and_can_be_refused() {
     let harness = HookHarness::start(hook).await;
     let greeted = r#"← {"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"hook"}}"#;
     assert!(harness.transcript().ends_with(greeted), "{}", harness.transcript());
-    let error = harness.ask(Hello::new("gate", vec![Mode::Tool])).await.unwrap_err();
+    let error = harness.ask(HookHello::new("gate", vec![HookMode::Tool])).await.unwrap_err();
     assert_eq!(error.message, "gate guards nothing: add approve_tool to its intercept");
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_are_answered_as_they_are_done_and_all_at_the_end() {
+async fn calls_are_answered_when_done_and_all_at_the_end() {
     let hook = Hook::new().before_tool(|call| async move {
         let seconds = call.tool.parse().unwrap();
         // sleep: virtual time
@@ -339,11 +342,12 @@ fn refused(hook: Hook, expect: &str) {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_at_the_start() {
+fn invalid_registrations_are_rejected_at_the_start() {
     let gate = |hook: Hook| hook.before_tool(|_| async { ToolDecision::Continue });
     refused(gate(gate(Hook::new())), "before_tool has two handlers");
-    let tool =
-        |hook: Hook, name: &str, schema| hook.raw_tool(name, "", schema, |_| async { ToolResult::text("") });
+    let tool = |hook: Hook, name: &str, schema| {
+        hook.raw_tool(name, "", schema, |_| async { HookToolResult::text("") })
+    };
     let object = json!({"type": "object"});
     refused(tool(tool(Hook::new(), "a", object.clone()), "a", object), "tool \"a\" is registered twice");
     refused(

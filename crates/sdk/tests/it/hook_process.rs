@@ -1,4 +1,4 @@
-//! `Hook::run()`: what only a process can show.
+//! `Hook::run()`: tests that need a process.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::process::probe_program;
 use crate::subprocess::Process;
 
-/// The probe as a hook that has answered hello.
+/// Starts the probe as a hook and completes `hello`.
 fn hook(stderr: Stdio) -> Process {
     let args = ["hook".to_owned()];
     let mut process = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr);
@@ -30,7 +30,7 @@ fn denied(id: u64, reason: &str) -> Value {
 }
 
 #[test]
-fn replies_come_as_they_are_ready_whatever_blocks() {
+fn replies_are_sent_despite_blocked_handlers() {
     let mut hook = hook(Stdio::inherit());
     hook.send(&call(2, "hook.approve_tool", "block"));
     hook.send(&call(3, "hook.before_tool", "block"));
@@ -47,7 +47,7 @@ fn replies_come_as_they_are_ready_whatever_blocks() {
 }
 
 #[test]
-fn a_panic_and_a_line_that_makes_no_sense_end_nothing() {
+fn process_survives_a_panic_and_an_invalid_line() {
     let mut hook = hook(Stdio::inherit());
     hook.send(&call(2, "hook.before_tool", "panic"));
     assert_eq!(hook.next()["error"]["message"], "handler panicked: on purpose");
@@ -80,7 +80,7 @@ fn everything_is_answered_at_the_end_of_input() {
 }
 
 #[test]
-fn lines_are_as_long_as_the_conversation() {
+fn long_conversations_are_read() {
     let mut hook = hook(Stdio::inherit());
     let long = "x".repeat(9 * 1024 * 1024);
     let message = json!({"role": "user", "content": long});
@@ -93,7 +93,7 @@ fn lines_are_as_long_as_the_conversation() {
 }
 
 #[test]
-fn events_of_all_three_dialects_are_heard() {
+fn events_of_all_three_dialects_are_handled() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut hook = hook(log.reopen().unwrap().into());
     for line in [
@@ -116,15 +116,15 @@ fn events_of_all_three_dialects_are_heard() {
 }
 
 #[test]
-fn a_hook_that_nobody_asks_says_so() {
+fn hook_without_calls_warns() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let (args, stderr) = (["hook".to_owned()], log.reopen().unwrap());
     let mut hook = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr.into());
     hook.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "hook.hello", "params": {"name": "gate", "version": 1, "modes": ["tool"]}}));
     hook.next();
     assert!(hook.hang_up().success());
-    let expect = "before_llm is never asked: add \"before_llm\" to this hook's intercept\n\
-                  approve_tool is never asked: add \"approve_tool\" to this hook's intercept\n\
-                  no event is ever told: add some to this hook's observe\n";
+    let expect = "before_llm is never called: add \"before_llm\" to this hook's intercept list\n\
+                  approve_tool is never called: add \"approve_tool\" to this hook's intercept list\n\
+                  no event arrives: add events to this hook's observe list\n";
     assert_eq!(fs::read_to_string(log.path()).unwrap(), expect);
 }

@@ -1,18 +1,19 @@
-//! Who waits for whom: events for each other, tools and commands for nobody, intercepts for nothing.
+//! The order of handlers: events run one at a time, tools and commands in parallel, hooks without
+//! delay.
 
 use std::sync::{Arc, Mutex};
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Extension, LifecycleEvent, NoArgs, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
 use tokio::sync::Notify;
 
 #[tokio::test]
-async fn a_slow_event_handler_does_not_delay_an_intercept() {
+async fn slow_event_handler_does_not_delay_a_hook() {
     let release = Arc::new(Notify::new());
     let released = Arc::clone(&release);
     let extension = Extension::new("slow", "1.0.0")
-        .on("turn_start", move |_, _| {
+        .on_event("turn_start", move |_, _| {
             let released = Arc::clone(&released);
             async move { released.notified().await }
         })
@@ -31,11 +32,11 @@ async fn a_slow_event_handler_does_not_delay_an_intercept() {
 }
 
 #[tokio::test]
-async fn a_gap_is_heard_of_in_its_place_among_the_events() {
+async fn gap_is_handled_in_order_with_events() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, gaps) = (Arc::clone(&log), Arc::clone(&log));
     let extension = Extension::new("log", "1.0.0")
-        .on("turn_start", move |event, _| {
+        .on_event("turn_start", move |event, _| {
             let events = Arc::clone(&events);
             async move { events.lock().unwrap().push(format!("step {:?}", event.step)) }
         })
@@ -44,9 +45,9 @@ async fn a_gap_is_heard_of_in_its_place_among_the_events() {
             async move { gaps.lock().unwrap().push(format!("{lost} lost")) }
         });
     let harness = Harness::start(extension).await;
-    harness.event(Event::turn_start(1)).await;
+    harness.event(LifecycleEvent::turn_start(1)).await;
     harness.event_gap(7).await;
-    harness.event(Event::turn_start(9)).await;
+    harness.event(LifecycleEvent::turn_start(9)).await;
     assert_eq!(*log.lock().unwrap(), ["step Some(1)", "7 lost", "step Some(9)"]);
     harness.shutdown().await;
 }
@@ -56,7 +57,7 @@ async fn events_and_keys_are_handled_one_at_a_time_in_order() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, keys) = (Arc::clone(&log), Arc::clone(&log));
     let extension = Extension::new("log", "1.0.0")
-        .on("turn_start", move |event, _| {
+        .on_event("turn_start", move |event, _| {
             let events = Arc::clone(&events);
             async move {
                 let step = event.step.unwrap_or_default();
@@ -71,15 +72,15 @@ async fn events_and_keys_are_handled_one_at_a_time_in_order() {
         });
     let harness = Harness::start(extension).await;
     tokio::join!(
-        harness.event(Event::turn_start(1)),
+        harness.event(LifecycleEvent::turn_start(1)),
         harness.panel_key("p", "up"),
-        harness.event(Event::turn_start(2)),
+        harness.event(LifecycleEvent::turn_start(2)),
     );
     assert_eq!(*log.lock().unwrap(), ["begin 1", "end 1", "key", "begin 2", "end 2"]);
 }
 
 #[tokio::test]
-async fn tools_and_commands_run_beside_each_other() {
+async fn tools_and_commands_run_in_parallel() {
     let meeting = Arc::new(tokio::sync::Barrier::new(3));
     let (at_tool, at_command) = (Arc::clone(&meeting), Arc::clone(&meeting));
     let extension = Extension::new("meet", "1.0.0")

@@ -1,20 +1,20 @@
-//! Panels that are drawn more often than anybody can look.
+//! Panels that are redrawn very often.
 
 use std::time::Duration;
 
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, Host, Level, NoArgs, Panel, Response, ToolResult};
+use haft_sdk::{Extension, Host, LifecycleEvent, NoArgs, NoteLevel, Panel, Response, ToolResult};
 use serde_json::json;
 use tokio::time::sleep;
 
-/// Longer than the SDK waits between two contents.
+/// Longer than the interval between two contents.
 const A_WHILE: Duration = Duration::from_millis(100);
 
 fn panel(line: &str) -> Panel {
     Panel::new("p").lines([line])
 }
 
-/// Draws a hundred contents at once, in several ways of going on.
+/// Draws a hundred contents at once, with several continuations.
 fn busy() -> Extension {
     fn draw(host: &Host) {
         (1..=100).for_each(|number| host.render_panel(panel(&number.to_string())));
@@ -25,7 +25,7 @@ fn busy() -> Extension {
                 // sleep: virtual time
                 sleep(A_WHILE).await;
                 draw(&host);
-                host.notify(Level::Info, "drawn");
+                host.notify(NoteLevel::Info, "drawn");
             });
             Response::noop()
         })
@@ -42,10 +42,10 @@ fn busy() -> Extension {
             draw(&host);
             ToolResult::text("drawn")
         })
-        .on("turn_start", |_, host: Host| async move { draw(&host) })
+        .on_event("turn_start", |_, host: Host| async move { draw(&host) })
 }
 
-/// The frames that came after `ready`, by type and first line.
+/// Returns the frames after `ready`, by type and first line.
 async fn frames(harness: &Harness) -> Vec<String> {
     let transcript = harness.shutdown().await;
     let lines = transcript.lines().filter_map(|line| line.strip_prefix("← "));
@@ -59,7 +59,7 @@ async fn frames(harness: &Harness) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_contents_the_first_and_the_last_are_sent() {
+async fn first_and_last_content_are_sent() {
     let harness = Harness::start(busy()).await;
     harness.command("background", "").await;
     // sleep: virtual time
@@ -69,10 +69,10 @@ async fn of_many_contents_the_first_and_the_last_are_sent() {
 }
 
 #[tokio::test]
-async fn what_was_drawn_before_an_answer_is_seen_before_it() {
+async fn panel_content_precedes_a_later_response() {
     let harness = Harness::start(busy()).await;
     harness.tool("draw", json!({})).await;
-    harness.event(Event::turn_start(1)).await;
+    harness.event(LifecycleEvent::turn_start(1)).await;
     harness.command("open", "").await;
     let frames = frames(&harness).await;
     let [answer, open] = ["tool_result", "command_response opened"]
@@ -83,7 +83,7 @@ async fn what_was_drawn_before_an_answer_is_seen_before_it() {
 }
 
 #[tokio::test]
-async fn a_closed_panel_is_not_drawn_afterwards() {
+async fn closed_panel_is_not_drawn() {
     let harness = Harness::start(busy()).await;
     harness.command("close", "").await;
     let expect = ["panel_render 1", "panel_close", "command_response", "shutdown_ack"];

@@ -1,4 +1,4 @@
-//! The example extensions in other languages, as real processes: the wire is the contract, not the SDK.
+//! The example extensions in other languages, as real processes that use only the wire protocol.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,7 +11,7 @@ fn dir(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name)
 }
 
-/// Starts an example, after a look for the program it needs.
+/// Starts an example, after a check for the programs that it needs.
 #[track_caller]
 fn start(name: &str, needs: &[&str]) -> Process {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -41,7 +41,7 @@ fn hello_py_is_the_quick_start() {
 }
 
 #[test]
-fn hello_py_needs_nobody_to_say_ready_and_leaves_at_the_end_of_input() {
+fn hello_py_works_without_ready_and_ends_with_its_input() {
     let mut hello = start("hello-py", &["python3"]);
     hello.expect("register_command");
     assert!(hello.hang_up().success());

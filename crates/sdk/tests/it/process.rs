@@ -1,4 +1,4 @@
-//! `run()`: what only a process can show.
+//! `run()`: tests that need a process.
 
 use std::env;
 use std::fs;
@@ -26,7 +26,7 @@ fn probe() -> Process {
 }
 
 #[test]
-fn blocked_handlers_hold_up_neither_intercepts_nor_the_end() {
+fn blocked_handlers_delay_neither_hooks_nor_the_end() {
     let mut process = probe();
     process.send(&json!({"type": "event", "event": "turn_start", "step": 1}));
     process.send(&json!({"type": "tool_call", "id": "1", "name": "block", "args": {}}));
@@ -42,7 +42,7 @@ fn blocked_handlers_hold_up_neither_intercepts_nor_the_end() {
 }
 
 #[test]
-fn a_panic_is_answered_by_a_process_that_lives() {
+fn process_survives_a_panic() {
     let mut process = probe();
     for id in ["1", "2"] {
         let answer =
@@ -53,7 +53,7 @@ fn a_panic_is_answered_by_a_process_that_lives() {
 }
 
 #[test]
-fn large_frames_go_through_pipes_whole() {
+fn large_frames_pass_through_pipes() {
     let mut process = probe();
     let padding = "y".repeat(7 * 1024 * 1024);
     let call = json!({"type": "tool_call", "id": "1", "name": "large", "args": {"padding": padding}});
@@ -63,12 +63,12 @@ fn large_frames_go_through_pipes_whole() {
 }
 
 #[test]
-fn an_end_of_input_before_the_greeting_is_an_end() {
+fn input_may_end_before_hello_ack() {
     assert!(probe().hang_up().success());
 }
 
 #[test]
-fn what_an_intercept_leaves_behind_on_a_thread_is_done_before_the_end() {
+fn blocking_work_of_a_hook_finishes_before_the_end() {
     for waits_too in [false, true] {
         let mut process = probe();
         if waits_too {
@@ -83,7 +83,7 @@ fn what_an_intercept_leaves_behind_on_a_thread_is_done_before_the_end() {
 }
 
 #[test]
-fn what_must_not_block_its_thread_says_so() {
+fn block_in_place_in_a_hook_is_reported() {
     let mut process = probe();
     let answer = process.ask(&intercept("1", "in place"), "event_intercept_response");
     assert_eq!(answer["reason"], "in place", "nobody else waits for this thread");
@@ -98,7 +98,7 @@ fn intercept(id: &str, tool: &str) -> Value {
 }
 
 #[test]
-fn intercepts_may_wait_for_timers_tasks_and_threads() {
+fn hooks_may_wait_for_timers_tasks_and_threads() {
     let mut process = probe();
     for (id, tool) in ["now", "timer", "task", "thread", "now"].into_iter().enumerate() {
         let answer = process.ask(&intercept(&id.to_string(), tool), "event_intercept_response");
@@ -108,7 +108,7 @@ fn intercepts_may_wait_for_timers_tasks_and_threads() {
 }
 
 #[test]
-fn a_task_that_nobody_waits_for_runs_all_the_same() {
+fn detached_task_runs() {
     let mut process = probe();
     process.send(&intercept("1", "left"));
     let mut said = [process.next(), process.next()].map(|frame| frame["type"].as_str().unwrap().to_owned());
@@ -118,7 +118,7 @@ fn a_task_that_nobody_waits_for_runs_all_the_same() {
 }
 
 #[test]
-fn an_intercept_that_would_wait_for_itself_fails_instead() {
+fn hook_that_waits_for_itself_fails() {
     let mut process = probe();
     let ask = json!({"type": "event_intercept", "id": "1", "event": "turn_start", "step": 1});
     let answer = process.ask(&ask, "event_intercept_response");
@@ -128,7 +128,7 @@ fn an_intercept_that_would_wait_for_itself_fails_instead() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_extension_that_only_decides_has_one_thread() {
+fn extension_with_only_hooks_has_one_thread() {
     let mut process = probe();
     let threads = |process: &Process| fs::read_dir(format!("/proc/{}/task", process.id())).unwrap().count();
     assert_eq!(threads(&process), 1);
@@ -144,11 +144,11 @@ fn an_extension_that_only_decides_has_one_thread() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
-fn a_host_that_does_not_listen_any_more_ends_the_extension() {
+fn closed_stdout_ends_the_extension() {
     let (said, stdout) = io::pipe().unwrap();
     let mut command = Command::new(probe_program());
     let mut child = command.stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
-    // The only other handle on that pipe's end.
+    // The only other handle to that end of the pipe.
     drop(command);
     let mut said = BufReader::new(said).lines();
     while !said.next().unwrap().unwrap().contains("ready") {}
@@ -160,7 +160,7 @@ fn a_host_that_does_not_listen_any_more_ends_the_extension() {
     assert!(!child.wait().unwrap().success());
 }
 
-/// Runs the probe on these, and returns what it said last.
+/// Runs the probe on these streams, and returns its last lines.
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
 fn run_on(stdin: impl Into<Stdio>, lines: usize) -> Vec<String> {
@@ -180,7 +180,7 @@ fn question_and_shutdown() -> String {
 }
 
 #[test]
-fn files_do_for_pipes() {
+fn files_work_as_stdio() {
     let mut input = tempfile::tempfile().unwrap();
     input.write_all(question_and_shutdown().as_bytes()).unwrap();
     input.rewind().unwrap();
@@ -188,13 +188,13 @@ fn files_do_for_pipes() {
 }
 
 #[test]
-fn an_empty_stdin_is_the_end_at_once() {
+fn empty_stdin_ends_at_once() {
     assert_eq!(run_on(Stdio::null(), 1), [r#"{"type":"ready"}"#]);
 }
 
 #[test]
 #[cfg(unix)]
-fn sockets_do_for_pipes_and_one_that_does_not_block_is_waited_for() {
+fn sockets_work_as_stdio_even_non_blocking() {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     for nonblocking in [false, true] {

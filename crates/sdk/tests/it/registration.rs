@@ -1,4 +1,5 @@
-//! What the host would refuse is refused at the start, with a message for the author.
+//! Registrations that the host would reject are rejected at the start, with a message for the
+//! author.
 
 use haft_sdk::{Extension, GateDecision, NoArgs, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
@@ -33,7 +34,7 @@ async fn faults_are_named() {
     let bad = "command name \"/a\" must be 1 to 64 characters of A-Z a-z 0-9 _ -";
     check(named("x").command("/a", "", noop), bad).await;
     check(named("x").tool("1a", "", tool), "tool name \"1a\" must begin with a letter").await;
-    let orphan = "guideline for tool \"a\", which is not registered before it";
+    let orphan = "guideline for tool \"a\": register the tool first";
     check(named("x").guideline("a", "Use a."), orphan).await;
     let number =
         named("x").raw_tool("a", "", json!({"type": "number"}), |_, _| async { ToolResult::text("") });

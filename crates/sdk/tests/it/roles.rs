@@ -1,14 +1,14 @@
-//! Gates, rewriters and watchers of some tools: what is subscribed to, and who is asked.
+//! Gates, rewriters and observers of some tools: their subscriptions and calls.
 
 use std::sync::{Arc, Mutex};
 
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{Event, Extension, GateDecision, HostInfo, RawJson, ToolCallDecision, Tools};
+use haft_sdk::{Extension, GateDecision, HostInfo, LifecycleEvent, RawJson, ToolCallDecision, ToolSelection};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-/// A gate for bash, a rewriter for two tools, and one that watches a third; what it watched.
+/// A gate for bash, a rewriter for two tools, and an observer of a third, with the observed calls.
 fn extension() -> (Extension, Arc<Mutex<Vec<Value>>>) {
     let watched = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&watched);
@@ -27,12 +27,12 @@ fn extension() -> (Extension, Arc<Mutex<Vec<Value>>>) {
     (extension, watched)
 }
 
-fn call(tool: &str) -> Event {
-    Event::tool_call(ToolCallId::new("t1"), tool.into(), RawJson::empty_object())
+fn call(tool: &str) -> LifecycleEvent {
+    LifecycleEvent::tool_call(ToolCallId::new("t1"), tool.into(), RawJson::empty_object())
 }
 
 #[tokio::test]
-async fn roles_are_subscribed_to_when_the_host_has_said_that_it_knows_them() {
+async fn roles_are_sent_only_to_hosts_that_know_them() {
     let (extension, watched) = extension();
     let harness = Harness::start_with(extension, host_info()).await;
     let refused = harness.intercept_tool_call("bash", json!({"command": "sudo ls"})).await;
@@ -63,7 +63,7 @@ async fn roles_are_subscribed_to_when_the_host_has_said_that_it_knows_them() {
 }
 
 #[tokio::test]
-async fn an_older_host_is_told_names_and_what_it_asks_too_much_is_passed() {
+async fn older_host_gets_plain_names() {
     let (extension, watched) = extension();
     let old = HostInfo { capabilities: Vec::new(), haft_version: None, ..host_info() };
     let harness = Harness::start_with(extension, old).await;
@@ -84,9 +84,9 @@ async fn an_older_host_is_told_names_and_what_it_asks_too_much_is_passed() {
 }
 
 #[tokio::test]
-async fn a_gate_that_fails_says_so() {
+async fn failing_gate_reports_an_error() {
     let broken = Extension::new("roles", "1.0.0")
-        .gate(Tools::all(), |_, _| async { Err::<GateDecision, _>("no disk".to_owned()) });
+        .gate(ToolSelection::all(), |_, _| async { Err::<GateDecision, _>("no disk".to_owned()) });
     let harness = Harness::start(broken).await;
     assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::block("no disk"));
     assert_eq!(harness.failures().await, ["no disk"]);

@@ -1,15 +1,15 @@
-//! A whole conversation, as it looks on the wire.
+//! A whole conversation on the wire.
 
 use std::path::PathBuf;
 
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Event, Extension, Host, HostInfo, Level, NoArgs,
-    Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, Extension, Host, HostInfo, LifecycleEvent, NoArgs,
+    NoteLevel, Panel, PanelEvent, RawJson, Response, ToolCallDecision, ToolResult, TurnStartDecision,
 };
 use serde_json::json;
 
-/// One of everything.
+/// An extension with one registration of each kind.
 fn everything() -> Extension {
     Extension::new("all", "1.2.3")
         .command("hello", "say hi", |args, _host| async move { Response::prompt(format!("Greet {args}.")) })
@@ -21,10 +21,10 @@ fn everything() -> Extension {
         .raw_tool("echo", "Its arguments.", json!({"type": "object"}), |args: RawJson, _| async move {
             ToolResult::text(args.as_str())
         })
-        .on("turn_end", |event, host: Host| async move {
-            host.notify(Level::Info, format!("stopped: {:?}", event.stop));
+        .on_event("turn_end", |event, host: Host| async move {
+            host.notify(NoteLevel::Info, format!("stopped: {:?}", event.stop));
         })
-        .on("session_start", |_, host: Host| async move {
+        .on_event("session_start", |_, host: Host| async move {
             host.clear_notes();
             host.set_status("mood", "fine");
         })
@@ -133,14 +133,14 @@ async fn panels_and_notes() {
     harness.panel_key("board", "x").await;
     assert_eq!(harness.panel("board"), None);
 
-    harness.event(Event::turn_end(haft_protocol::message::Stop::End, None)).await;
-    assert_eq!(harness.notes(), [(Level::Info, "stopped: Some(End)".to_owned())]);
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::turn_end(haft_protocol::message::StopCause::End, None)).await;
+    assert_eq!(harness.notes(), [(NoteLevel::Info, "stopped: Some(End)".to_owned())]);
+    harness.event(LifecycleEvent::session_start()).await;
     assert_eq!(harness.notes(), []);
 }
 
 #[tokio::test]
-async fn an_extension_that_offers_nothing_says_hello_and_ready() {
+async fn empty_extension_sends_hello_and_ready() {
     let harness = Harness::start(Extension::new("quiet", "0.1.0")).await;
     insta::assert_snapshot!(harness.hang_up().await, @r#"
     ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
@@ -150,7 +150,7 @@ async fn an_extension_that_offers_nothing_says_hello_and_ready() {
 }
 
 #[tokio::test]
-async fn host_facts_reach_handlers() {
+async fn host_information_reaches_handlers() {
     let extension = || {
         Extension::new("facts", "1.0.0").command("facts", "", |_, host| async move {
             Response::display(format!("{} {}", host.info().await.model, host.data_dir().await.display()))
@@ -174,7 +174,7 @@ async fn host_facts_reach_handlers() {
 }
 
 #[tokio::test]
-async fn a_host_of_another_version_is_left() {
+async fn host_of_another_version_is_rejected() {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     let serving = tokio::spawn(Extension::new("old", "1.0.0").serve_on(reader, writer));

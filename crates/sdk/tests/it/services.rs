@@ -1,4 +1,4 @@
-//! What an extension has the host do.
+//! Host calls of an extension.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn results_and_failures_have_types() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_taken_back() {
+async fn dropped_call_is_cancelled() {
     let harness = Harness::start(extension()).await;
     assert_eq!(harness.tool("hurry", json!({})).await, ToolResult::text("true"));
     let transcript = harness.shutdown().await;
@@ -61,7 +61,7 @@ async fn a_call_that_is_dropped_is_taken_back() {
 }
 
 #[tokio::test]
-async fn an_intercept_can_read_and_knows_who_calls() {
+async fn hook_handler_can_read_files_and_sees_the_caller() {
     let harness = Harness::start_served(extension(), |_, _| Ok("notes".to_owned())).await;
     let args = || json!({"command": "ls"});
     assert_eq!(harness.intercept_host_call("notes", "bash", args()).await, ToolCallDecision::allow());
@@ -71,10 +71,10 @@ async fn an_intercept_can_read_and_knows_who_calls() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_nothing_is_not_asked() {
+async fn host_without_services_gets_no_calls() {
     let info = HostInfo { capabilities: Vec::new(), ..host_info() };
     let harness = Harness::start_with(extension(), info).await;
     let edit = harness.tool("edit", json!({})).await.joined_text();
-    assert_eq!(edit, r#"Err(Unavailable { reason: "this host does nothing for extensions" })"#);
+    assert_eq!(edit, r#"Err(Unavailable { reason: "this host provides no services for extensions" })"#);
     assert!(!harness.transcript().contains("host_call\""));
 }

@@ -1,4 +1,4 @@
-//! An extension as a real process, and a host made of method calls.
+//! An extension as a real process, with a host made of method calls.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::{fs, thread};
 
 use serde_json::{Value, json};
 
-/// Far more than any step takes: the bound is there so that a bug fails the test instead of hanging it.
+/// Far longer than any step, so that a bug fails the test instead of hanging it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running extension. Killed on drop.
@@ -20,7 +20,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a program in `dir` and gives it the host's greeting.
+    /// Starts a program in `dir` and sends `hello_ack`.
     pub(crate) fn start(program: &Path, args: &[String], dir: &Path) -> Self {
         let mut process = Self::start_silently(program, args, dir, Stdio::inherit());
         process.send(&json!({
@@ -81,7 +81,7 @@ impl Process {
         self.stdin.take();
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     #[track_caller]
     pub(crate) fn next(&mut self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE);
@@ -89,7 +89,7 @@ impl Process {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// The next frame, which must be of this type.
+    /// Returns the next frame, which must be of this type.
     #[track_caller]
     pub(crate) fn expect(&mut self, kind: &str) -> Value {
         let frame = self.next();
@@ -97,7 +97,7 @@ impl Process {
         frame
     }
 
-    /// Sends a question and returns its answer.
+    /// Sends a request and returns its response.
     #[track_caller]
     pub(crate) fn ask(&mut self, question: &Value, answer: &str) -> Value {
         self.send(question);

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::thread::sleep;
 
-use haft_sdk::hook::{ApprovalDecision, Hook, ToolDecision, ToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, HookToolResult, ToolDecision};
 use haft_sdk::{NoArgs, log};
 use tokio::sync::Notify;
 
 use crate::{FOR_EVER, TICK};
 
-/// Tells a handler that waits to answer.
+/// Tells a waiting handler to answer.
 static RELEASED: Notify = Notify::const_new();
 
 pub(crate) fn run() -> ExitCode {
@@ -17,7 +17,7 @@ pub(crate) fn run() -> ExitCode {
         .tool("block", "Blocks its thread.", |_: NoArgs| async {
             // sleep: what waits for it fails the test
             sleep(FOR_EVER);
-            ToolResult::text("done")
+            HookToolResult::text("done")
         })
         .before_tool(|call| async move {
             match call.tool.as_str() {

@@ -1,4 +1,4 @@
-//! One connection: reads a request, plays a scenario, notices the client hanging up.
+//! One connection: reads a request, plays a scenario, and notices when the client disconnects.
 
 use std::io;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Fault, Recorded, Scenario, Shared, Wire, sse, strict};
+use super::{AnswerFault, RecordedRequest, Scenario, SharedServer, WireFormat, sse, strict};
 #[cfg(target_os = "linux")]
 use crate::PATIENCE;
 
-/// Serves one request and closes: each request of a client is a connection of its own.
-pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+/// Serves one request and closes the connection; each request uses a new connection.
+pub(super) async fn serve(mut stream: TcpStream, shared: Arc<SharedServer>) {
     let Ok(Some(request)) = read_request(&mut stream).await else { return };
     if request.method != "POST" {
         let refused = sent_key(&request).contains(REFUSED);
@@ -24,13 +24,13 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
         return;
     }
     let scenario = next_scenario(&shared, &request);
-    if play(&mut stream, &shared, &request, &scenario).await.is_err() {
+    if play_scenario(&mut stream, &shared, &request, &scenario).await.is_err() {
         shared.update(|state| state.disconnects += 1);
     }
 }
 
 /// Returns the scenario that answers the request.
-fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
+fn next_scenario(shared: &SharedServer, request: &RecordedRequest) -> Scenario {
     let refused = |why: &str| Scenario::status(400, "invalid_request_error", why);
     let violation = strict::check(shared.wire, &request.body).err();
     let mut next = None;
@@ -44,62 +44,66 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
             None => next = state.next(shared.wire, request),
         }
     });
-    next.unwrap_or_else(|| refused("the model server has no scenario left"))
+    next.unwrap_or_else(|| refused("the model server has no more scenarios"))
 }
 
-/// A `GET` with a key that contains this is refused.
+/// A `GET` with a key that contains this text is rejected.
 const REFUSED: &str = "refused";
 
-/// Returns the list of models, in the way of its API.
-fn models(wire: Wire) -> &'static str {
+/// Returns the list of models in the format of the API.
+fn models(wire: WireFormat) -> &'static str {
     match wire {
-        Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses => {
+        WireFormat::Anthropic | WireFormat::OpenAiChat | WireFormat::OpenAiResponses => {
             r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#
         }
-        Wire::Gemini => r#"{"models":[{"name":"models/local-model"}]}"#,
-        Wire::Ollama => r#"{"models":[{"name":"local-model"}]}"#,
+        WireFormat::Gemini => r#"{"models":[{"name":"models/local-model"}]}"#,
+        WireFormat::Ollama => r#"{"models":[{"name":"local-model"}]}"#,
     }
 }
 
-/// Plays the scenario; an error is a client that hung up.
-async fn play(
+/// Plays the scenario; an error means that the client disconnected.
+async fn play_scenario(
     stream: &mut TcpStream,
-    shared: &Shared,
-    request: &Recorded,
+    shared: &SharedServer,
+    request: &RecordedRequest,
     scenario: &Scenario,
 ) -> io::Result<()> {
     match &scenario.fault {
-        Some(Fault::Status { status, retry_after, code, message }) => {
+        Some(AnswerFault::Status { status, retry_after, code, message }) => {
             let message = message.replace("{key}", &sent_key(request));
             let header = retry_after.as_ref().map(|value| format!("retry-after: {value}\r\n"));
             let body = sse::error_body(shared.wire, code, &message);
             let reason = format!("{status} Fault");
             write_whole(stream, &reason, &header.unwrap_or_default(), "application/json", &body).await
         }
-        Some(Fault::Html) => {
+        Some(AnswerFault::Html) => {
             write_whole(stream, "200 OK", "", "text/html", "<html><body>Sign in</body></html>").await
         }
-        Some(Fault::Silent) => hung_up(stream).await,
-        Some(Fault::ErrorEvent { .. } | Fault::Reset | Fault::NoFinalEvent | Fault::Hang) | None => {
-            play_stream(stream, shared, request, scenario).await
-        }
+        Some(AnswerFault::Silent) => wait_for_hang_up(stream).await,
+        Some(
+            AnswerFault::ErrorEvent { .. }
+            | AnswerFault::Reset
+            | AnswerFault::NoFinalEvent
+            | AnswerFault::Hang,
+        )
+        | None => play_stream(stream, shared, request, scenario).await,
     }
 }
 
 async fn play_stream(
     stream: &mut TcpStream,
-    shared: &Shared,
-    request: &Recorded,
+    shared: &SharedServer,
+    request: &RecordedRequest,
     scenario: &Scenario,
 ) -> io::Result<()> {
     let model = request.body.get("model").and_then(Value::as_str).unwrap_or("model");
-    let kind = if shared.wire == Wire::Ollama { "application/x-ndjson" } else { "text/event-stream" };
+    let kind = if shared.wire == WireFormat::Ollama { "application/x-ndjson" } else { "text/event-stream" };
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nrequest-id: req_1\r\n\
          transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
-    let body = sse::body(shared.wire, model, scenario);
+    let body = sse::stream_body(shared.wire, model, scenario);
     let step = if scenario.cut_every == 0 { body.len().max(1) } else { scenario.cut_every };
     for piece in body.as_bytes().chunks(step) {
         stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
@@ -112,23 +116,24 @@ async fn play_stream(
         tokio::task::yield_now().await;
     }
     match scenario.fault {
-        Some(Fault::Reset) => {
-            // The pieces before must have been read, else the reset overtakes them in the client's buffer.
+        Some(AnswerFault::Reset) => {
+            // The client must have read the previous pieces, or the reset would discard them.
             until_read(stream).await?;
             stream.set_zero_linger()
         }
-        Some(Fault::Hang) => hung_up(stream).await,
+        Some(AnswerFault::Hang) => wait_for_hang_up(stream).await,
         _ => stream.write_all(b"0\r\n\r\n").await,
     }
 }
 
-/// Waits until the client has read everything, by the word of the system: no bytes wait at either end.
+/// Waits until the client has read everything: the kernel reports empty queues at both ends.
 #[cfg(target_os = "linux")]
 async fn until_read(stream: &TcpStream) -> io::Result<()> {
     let ports = [stream.local_addr()?.port(), stream.peer_addr()?.port()];
     let waits = || {
         let sockets = std::fs::read_to_string("/proc/self/net/tcp").unwrap_or_default();
-        // Number, local and remote address, state, queues: `0: 0100007F:1F90 0100007F:C350 01 00000000:0000002A`.
+        // Fields: number, local and remote address, state, queues, for example `0: 0100007F:1F90 0100007F:C350 01
+        // 00000000:0000002A`.
         sockets.lines().any(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let port = |at: usize| {
@@ -142,23 +147,23 @@ async fn until_read(stream: &TcpStream) -> io::Result<()> {
     };
     let read = async {
         while waits() {
-            // sleep: looks again
+            // sleep: polls again
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     Ok(tokio::time::timeout(PATIENCE, read).await?)
 }
 
-/// Gives the client time to read everything, where the system does not tell.
+/// Gives the client time to read everything, on systems that do not report their queues.
 #[cfg(not(target_os = "linux"))]
 async fn until_read(_: &TcpStream) -> io::Result<()> {
-    // sleep: there is no event to wait for
+    // sleep: no event reports this
     tokio::time::sleep(Duration::from_secs(1)).await;
     Ok(())
 }
 
-/// Waits for the client to go; always an error, since nothing else is expected of it.
-async fn hung_up(stream: &mut TcpStream) -> io::Result<()> {
+/// Waits until the client disconnects. Always returns an error, because the client must not send more.
+async fn wait_for_hang_up(stream: &mut TcpStream) -> io::Result<()> {
     let mut byte = [0_u8; 1];
     loop {
         if stream.read(&mut byte).await? == 0 {
@@ -169,8 +174,8 @@ async fn hung_up(stream: &mut TcpStream) -> io::Result<()> {
 
 async fn pause_or_hung_up(stream: &mut TcpStream, pause: Duration) -> io::Result<()> {
     tokio::select! {
-        gone = hung_up(stream) => gone,
-        // sleep: the scenario says how slow the server is
+        gone = wait_for_hang_up(stream) => gone,
+        // sleep: the scenario's delay
         () = tokio::time::sleep(pause) => Ok(()),
     }
 }
@@ -190,18 +195,18 @@ async fn write_whole(
     stream.write_all(head.as_bytes()).await
 }
 
-fn sent_key(request: &Recorded) -> String {
+fn sent_key(request: &RecordedRequest) -> String {
     let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
     request.header("x-api-key").or(request.header("x-goog-api-key")).or(bearer).unwrap_or_default().to_owned()
 }
 
-async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Recorded>> {
+async fn read_request(stream: &mut TcpStream) -> io::Result<Option<RecordedRequest>> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        // A client that speaks TLS to this plain server must not wait for it to be answered.
+        // A client that speaks TLS to this plain server must get an answer.
         if stream.read_buf(&mut bytes).await? == 0 || !bytes.first().is_some_and(u8::is_ascii_uppercase) {
             return Ok(None);
         }
@@ -223,5 +228,5 @@ async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Recorded>> {
         }
     }
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Recorded { method, path, headers, body }))
+    Ok(Some(RecordedRequest { method, path, headers, body }))
 }

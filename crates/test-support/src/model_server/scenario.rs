@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-/// One answer: its blocks, how it is cut, and what goes wrong.
+/// One answer: its blocks, its chunk boundaries and its fault.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) tokens: Tokens,
+    pub(crate) blocks: Vec<AnswerBlock>,
+    pub(crate) tokens: TokenCounts,
     pub(crate) stop: Option<&'static str>,
     pub(crate) cut_every: usize,
     pub(crate) pause: Duration,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<AnswerFault>,
 }
 
-/// A piece of an answer.
+/// A block of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Block {
+pub enum AnswerBlock {
     /// Text.
     Text(String),
-    /// Reasoning, with what only the provider can read: a signature or encrypted content.
+    /// Reasoning, with a part that only the provider can read: a signature or encrypted content.
     Thinking {
         /// The readable part.
         text: String,
@@ -31,14 +31,14 @@ pub enum Block {
         id: String,
         /// The tool.
         name: String,
-        /// The arguments' text, as the model wrote it; need not be JSON.
+        /// The text of the arguments as the model wrote it, not necessarily JSON.
         args: String,
     },
 }
 
-/// Token counts as the provider would count them.
+/// Token counts in the provider's usage report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Input that was not cached.
     pub input: u64,
     /// Output.
@@ -51,7 +51,7 @@ pub struct Tokens {
 
 /// The fault of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum AnswerFault {
     /// A status instead of an answer. `{key}` in the body is replaced by the key the client sent.
     Status {
         /// The HTTP status.
@@ -63,22 +63,22 @@ pub enum Fault {
         /// The message in the body.
         message: String,
     },
-    /// An error event after status 200, behind the blocks.
+    /// An error event after status 200 and the blocks.
     ErrorEvent {
         /// The provider's code.
         code: String,
         /// The provider's message.
         message: String,
     },
-    /// A TCP reset behind the blocks.
+    /// A TCP reset after the blocks.
     Reset,
-    /// A well-formed HTTP end behind the blocks, without the event that ends an answer.
+    /// A well-formed HTTP end after the blocks, without the event that ends an answer.
     NoFinalEvent,
-    /// Nothing more behind the blocks, the connection stays open.
+    /// No more data after the blocks; the connection stays open.
     Hang,
-    /// No answer at all, not even a status.
+    /// No answer, not even a status.
     Silent,
-    /// A page instead of a stream, as a captive portal or a wrong path gives.
+    /// An HTML page instead of a stream, as from a captive portal or a wrong path.
     Html,
 }
 
@@ -89,11 +89,11 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// An empty answer, cut every 37 bytes, with usage 11 in and 7 out.
+    /// Creates an empty answer, cut every 37 bytes, with a usage of 11 input and 7 output tokens.
     pub fn new() -> Self {
         Self {
             blocks: Vec::new(),
-            tokens: Tokens { input: 11, output: 7, cache_read: 0, cache_write: 0 },
+            tokens: TokenCounts { input: 11, output: 7, cache_read: 0, cache_write: 0 },
             stop: None,
             cut_every: 37,
             pause: Duration::ZERO,
@@ -101,14 +101,14 @@ impl Scenario {
         }
     }
 
-    /// An answer of one text.
+    /// Creates an answer of one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new().say(text)
     }
 
-    /// A status instead of an answer.
+    /// Creates a status instead of an answer.
     pub fn status(status: u16, code: &str, message: &str) -> Self {
-        Self::new().fault(Fault::Status {
+        Self::new().fault(AnswerFault::Status {
             status,
             retry_after: None,
             code: code.to_owned(),
@@ -116,9 +116,9 @@ impl Scenario {
         })
     }
 
-    /// A 429 with a `retry-after` header.
+    /// Creates a 429 with a `retry-after` header.
     pub fn rate_limited(retry_after: &str) -> Self {
-        Self::new().fault(Fault::Status {
+        Self::new().fault(AnswerFault::Status {
             status: 429,
             retry_after: Some(retry_after.to_owned()),
             code: "rate_limit_error".to_owned(),
@@ -128,29 +128,33 @@ impl Scenario {
 
     /// Adds text.
     pub fn say(mut self, text: impl Into<String>) -> Self {
-        self.blocks.push(Block::Text(text.into()));
+        self.blocks.push(AnswerBlock::Text(text.into()));
         self
     }
 
     /// Adds reasoning.
     pub fn think(mut self, text: impl Into<String>, signature: impl Into<String>) -> Self {
-        self.blocks.push(Block::Thinking { text: text.into(), signature: signature.into() });
+        self.blocks.push(AnswerBlock::Thinking { text: text.into(), signature: signature.into() });
         self
     }
 
-    /// Adds a tool call; `args` is sent as it is.
+    /// Adds a tool call; `args` is sent unchanged.
     pub fn tool(mut self, id: &str, name: &str, args: &str) -> Self {
-        self.blocks.push(Block::Tool { id: id.to_owned(), name: name.to_owned(), args: args.to_owned() });
+        self.blocks.push(AnswerBlock::Tool {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            args: args.to_owned(),
+        });
         self
     }
 
     /// Sets the usage.
-    pub fn usage(mut self, tokens: Tokens) -> Self {
+    pub fn usage(mut self, tokens: TokenCounts) -> Self {
         self.tokens = tokens;
         self
     }
 
-    /// The answer ends at the output limit.
+    /// Makes the answer end at the output limit.
     pub fn out_of_tokens(mut self) -> Self {
         self.stop = Some("length");
         self
@@ -162,20 +166,20 @@ impl Scenario {
         self
     }
 
-    /// Waits between two pieces.
+    /// Waits this long between two pieces.
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// Lets something go wrong.
-    pub fn fault(mut self, fault: Fault) -> Self {
+    /// Adds a fault.
+    pub fn fault(mut self, fault: AnswerFault) -> Self {
         self.fault = Some(fault);
         self
     }
 
     /// True if the answer holds a tool call.
     pub(crate) fn calls_tools(&self) -> bool {
-        self.blocks.iter().any(|block| matches!(block, Block::Tool { .. }))
+        self.blocks.iter().any(|block| matches!(block, AnswerBlock::Tool { .. }))
     }
 }

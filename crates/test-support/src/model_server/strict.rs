@@ -1,7 +1,7 @@
-//! Requests that the providers reject: a transcript that is not one.
+//! Rejects requests whose transcript a provider would reject.
 //!
-//! Stricter than the providers where they forgive what an agent should not do (two answers in a row), and silent about
-//! what has nothing to do with a transcript.
+//! The checks are stricter than the providers where an agent should know better (two assistant messages in a row). They
+//! ignore everything outside the transcript.
 
 mod anthropic;
 mod chat;
@@ -10,41 +10,41 @@ mod responses;
 
 use serde_json::Value;
 
-use super::Wire;
+use super::WireFormat;
 
 /// Checks the transcript of one request.
 ///
 /// # Errors
-/// What is wrong with it, and where.
-pub(super) fn check(wire: Wire, body: &Value) -> Result<(), String> {
+/// Returns the first mistake and its location.
+pub(super) fn check(wire: WireFormat, body: &Value) -> Result<(), String> {
     match wire {
-        Wire::Anthropic => anthropic::check(body),
-        Wire::OpenAiChat => chat::check(body),
-        Wire::OpenAiResponses => responses::check(body),
-        Wire::Gemini => native::gemini(body),
-        Wire::Ollama => native::ollama(body),
+        WireFormat::Anthropic => anthropic::check(body),
+        WireFormat::OpenAiChat => chat::check(body),
+        WireFormat::OpenAiResponses => responses::check(body),
+        WireFormat::Gemini => native::check_gemini(body),
+        WireFormat::Ollama => native::check_ollama(body),
     }
 }
 
-/// A list that is there and has something in it.
+/// Returns a list that exists and is not empty.
 fn list<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], String> {
     match value.get(key).and_then(Value::as_array) {
         Some(list) if !list.is_empty() => Ok(list),
         Some(_) => Err(format!("{key} is empty")),
-        None => Err(format!("{key} is missing or no list")),
+        None => Err(format!("{key} is missing or not a list")),
     }
 }
 
-/// A text that is there and has something in it.
+/// Returns a text that exists and is not blank.
 fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
     match value.get(key).and_then(Value::as_str) {
         Some(text) if !text.trim().is_empty() => Ok(text),
         Some(_) => Err(format!("{key} is blank")),
-        None => Err(format!("{key} is missing or no text")),
+        None => Err(format!("{key} is missing or not a text")),
     }
 }
 
-/// Content that is a text, or a list of blocks whose texts say something.
+/// Checks content: a text, or a list of blocks with texts that are not blank.
 fn content(message: &Value) -> Result<(), String> {
     match message.get("content") {
         Some(Value::String(_)) => text(message, "content").map(drop),
@@ -60,17 +60,17 @@ fn content(message: &Value) -> Result<(), String> {
     }
 }
 
-/// Calls that wait for their results, each of which comes once.
+/// Calls that wait for their results; each call gets exactly one.
 #[derive(Default)]
-struct Calls {
+struct PendingCalls {
     seen: std::collections::HashSet<String>,
     open: Vec<String>,
 }
 
-impl Calls {
+impl PendingCalls {
     fn call(&mut self, id: &str) -> Result<(), String> {
         if !self.seen.insert(id.to_owned()) {
-            return Err(format!("the call {id} is there twice"));
+            return Err(format!("duplicate call {id}"));
         }
         self.open.push(id.to_owned());
         Ok(())
@@ -78,9 +78,7 @@ impl Calls {
 
     fn result(&mut self, id: &str) -> Result<(), String> {
         let Some(at) = self.open.iter().position(|open| open == id) else {
-            return Err(format!(
-                "a result of {id}, which is no call of the message before, or has one already"
-            ));
+            return Err(format!("a result of {id}, which is not an open call of the previous message"));
         };
         self.open.remove(at);
         Ok(())
@@ -89,7 +87,7 @@ impl Calls {
     fn all_answered(&self) -> Result<(), String> {
         match self.open.as_slice() {
             [] => Ok(()),
-            open => Err(format!("no result directly behind the calls {}", open.join(", "))),
+            open => Err(format!("no result directly after the calls {}", open.join(", "))),
         }
     }
 }
@@ -100,16 +98,16 @@ mod tests {
 
     use super::*;
 
-    /// The fault of a transcript, or nothing; the shapes that are the same in each dialect have one name.
+    /// Checks the mistake in a transcript, or that there is none. The fields that all formats share have one name here.
     #[track_caller]
-    fn fault(wire: Wire, messages: Value, expect: &str) {
-        let key = if wire == Wire::OpenAiResponses { "input" } else { "messages" };
+    fn fault(wire: WireFormat, messages: Value, expect: &str) {
+        let key = if wire == WireFormat::OpenAiResponses { "input" } else { "messages" };
         let found = check(wire, &json!({ key: messages })).err().unwrap_or_default();
         assert!(found.contains(expect) && found.is_empty() == expect.is_empty(), "{found:?}");
     }
 
     #[test]
-    fn anthropic() {
+    fn checks_anthropic_transcripts() {
         let user = json!({"role": "user", "content": "hi"});
         let said = json!({"role": "assistant", "content": [{"type": "text", "text": "hello"}]});
         let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "read", "input": {}});
@@ -117,14 +115,14 @@ mod tests {
         let calls = json!({"role": "assistant", "content": [call("a"), call("b")]});
         let results =
             json!({"role": "user", "content": [result("a"), result("b"), {"type": "text", "text": "go on"}]});
-        let check = |messages, expect| fault(Wire::Anthropic, messages, expect);
+        let check = |messages, expect| fault(WireFormat::Anthropic, messages, expect);
         check(json!([user, said, user]), "");
         check(json!([user, calls, results, said, user]), "");
         check(json!([]), "messages is empty");
         check(json!([said, user]), "begins with");
         check(json!([user, said]), "ends with");
         check(json!([user, said, said, user]), "two answers");
-        check(json!([user, calls, user]), "no result directly behind the calls a, b");
+        check(json!([user, calls, user]), "no result directly after the calls a, b");
         check(json!([user, calls, {"role": "user", "content": [result("a")]}]), "the calls b");
         check(
             json!([user, calls, {"role": "user", "content": [result("a"), result("a"), result("b")]}]),
@@ -132,9 +130,9 @@ mod tests {
         );
         check(
             json!([user, calls, {"role": "user", "content": [{"type": "text", "text": "x"}, result("a"), result("b")]}]),
-            "before the result",
+            "precedes a tool result",
         );
-        check(json!([user, calls, results, calls, results]), "the call a is there twice");
+        check(json!([user, calls, results, calls, results]), "duplicate call a");
         check(json!([{"role": "user", "content": [{"type": "text", "text": " "}]}]), "blank");
         let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
         check(json!([user, {"role": "assistant", "content": [thinking]}, user]), "ends with thinking");
@@ -146,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn openai_chat() {
+    fn checks_chat_transcripts() {
         let user = json!({"role": "user", "content": "hi"});
         let said = json!({"role": "assistant", "content": "hello"});
         let call =
             |id: &str| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}});
         let calls = json!({"role": "assistant", "tool_calls": [call("a"), call("b")]});
         let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "x"});
-        let check = |messages, expect| fault(Wire::OpenAiChat, messages, expect);
+        let check = |messages, expect| fault(WireFormat::OpenAiChat, messages, expect);
         check(json!([{"role": "system", "content": "s"}, user, calls, result("a"), result("b"), user]), "");
         check(json!([said, user]), "begins with");
         check(json!([user, said]), "ends with");
@@ -164,18 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn openai_responses() {
+    fn checks_responses_transcripts() {
         let user = json!({"role": "user", "content": [{"type": "input_text", "text": "hi"}]});
         let said = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]});
         let call = json!({"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"});
         let output = json!({"type": "function_call_output", "call_id": "a", "output": "x"});
         let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": []});
-        let check = |messages, expect| fault(Wire::OpenAiResponses, messages, expect);
+        let check = |messages, expect| fault(WireFormat::OpenAiResponses, messages, expect);
         check(json!([user, reasoning, call, output, said, user]), "");
         check(json!([said, user]), "begins with");
         check(json!([user, said]), "ends with");
         check(json!([user, call, user]), "the calls a");
         check(json!([user, call, output, output]), "a result of a");
-        check(json!([user, reasoning, user]), "nothing behind its reasoning");
+        check(json!([user, reasoning, user]), "nothing after its reasoning");
     }
 }

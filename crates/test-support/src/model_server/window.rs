@@ -1,97 +1,98 @@
-//! Answers to requests that do not fit the window: the model's window, and answers that are made up on the spot.
+//! The model's context window: rejects requests that do not fit, and computes answers on demand.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::{Block, Recorded, Scenario, State, Tokens, Wire};
+use super::{AnswerBlock, RecordedRequest, Scenario, ServerState, TokenCounts, WireFormat};
 
-/// Makes up answers.
+/// Computes answers to requests without a scenario.
 #[derive(Default)]
-pub(crate) struct Answers(Option<Box<Answer>>);
+pub(crate) struct AnswerSource(Option<Box<AnswerFn>>);
 
-type Answer = dyn FnMut(&Recorded) -> Scenario + Send;
+type AnswerFn = dyn FnMut(&RecordedRequest) -> Scenario + Send;
 
-impl Answers {
-    pub(super) fn new(answer: impl FnMut(&Recorded) -> Scenario + Send + 'static) -> Self {
+impl AnswerSource {
+    pub(super) fn new(answer: impl FnMut(&RecordedRequest) -> Scenario + Send + 'static) -> Self {
         Self(Some(Box::new(answer)))
     }
 }
 
-impl fmt::Debug for Answers {
+impl fmt::Debug for AnswerSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Answers").field(&self.0.is_some()).finish()
     }
 }
 
-impl State {
-    /// The answer to a request with a proper transcript; none when there is none left.
-    pub(super) fn next(&mut self, wire: Wire, request: &Recorded) -> Option<Scenario> {
-        let counted = self.window.map(|window| (window, input(&request.body)));
-        if let Some(refused) = counted.and_then(|(window, input)| refusal(wire, &request.body, input, window))
+impl ServerState {
+    /// Returns the answer to a valid request, or `None` if no answer is left.
+    pub(super) fn next(&mut self, wire: WireFormat, request: &RecordedRequest) -> Option<Scenario> {
+        let counted = self.window.map(|window| (window, input_tokens(&request.body)));
+        if let Some(refused) =
+            counted.and_then(|(window, input)| overflow_refusal(wire, &request.body, input, window))
         {
             self.overflows += 1;
             return Some(refused);
         }
-        let made_up = |answers: &mut Answers| answers.0.as_mut().map(|answer| answer(request));
+        let made_up = |answers: &mut AnswerSource| answers.0.as_mut().map(|answer| answer(request));
         let scenario = self.scenarios.pop_front().or_else(|| made_up(&mut self.answers))?;
         Some(match counted {
             None => scenario,
             Some((_, input)) => {
-                let output = output(&scenario.blocks);
-                scenario.usage(Tokens { input, output, cache_read: 0, cache_write: 0 })
+                let output = output_tokens(&scenario.blocks);
+                scenario.usage(TokenCounts { input, output, cache_read: 0, cache_write: 0 })
             }
         })
     }
 }
 
-/// Fields of a request that hold what is said, in one dialect or the other.
+/// Fields of a request that hold messages, in any of the formats.
 const SAID: &[&str] = &["system", "messages", "instructions", "input", "systemInstruction", "contents"];
 
-/// The number of tokens a request has. Tools count as they are written; of all else, only its texts.
-fn input(body: &Value) -> u64 {
-    let said: usize = SAID.iter().filter_map(|field| body.get(field)).map(texts).sum();
+/// Counts the tokens of a request: tools by their JSON, everything else by its texts.
+fn input_tokens(body: &Value) -> u64 {
+    let said: usize = SAID.iter().filter_map(|field| body.get(field)).map(text_len).sum();
     let tools = body.get("tools").map_or(0, |tools| tools.to_string().len());
-    tokens(said + tools)
+    token_count(said + tools)
 }
 
-fn output(blocks: &[Block]) -> u64 {
+fn output_tokens(blocks: &[AnswerBlock]) -> u64 {
     let bytes = blocks.iter().map(|block| match block {
-        Block::Text(text) => text.len(),
-        Block::Thinking { text, .. } => text.len(),
-        Block::Tool { name, args, .. } => name.len() + args.len(),
+        AnswerBlock::Text(text) => text.len(),
+        AnswerBlock::Thinking { text, .. } => text.len(),
+        AnswerBlock::Tool { name, args, .. } => name.len() + args.len(),
     });
-    tokens(bytes.sum())
+    token_count(bytes.sum())
 }
 
-fn texts(value: &Value) -> usize {
+fn text_len(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
-        Value::Array(list) => list.iter().map(texts).sum(),
-        Value::Object(map) => map.values().map(texts).sum(),
+        Value::Array(list) => list.iter().map(text_len).sum(),
+        Value::Object(map) => map.values().map(text_len).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 
-/// More than a fourth of the bytes, as real ones count with code.
-fn tokens(bytes: usize) -> u64 {
+/// Counts a little more than one token for four bytes, like real tokenizers with code.
+fn token_count(bytes: usize) -> u64 {
     (bytes as u64 * 11).div_ceil(40)
 }
 
-/// Returns the provider's refusal of a request that does not fit, with the answer that it asks for.
-fn refusal(wire: Wire, body: &Value, input: u64, window: u64) -> Option<Scenario> {
+/// Returns the provider's error for a request that, with the requested answer, does not fit the window.
+fn overflow_refusal(wire: WireFormat, body: &Value, input: u64, window: u64) -> Option<Scenario> {
     let asked = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let answer = asked.iter().find_map(|field| body.get(field)?.as_u64()).unwrap_or(0);
     if input + answer <= window {
         return None;
     }
     Some(match wire {
-        Wire::Anthropic if input > window => Scenario::status(
+        WireFormat::Anthropic if input > window => Scenario::status(
             400,
             "invalid_request_error",
             &format!("prompt is too long: {input} tokens > {window} maximum"),
         ),
-        Wire::Anthropic => Scenario::status(
+        WireFormat::Anthropic => Scenario::status(
             400,
             "invalid_request_error",
             &format!(
@@ -99,7 +100,7 @@ fn refusal(wire: Wire, body: &Value, input: u64, window: u64) -> Option<Scenario
                  length or `max_tokens` and try again"
             ),
         ),
-        Wire::OpenAiChat => Scenario::status(
+        WireFormat::OpenAiChat => Scenario::status(
             400,
             "context_length_exceeded",
             &format!(
@@ -108,19 +109,19 @@ fn refusal(wire: Wire, body: &Value, input: u64, window: u64) -> Option<Scenario
                 input + answer
             ),
         ),
-        Wire::OpenAiResponses => Scenario::status(
+        WireFormat::OpenAiResponses => Scenario::status(
             400,
             "context_length_exceeded",
             "Your input exceeds the context window of this model. Please adjust your input and try again.",
         ),
-        Wire::Gemini => Scenario::status(
+        WireFormat::Gemini => Scenario::status(
             400,
             "invalid_argument",
             &format!(
                 "The input token count ({input}) exceeds the maximum number of tokens allowed ({window})."
             ),
         ),
-        Wire::Ollama => Scenario::status(400, "", "the input length exceeds the context length"),
+        WireFormat::Ollama => Scenario::status(400, "", "the input length exceeds the context length"),
     })
 }
 
@@ -131,11 +132,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(wire: Wire, body: Value, window: u64, expect: Option<&str>) {
-        let mut state = State { window: Some(window), ..State::default() };
+    fn check(wire: WireFormat, body: Value, window: u64, expect: Option<&str>) {
+        let mut state = ServerState { window: Some(window), ..ServerState::default() };
         state.scenarios.push_back(Scenario::text("x".repeat(400)));
         let (method, path, headers) = ("POST".to_owned(), String::new(), Vec::new());
-        let answer = state.next(wire, &Recorded { method, path, headers, body }).unwrap();
+        let answer = state.next(wire, &RecordedRequest { method, path, headers, body }).unwrap();
         assert_eq!(state.overflows, usize::from(expect.is_some()));
         match expect {
             Some(words) => assert!(format!("{:?}", answer.fault).contains(words), "{:?}", answer.fault),
@@ -144,27 +145,31 @@ mod tests {
                 assert_eq!((answer.tokens.input, answer.tokens.output), (110, 110));
             }
         }
-        assert_eq!(state.scenarios.len(), usize::from(expect.is_some()), "a refusal takes no scenario");
+        assert_eq!(
+            state.scenarios.len(),
+            usize::from(expect.is_some()),
+            "a rejected request must not take a scenario"
+        );
     }
 
     #[test]
-    fn a_request_that_does_not_fit_is_refused_in_the_words_of_the_provider() {
+    fn rejects_overlong_requests_with_provider_message() {
         let said = |field: &str| json!({"model": "m", field: [{"content": [{"text": "x".repeat(400)}]}]});
         let asking = |tokens: u64| {
             let mut body = said("messages");
             body["max_tokens"] = json!(tokens);
             body
         };
-        check(Wire::Anthropic, asking(90), 200, None);
-        check(Wire::Anthropic, asking(91), 200, Some("exceed context limit: 110 + 91 > 200"));
-        check(Wire::Anthropic, asking(1), 109, Some("prompt is too long: 110 tokens > 109 maximum"));
-        check(Wire::OpenAiChat, said("messages"), 110, None);
-        check(Wire::OpenAiChat, said("messages"), 109, Some("maximum context length is 109 tokens"));
-        check(Wire::OpenAiResponses, said("input"), 110, None);
-        check(Wire::OpenAiResponses, said("input"), 109, Some("context_length_exceeded"));
-        check(Wire::Gemini, said("contents"), 109, Some("exceeds the maximum number of tokens"));
-        check(Wire::Ollama, said("messages"), 109, Some("exceeds the context length"));
+        check(WireFormat::Anthropic, asking(90), 200, None);
+        check(WireFormat::Anthropic, asking(91), 200, Some("exceed context limit: 110 + 91 > 200"));
+        check(WireFormat::Anthropic, asking(1), 109, Some("prompt is too long: 110 tokens > 109 maximum"));
+        check(WireFormat::OpenAiChat, said("messages"), 110, None);
+        check(WireFormat::OpenAiChat, said("messages"), 109, Some("maximum context length is 109 tokens"));
+        check(WireFormat::OpenAiResponses, said("input"), 110, None);
+        check(WireFormat::OpenAiResponses, said("input"), 109, Some("context_length_exceeded"));
+        check(WireFormat::Gemini, said("contents"), 109, Some("exceeds the maximum number of tokens"));
+        check(WireFormat::Ollama, said("messages"), 109, Some("exceeds the context length"));
         let tool = json!([{"text": "x".repeat(400 - 13)}]);
-        check(Wire::OpenAiChat, json!({ "tools": tool }), 110, None);
+        check(WireFormat::OpenAiChat, json!({ "tools": tool }), 110, None);
     }
 }

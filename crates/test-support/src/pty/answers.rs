@@ -1,43 +1,43 @@
-//! Services of a terminal for its program beside showing text: it answers, and is told titles and the like.
+//! The terminal's answers to its program, and the commands that change its title, clipboard and bell.
 
 use vt100::{Callbacks, Screen};
 
-/// The commands for the terminal beside its text.
+/// The commands for the terminal, apart from text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Titles of the window, in order.
+pub struct TerminalCommands {
+    /// The window titles in order.
     pub titles: Vec<String>,
-    /// The texts that were copied to the clipboard: for which one, and the text in base64.
+    /// The texts copied to the clipboard: the name of the clipboard, and the text in base64.
     pub copied: Vec<(String, String)>,
-    /// The number of times that the bell rang.
+    /// The number of bells.
     pub bells: usize,
 }
 
-/// Answers the program's questions as a terminal does.
+/// Answers the program's queries as a terminal does.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
-    /// Does it answer at all?
+pub(super) struct TerminalResponder {
+    /// True if the terminal answers at all.
     pub(super) deaf: bool,
-    /// The background that it reports, as `rgb:0000/0000/0000`; without it, it reports nothing.
+    /// The background that the terminal reports, as `rgb:0000/0000/0000`; without one there is no answer.
     pub(super) background: Option<String>,
-    /// Does it know the keyboard protocol of kitty?
+    /// True if the terminal supports kitty's keyboard protocol.
     pub(super) kitty: bool,
-    pub(super) told: Told,
-    /// The bytes that are typed next.
+    pub(super) told: TerminalCommands,
+    /// The bytes to type next.
     pub(super) due: Vec<u8>,
-    /// A synchronized update has begun and not ended.
+    /// True within a synchronized update.
     pub(super) in_frame: bool,
 }
 
-impl Answers {
-    fn say(&mut self, text: &str) {
+impl TerminalResponder {
+    fn respond(&mut self, text: &str) {
         if !self.deaf {
             self.due.extend_from_slice(text.as_bytes());
         }
     }
 }
 
-impl Callbacks for Answers {
+impl Callbacks for TerminalResponder {
     fn audible_bell(&mut self, _: &mut Screen) {
         self.told.bells += 1;
     }
@@ -62,10 +62,10 @@ impl Callbacks for Answers {
         match (first, params, action) {
             (None, [[6]], 'n') => {
                 let (row, column) = screen.cursor_position();
-                self.say(&format!("\x1b[{};{}R", row + 1, column + 1));
+                self.respond(&format!("\x1b[{};{}R", row + 1, column + 1));
             }
-            (None, [] | [[0]], 'c') => self.say("\x1b[?62;22c"),
-            (Some(b'?'), [] | [[0]], 'u') if self.kitty => self.say("\x1b[?0u"),
+            (None, [] | [[0]], 'c') => self.respond("\x1b[?62;22c"),
+            (Some(b'?'), [] | [[0]], 'u') if self.kitty => self.respond("\x1b[?0u"),
             (Some(b'?'), [[2026]], 'h') => self.in_frame = true,
             (Some(b'?'), [[2026]], 'l') => self.in_frame = false,
             _ => {}
@@ -74,7 +74,7 @@ impl Callbacks for Answers {
 
     fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
         if let ([b"11", b"?"], Some(background)) = (params, self.background.clone()) {
-            self.say(&format!("\x1b]11;{background}\x1b\\"));
+            self.respond(&format!("\x1b]11;{background}\x1b\\"));
         }
     }
 }

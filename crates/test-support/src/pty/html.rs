@@ -1,34 +1,34 @@
-//! A screen as a page, from which a browser makes a picture.
+//! Renders a screen as an HTML page, from which a browser makes a picture.
 
 use std::fmt::Write as _;
 
 use vt100::{Cell, Color, Screen};
 
-/// The colors of a terminal where a program sets none.
+/// The default colors of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum ColorScheme {
     /// Light on dark.
     Dark,
     /// Dark on light.
     Light,
 }
 
-/// The 16 colours of terminals, as xterm has them.
+/// The 16 terminal colors of xterm.
 const PALETTE: [u32; 16] = [
     0x00_0000, 0xcd_0000, 0x00_cd00, 0xcd_cd00, 0x00_00ee, 0xcd_00cd, 0x00_cdcd, 0xe5_e5e5, 0x7f_7f7f,
     0xff_0000, 0x00_ff00, 0xff_ff00, 0x5c_5cff, 0xff_00ff, 0x00_ffff, 0xff_ffff,
 ];
 
-/// The levels of red, green and blue in the cube of 216 colours.
+/// The levels of red, green and blue in the cube of 216 colors.
 const LEVELS: [u32; 6] = [0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff];
 
-/// The style of all pages: rows of one height, and no space around them but a small edge.
+/// The style of all pages: rows of equal height, with a small margin.
 const STYLE: &str = "*{margin:0;padding:0}body{padding:8px}\
     div{font:14px/16px 'DejaVu Sans Mono',monospace;white-space:pre;height:16px}\
     span{display:inline-block;height:16px;vertical-align:top}";
 
-impl Ground {
-    /// Returns the terminal's answer to the question for its background.
+impl ColorScheme {
+    /// Returns the terminal's answer to a query for its background.
     pub const fn answer(self) -> &'static str {
         match self {
             Self::Dark => "rgb:1111/1313/1818",
@@ -36,7 +36,7 @@ impl Ground {
         }
     }
 
-    /// Text and background.
+    /// Returns the colors of text and background.
     const fn colors(self) -> (u32, u32) {
         match self {
             Self::Dark => (0xd8_dbe2, 0x11_1318),
@@ -45,8 +45,8 @@ impl Ground {
     }
 }
 
-/// A page that shows a screen: its texts, colours, styles, and its cursor.
-pub fn page(screen: &Screen, ground: Ground) -> String {
+/// Renders a page that shows the texts, colors, styles and the cursor of a screen.
+pub fn render_page(screen: &Screen, ground: ColorScheme) -> String {
     let (text, back) = ground.colors();
     let mut out = format!(
         "<!doctype html><meta charset=\"utf-8\"><style>{STYLE}body{{color:#{text:06x};background:#{back:06x}}}\
@@ -80,7 +80,7 @@ pub fn page(screen: &Screen, ground: Ground) -> String {
     out
 }
 
-/// Cells of one style: as wide as they are on a terminal, whatever a font makes of their text.
+/// Closes a run of cells of one style; its width is that on a terminal, whatever the font.
 fn close(out: &mut String, run: Option<(String, String, usize)>) {
     if let Some((style, text, cells)) = run {
         // Writing to a string does not fail.
@@ -102,7 +102,7 @@ fn push(text: &mut String, cell: &Cell) {
     }
 }
 
-fn style(cell: &Cell, cursor: bool, ground: Ground) -> String {
+fn style(cell: &Cell, cursor: bool, ground: ColorScheme) -> String {
     let (text, back) = ground.colors();
     let mut front = rgb(cell.fgcolor()).unwrap_or(text);
     let mut behind = rgb(cell.bgcolor()).unwrap_or(back);
@@ -124,7 +124,7 @@ fn style(cell: &Cell, cursor: bool, ground: Ground) -> String {
     style
 }
 
-/// A colour, unless it is the terminal's own.
+/// Returns a color, or `None` for the terminal's default.
 fn rgb(color: Color) -> Option<u32> {
     match color {
         Color::Default => None,
@@ -146,11 +146,11 @@ mod tests {
         let cells = |number| std::num::NonZeroU16::new(number).unwrap();
         let mut parser = vt100::Parser::new(cells(1), cells(6), 0);
         parser.process(bytes.as_bytes());
-        page(parser.screen(), Ground::Dark).lines().nth(1).unwrap().to_owned()
+        render_page(parser.screen(), ColorScheme::Dark).lines().nth(1).unwrap().to_owned()
     }
 
     #[test]
-    fn texts_styles_and_the_cursor_are_shown() {
+    fn renders_text_styles_and_cursor() {
         let check = |bytes: &str, expect: &str| {
             assert_eq!(shown(bytes), format!("<div>{expect}</div>"), "{bytes:?}");
         };

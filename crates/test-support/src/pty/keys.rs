@@ -1,9 +1,9 @@
-//! Bytes of a terminal of the old kind for keys.
+//! Bytes of a legacy terminal for keys.
 
 /// Returns the bytes of a key: a character, or a name such as `enter`, `shift+tab`, `ctrl+o`, `alt+enter`.
 ///
 /// # Panics
-/// When there is no such key.
+/// Panics if the key is unknown.
 #[track_caller]
 pub fn key(name: &str) -> Vec<u8> {
     if let Some(rest) = name.strip_prefix("alt+") {
@@ -30,7 +30,7 @@ pub fn key(name: &str) -> Vec<u8> {
         "pagedown" => "\x1b[6~",
         "f1" => "\x1bOP",
         character if character.chars().count() == 1 => character,
-        other => panic!("{other:?} is no key that this knows; see crates/test-support/src/pty/keys.rs"),
+        other => panic!("unknown key {other:?}; see crates/test-support/src/pty/keys.rs"),
     };
     sent.as_bytes().to_vec()
 }

@@ -1,4 +1,4 @@
-//! Which program runs in which terminal.
+//! The program and the terminal to run it in.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,91 +8,91 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 
-use super::{Answers, Input, Pty, Shared, State};
+use super::{Pty, SharedTerminal, TerminalInput, TerminalResponder, TerminalState};
 
-/// Rows that have left the screen and can be read still.
+/// The number of scrollback rows.
 const SCROLLBACK: usize = 10_000;
 
-/// A program and a terminal to run it in: 80 columns, 24 rows, `xterm-256color`, which answers where the cursor is and
-/// what it is, and knows nothing else. The program's environment is empty but for `PATH` and `TERM`.
-#[must_use = "nothing runs before `spawn`"]
+/// A program and a terminal to run it in: 80 columns, 24 rows, `xterm-256color`. The terminal answers only queries for
+/// the cursor position and its own type. The program's environment contains only `PATH` and `TERM`.
+#[must_use = "the program starts with `spawn`"]
 #[derive(Debug)]
-pub struct Setup {
+pub struct PtySetup {
     command: CommandBuilder,
     size: PtySize,
-    answers: Answers,
+    answers: TerminalResponder,
 }
 
-impl Setup {
-    /// Runs this program.
+impl PtySetup {
+    /// Creates a setup for this program.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = CommandBuilder::new(program);
         command.env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("TERM", "xterm-256color");
         let size = PtySize { rows: 24, cols: 80, ..PtySize::default() };
-        Self { command, size, answers: Answers::default() }
+        Self { command, size, answers: TerminalResponder::default() }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.command.args(args);
         self
     }
 
-    /// With a variable.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// In this directory.
+    /// Sets the working directory.
     pub fn cwd(mut self, directory: &Path) -> Self {
         self.command.cwd(directory);
         self
     }
 
-    /// With so many columns and rows.
+    /// Sets the number of columns and rows.
     pub fn size(mut self, columns: u16, rows: u16) -> Self {
         self.size = PtySize { rows, cols: columns, ..PtySize::default() };
         self
     }
 
-    /// Each cell has so many pixels, and the terminal says so until its size changes.
+    /// Sets the pixels of a cell, which the terminal reports until its size changes.
     pub fn pixels(mut self, width: u16, height: u16) -> Self {
         self.size.pixel_width = self.size.cols * width;
         self.size.pixel_height = self.size.rows * height;
         self
     }
 
-    /// The terminal tells its background, for example `rgb:ffff/ffff/ffff`.
+    /// Makes the terminal report its background, for example `rgb:ffff/ffff/ffff`.
     pub fn background(mut self, color: &str) -> Self {
         self.answers.background = Some(color.to_owned());
         self
     }
 
-    /// The terminal knows the keyboard protocol of kitty, and says so. Keys are sent as before.
+    /// Makes the terminal report support for kitty's keyboard protocol. Keys are sent in the legacy form.
     pub fn kitty(mut self) -> Self {
         self.answers.kitty = true;
         self
     }
 
-    /// The terminal answers nothing at all.
-    pub fn deaf(mut self) -> Self {
+    /// Makes the terminal answer no queries.
+    pub fn without_answers(mut self) -> Self {
         self.answers.deaf = true;
         self
     }
 
-    /// Runs it.
+    /// Starts the program.
     ///
     /// # Panics
-    /// When there is no such terminal, or no such program.
+    /// Panics if the terminal or the program cannot be started.
     #[track_caller]
     pub fn spawn(self) -> Pty {
         let pair = match native_pty_system().openpty(self.size) {
@@ -106,11 +106,11 @@ impl Setup {
         drop(pair.slave);
         let reader = pair.master.try_clone_reader().expect("a new terminal can be read");
         let writer = pair.master.take_writer().expect("a new terminal can be written to");
-        let input: Input = Arc::new(Mutex::new(writer));
-        let (rows, columns) = (cells(self.size.rows), cells(self.size.cols));
+        let input: TerminalInput = Arc::new(Mutex::new(writer));
+        let (rows, columns) = (cell_count(self.size.rows), cell_count(self.size.cols));
         let parser = vt100::Parser::new_with_callbacks(rows, columns, SCROLLBACK, self.answers);
-        let state = State { parser, bytes: Vec::new(), silent: false, status: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let state = TerminalState { parser, bytes: Vec::new(), silent: false, status: None };
+        let shared = Arc::new(SharedTerminal { state: Mutex::new(state), changed: Condvar::new() });
         let pid = child.process_id();
         std::thread::spawn({
             let (shared, input) = (shared.clone(), input.clone());
@@ -124,12 +124,12 @@ impl Setup {
     }
 }
 
-pub(super) fn cells(number: u16) -> NonZeroU16 {
+pub(super) fn cell_count(number: u16) -> NonZeroU16 {
     NonZeroU16::new(number).expect("a terminal has columns and rows")
 }
 
-/// Until the end: on Linux, that is an error.
-fn read(shared: &Shared, mut reader: Box<dyn Read + Send>, input: &Input) {
+/// Reads until the end of the output, which is an error on Linux.
+fn read(shared: &SharedTerminal, mut reader: Box<dyn Read + Send>, input: &TerminalInput) {
     let mut piece = [0; 4096];
     while let Ok(length @ 1..) = reader.read(&mut piece) {
         let bytes = piece.get(..length).unwrap_or_default();
@@ -141,7 +141,7 @@ fn read(shared: &Shared, mut reader: Box<dyn Read + Send>, input: &Input) {
         shared.changed.notify_all();
         if !due.is_empty() {
             let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
-            // A program that is gone needs no answer.
+            // A program that has ended needs no answer.
             let _ = std::io::Write::write_all(&mut *input, &due);
         }
     }
@@ -149,7 +149,7 @@ fn read(shared: &Shared, mut reader: Box<dyn Read + Send>, input: &Input) {
     shared.changed.notify_all();
 }
 
-fn wait(shared: &Shared, mut child: Box<dyn Child + Send + Sync>) {
+fn wait(shared: &SharedTerminal, mut child: Box<dyn Child + Send + Sync>) {
     let status = child.wait();
     shared.state().status =
         Some(status.unwrap_or_else(|_| portable_pty::ExitStatus::with_exit_code(u32::MAX)));

@@ -1,73 +1,79 @@
-//! The list: what is tried, and what shall come of it where.
+//! The list of probes, with the expected outcome at each sandbox level.
 
-use Expect::{Absent, Any, Refused, Works};
+use ProbeOutcome::{Absent, Any, Refused, Works};
 
 /// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
-    /// It can be done.
+pub enum ProbeOutcome {
+    /// The action succeeds.
     Works,
-    /// It is there, and is not permitted.
+    /// The target exists, and the action is not permitted.
     Refused,
-    /// There is nothing to do it to.
+    /// The target does not exist.
     Absent,
-    /// Depends on the machine and its user; not looked at.
+    /// The outcome depends on the machine and the user, and is not checked.
     Any,
 }
 
-/// The way in which the probes are run.
+/// The sandbox in which the probes run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
-    /// Without a sandbox: what is refused below can be done here, or the probe would show nothing.
+pub enum ProbeConfinement {
+    /// No sandbox. Actions that a sandbox refuses must succeed here, or the probe proves nothing.
     Free,
-    /// Level standard, no network.
+    /// Level standard without network.
     Standard,
-    /// Level standard, all of the network.
+    /// Level standard with full network.
     StandardAll,
-    /// Level strict, no network.
+    /// Level strict without network.
     Strict,
-    /// Level strict, a loopback device of its own.
+    /// Level strict with its own loopback device.
     StrictLoopback,
-    /// Level strict, all of the network.
+    /// Level strict with full network.
     StrictAll,
 }
 
-/// One thing to try.
+/// A probe.
 #[derive(Debug, Clone, Copy)]
-pub struct Probe {
-    /// The name in the program that tries it.
+pub struct SandboxProbe {
+    /// The name of the probe in `sandbox-probe`.
     pub name: &'static str,
-    expect: [Expect; 6],
+    expect: [ProbeOutcome; 6],
 }
 
-impl Probe {
+impl SandboxProbe {
     /// Returns the expected outcome.
-    pub fn expect(&self, column: Column) -> Expect {
+    pub fn expected(&self, column: ProbeConfinement) -> ProbeOutcome {
         let [free, standard, standard_all, strict, strict_loopback, strict_all] = self.expect;
         match column {
-            Column::Free => free,
-            Column::Standard => standard,
-            Column::StandardAll => standard_all,
-            Column::Strict => strict,
-            Column::StrictLoopback => strict_loopback,
-            Column::StrictAll => strict_all,
+            ProbeConfinement::Free => free,
+            ProbeConfinement::Standard => standard,
+            ProbeConfinement::StandardAll => standard_all,
+            ProbeConfinement::Strict => strict,
+            ProbeConfinement::StrictLoopback => strict_loopback,
+            ProbeConfinement::StrictAll => strict_all,
         }
     }
 }
 
-/// The same with every network.
-const fn probe(name: &'static str, free: Expect, standard: Expect, strict: Expect) -> Probe {
-    Probe { name, expect: [free, standard, standard, strict, strict, strict] }
+/// Creates a probe whose outcome is the same for every network setting.
+const fn probe(
+    name: &'static str,
+    free: ProbeOutcome,
+    standard: ProbeOutcome,
+    strict: ProbeOutcome,
+) -> SandboxProbe {
+    SandboxProbe { name, expect: [free, standard, standard, strict, strict, strict] }
 }
 
-/// One about the network: free, at standard none and all, at strict none, loopback and all.
-const fn net(name: &'static str, expect: [Expect; 6]) -> Probe {
-    Probe { name, expect }
+/// Creates a probe of the network, with outcomes for: no sandbox; standard without and with network; strict without,
+/// with loopback and with network.
+const fn net(name: &'static str, expect: [ProbeOutcome; 6]) -> SandboxProbe {
+    SandboxProbe { name, expect }
 }
 
-/// All of them; a name is that of an arm in `sandbox-probe`.
-pub const PROBES: &[Probe] = &[
-    // What has to work.
+/// All probes; each name has an arm in `sandbox-probe`.
+pub const PROBES: &[SandboxProbe] = &[
+    // Actions that must work.
     probe("read-own-data", Works, Works, Works),
     probe("write-own-data", Works, Works, Works),
     probe("rename-in-own-data", Works, Works, Works),
@@ -93,12 +99,12 @@ pub const PROBES: &[Probe] = &[
     probe("remove-secret", Works, Refused, Absent),
     probe("rename-out", Works, Refused, Absent),
     probe("link-in", Works, Refused, Absent),
-    // The kernel's rules do not cover it; see docs/sandbox.md.
+    // Landlock does not cover these actions; see docs/sandbox.md.
     probe("stat-secret", Works, Works, Absent),
     probe("chmod-secret", Works, Works, Absent),
     probe("watch-home", Works, Works, Absent),
     probe("run-own-data", Works, Refused, Refused),
-    // A file without a name is on no list; see docs/sandbox.md.
+    // A file without a name is on no allow list; see docs/sandbox.md.
     probe("run-from-memory", Works, Works, Works),
     probe("list-root", Works, Refused, Refused),
     probe("write-root", Any, Refused, Refused),
@@ -141,7 +147,7 @@ pub const PROBES: &[Probe] = &[
     probe("new-kernel", Any, Refused, Refused),
     probe("newer-call", Any, Refused, Refused),
     probe("type-into-terminal", Any, Refused, Refused),
-    // What it has become: few rights, a session of its own.
+    // The probe's own state: few rights, a separate session.
     probe("no-capabilities", Any, Works, Works),
     probe("no-new-rights", Any, Works, Works),
     probe("is-filtered", Any, Works, Works),

@@ -1,4 +1,4 @@
-//! The scene: secrets, projects and programs of a user that a sandbox shall keep away.
+//! The scene: secrets, projects and programs of a user that a sandbox must protect.
 
 use std::fs;
 use std::io;
@@ -10,34 +10,35 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{Column, Expect, PROBES};
+use super::{PROBES, ProbeConfinement, ProbeOutcome};
 
-/// Everything that is there, below one directory. Dropping it ends its process; the directory is the caller's.
+/// All files, sockets and processes of the scene, below one directory. Dropping the scene ends its process; the caller
+/// owns the directory.
 #[derive(Debug)]
-pub struct Scene {
+pub struct SandboxScene {
     dir: PathBuf,
     facts: Value,
     other: Child,
     _open: (TcpListener, UnixListener, UnixListener, UnixDatagram),
 }
 
-/// The outcome of one probe, and whether it is the expected one.
+/// The outcome of one probe, compared with the expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ProbeVerdict {
     /// The probe.
     pub name: &'static str,
-    /// None when it is as expected; otherwise what is wrong.
+    /// The difference from the expectation; `None` for the expected outcome.
     pub wrong: Option<String>,
-    /// It could not be tried, and why.
+    /// The reason why the probe could not run.
     pub skipped: Option<String>,
 }
 
-impl Scene {
-    /// Builds it below an empty directory, which must not be below a directory that every sandbox may read.
+impl SandboxScene {
+    /// Builds the scene in an empty directory, which must not be below a directory that every sandbox may read.
     ///
     /// # Errors
-    /// When something cannot be made.
-    #[expect(clippy::disallowed_methods, reason = "another program of the user")]
+    /// Returns an error if a part of the scene cannot be created.
+    #[expect(clippy::disallowed_methods, reason = "starts another program of the user")]
     pub fn new(dir: &Path) -> io::Result<Self> {
         for part in ["data", "data-of-other", "granted", "home", "workspace/.git/hooks"] {
             fs::create_dir_all(dir.join(part))?;
@@ -75,67 +76,70 @@ impl Scene {
         Ok(scene)
     }
 
-    /// The argument of `sandbox-probe`.
+    /// Returns the argument of `sandbox-probe`.
     pub fn facts(&self) -> String {
         self.facts.to_string()
     }
 
     /// Returns the directory that a sandbox lets the probe write.
-    pub fn data(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.dir.join("data")
     }
 
     /// Returns the directory that a sandbox lets the probe read.
-    pub fn granted(&self) -> PathBuf {
+    pub fn granted_dir(&self) -> PathBuf {
         self.dir.join("granted")
     }
 
-    /// Compares the output with the expected one.
-    pub fn judge(output: &str, column: Column) -> Vec<Verdict> {
-        PROBES.iter().map(|probe| judge(probe.name, said(output, probe.name), probe.expect(column))).collect()
+    /// Compares the output of `sandbox-probe` with the expected outcomes.
+    pub fn judge_output(output: &str, column: ProbeConfinement) -> Vec<ProbeVerdict> {
+        PROBES
+            .iter()
+            .map(|probe| judge_probe(probe.name, probe_result(output, probe.name), probe.expected(column)))
+            .collect()
     }
 }
 
-impl Drop for Scene {
+impl Drop for SandboxScene {
     fn drop(&mut self) {
         let _ = self.other.kill();
         let _ = self.other.wait();
     }
 }
 
-/// Returns the text behind the name of a probe.
-fn said<'a>(output: &'a str, name: &str) -> Option<&'a str> {
+/// Returns the text after the name of a probe.
+fn probe_result<'a>(output: &'a str, name: &str) -> Option<&'a str> {
     output
         .lines()
         .find_map(|line| line.split_once(' ').filter(|(probe, _)| *probe == name))
         .map(|(_, said)| said)
 }
 
-fn judge(name: &'static str, said: Option<&str>, expect: Expect) -> Verdict {
-    let mut verdict = Verdict { name, wrong: None, skipped: None };
+fn judge_probe(name: &'static str, said: Option<&str>, expect: ProbeOutcome) -> ProbeVerdict {
+    let mut verdict = ProbeVerdict { name, wrong: None, skipped: None };
     let Some(said) = said else {
-        verdict.wrong = Some("said nothing".to_owned());
+        verdict.wrong = Some("printed no result".to_owned());
         return verdict;
     };
     if let Some(reason) = said.strip_prefix("skip ") {
         verdict.skipped = Some(reason.to_owned());
         return verdict;
     }
-    let came = came_of(said);
-    if expect != Expect::Any && came != Some(expect) {
-        verdict.wrong = Some(format!("expected {expect:?}, and it is {said}"));
+    let came = parse_outcome(said);
+    if expect != ProbeOutcome::Any && came != Some(expect) {
+        verdict.wrong = Some(format!("expected {expect:?}, but the outcome is {said}"));
     }
     verdict
 }
 
-/// Returns the outcome that `ok` or the number of an error means.
-fn came_of(said: &str) -> Option<Expect> {
+/// Parses `ok` or an error number.
+fn parse_outcome(said: &str) -> Option<ProbeOutcome> {
     if said == "ok" {
-        return Some(Expect::Works);
+        return Some(ProbeOutcome::Works);
     }
     match said.parse().ok()? {
-        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV => Some(Expect::Refused),
-        libc::ENOENT | libc::ESRCH | libc::ENXIO | libc::ECONNREFUSED => Some(Expect::Absent),
+        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV => Some(ProbeOutcome::Refused),
+        libc::ENOENT | libc::ESRCH | libc::ENXIO | libc::ECONNREFUSED => Some(ProbeOutcome::Absent),
         _ => None,
     }
 }

@@ -1,125 +1,129 @@
-//! The actions of a terminal that haft's own output may cause: a list of functions, by final byte, parameters and
-//! place. Anything else is found, also a function of the list where haft does not write it.
+//! The terminal actions that haft's own output may cause: a list of functions by final byte, parameters and position.
+//! Any other action is reported, and so is a listed function in a position where haft does not write it.
 
 mod pictures;
 mod strip;
 
-use super::deceives;
+use super::is_deceptive;
 
 /// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// Nothing, or one frame of the interactive mode on a screen of so many columns and rows.
+pub enum OutputKind {
+    /// Nothing, or one frame of the interactive mode on a screen of this many columns and rows.
     Frame(u16, u16),
-    /// The same on a terminal that shows images, with some of them.
+    /// Like `Frame`, on a terminal that shows images, with some images.
     Pictures(u16, u16),
-    /// Nothing, or one frame at the end of the terminal's own screen, so many columns wide: rows that are printed, and so
-    /// many others below them. So many stood there before.
-    Strip {
-        /// Columns of both.
+    /// Nothing, or one frame of the inline mode at the end of the normal screen: printed rows and the drawn rows below
+    /// them.
+    Inline {
+        /// The columns of the screen.
         columns: u16,
         /// The rows that are drawn.
         rows: u16,
         /// The rows that were drawn before.
         before: u16,
     },
-    /// The text that takes so many drawn rows from the terminal's own screen.
-    Unstrip(u16),
-    /// Rows for the normal screen, each ended.
+    /// The text that removes this many drawn rows of the inline mode.
+    InlineRemoval(u16),
+    /// Rows for the normal screen, each with a line end.
     Rows,
-    /// Lines where nothing is drawn: no function at all.
+    /// Lines of plain text without any function.
     Lines,
     /// The window's title.
     Title,
-    /// Text for the clipboard, plain or once more for tmux.
+    /// Text for the clipboard, plain or wrapped for tmux.
     Clipboard,
 }
 
 /// Returns the actions of a terminal that this kind of output must not cause; nothing for correct output.
-pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
+pub fn forbidden_actions(bytes: &[u8], written: OutputKind) -> Vec<String> {
     match written {
-        Written::Lines => return lines(bytes),
-        Written::Pictures(columns, rows) => {
-            let (others, mut found) = pictures::without(bytes);
-            found.extend(oversteps(&others, Written::Frame(columns, rows)));
+        OutputKind::Lines => return check_lines(bytes),
+        OutputKind::Pictures(columns, rows) => {
+            let (others, mut found) = pictures::remove_images(bytes);
+            found.extend(forbidden_actions(&others, OutputKind::Frame(columns, rows)));
             return found;
         }
-        Written::Frame(..) | Written::Strip { .. } | Written::Unstrip(_) => {}
-        Written::Rows | Written::Title | Written::Clipboard => {}
+        OutputKind::Frame(..) | OutputKind::Inline { .. } | OutputKind::InlineRemoval(_) => {}
+        OutputKind::Rows | OutputKind::Title | OutputKind::Clipboard => {}
     }
-    let (mut parser, mut heard) = (vte::Parser::new(), Heard::default());
+    let (mut parser, mut heard) = (vte::Parser::new(), ActionLog::default());
     parser.advance(&mut heard, bytes);
-    let Heard { mut deeds, shown } = heard;
+    let ActionLog { mut deeds, shown } = heard;
     let mut found = match written {
-        Written::Frame(columns, rows) => frame(&deeds, columns, rows),
-        Written::Strip { columns, rows, before } => strip::frame(&deeds, columns, rows, before),
-        Written::Unstrip(before) => strip::farewell(&deeds, before),
-        Written::Rows => rows(&deeds),
-        Written::Title => title(&deeds, bytes),
-        Written::Clipboard => clipboard(&deeds),
-        Written::Pictures(..) | Written::Lines => Vec::new(),
+        OutputKind::Frame(columns, rows) => check_frame(&deeds, columns, rows),
+        OutputKind::Inline { columns, rows, before } => {
+            strip::check_inline_frame(&deeds, columns, rows, before)
+        }
+        OutputKind::InlineRemoval(before) => strip::check_removal(&deeds, before),
+        OutputKind::Rows => check_rows(&deeds),
+        OutputKind::Title => check_title(&deeds, bytes),
+        OutputKind::Clipboard => check_clipboard(&deeds),
+        OutputKind::Pictures(..) | OutputKind::Lines => Vec::new(),
     };
-    found.extend(deeds.iter().filter_map(Deed::never));
-    let has_pens =
-        matches!(written, Written::Frame(..) | Written::Strip { .. } | Written::Unstrip(_) | Written::Rows);
+    found.extend(deeds.iter().filter_map(TerminalAction::always_forbidden));
+    let has_pens = matches!(
+        written,
+        OutputKind::Frame(..) | OutputKind::Inline { .. } | OutputKind::InlineRemoval(_) | OutputKind::Rows
+    );
     if has_pens {
-        // A sequence that is cut off by the next one does nothing, and nobody wrote it.
+        // A parser drops a sequence that the next one interrupts, so escapes are counted separately.
         let escapes = bytes.iter().filter(|byte| **byte == 0x1b).count();
         let functions = deeds.iter().filter(|deed| deed.is_function()).count();
-        found.extend((escapes != functions).then(|| "an escape that begins nothing".to_owned()));
+        found.extend((escapes != functions).then(|| "an escape without a sequence".to_owned()));
     }
     found.extend(bytes.contains(&0x7f).then(|| "execute 0x7f".to_owned()));
-    found.extend(deceives(&shown).then(|| "deceives".to_owned()));
-    // In the middle of something, it would not show this.
+    found.extend(is_deceptive(&shown).then(|| "deceive the reader".to_owned()));
+    // After an unfinished sequence, this character would not be shown.
     let before = deeds.len();
-    let mut heard = Heard { deeds: std::mem::take(&mut deeds), shown: String::new() };
+    let mut heard = ActionLog { deeds: std::mem::take(&mut deeds), shown: String::new() };
     parser.advance(&mut heard, b"X");
     found.extend(
-        (heard.shown != "X" || heard.deeds.len() > before + 1).then(|| "swallow what follows".into()),
+        (heard.shown != "X" || heard.deeds.len() > before + 1).then(|| "swallow the following text".into()),
     );
     found
 }
 
-/// One thing that a terminal does.
+/// One action of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Deed {
+enum TerminalAction {
     /// Shows characters.
     Show,
-    /// A synchronized update begins, or ends.
+    /// A synchronized update begins or ends.
     Begin,
     End,
-    /// The cursor is not seen, or is.
+    /// The cursor is hidden or shown.
     Hide,
     Unhide,
-    /// The screen is cleared; what of it is below the cursor; what of the row is behind it.
+    /// The screen, the part below the cursor, or the rest of the row is cleared.
     Clear,
     ClearBelow,
     ClearRow,
-    /// The cursor goes to a row and a column, from 1.
+    /// The cursor goes to a row and a column, counted from 1.
     Go(u16, u16),
-    /// It goes so many rows up, or down, or to a column, from 1.
+    /// The cursor goes up or down by rows, or to a column counted from 1.
     Up(u16),
     Down(u16),
     Column(u16),
-    /// Everything is written like this from here on; whether nothing is special about it.
+    /// The style of the following text; true for the default style.
     Pen(bool),
     /// `\r`
     Return,
     /// `\n`
     Newline,
-    /// A command, its parameters, and whether BEL ended it.
+    /// An operating system command: its parameters, and true if BEL ended it.
     Command(Vec<Vec<u8>>, bool),
     /// `ESC \`
     Terminator,
-    /// The passing on of tmux, byte by byte.
+    /// A pass-through sequence for tmux, byte by byte.
     Pass,
     Passed(u8),
-    /// Whatever else.
+    /// Any other action.
     Other(String),
 }
 
-impl Deed {
-    /// True if it is one of the control sequences of the list.
+impl TerminalAction {
+    /// True for the control sequences on the list.
     fn is_function(&self) -> bool {
         match self {
             Self::Begin
@@ -140,20 +144,20 @@ impl Deed {
     }
 
     /// Returns an action that is never allowed.
-    fn never(&self) -> Option<String> {
+    fn always_forbidden(&self) -> Option<String> {
         if let Self::Other(what) = self { Some(what.clone()) } else { None }
     }
 }
 
 #[derive(Default)]
-struct Heard {
-    deeds: Vec<Deed>,
-    /// The text, with a blank where the cursor goes elsewhere.
+struct ActionLog {
+    deeds: Vec<TerminalAction>,
+    /// The text, with a blank where the cursor moves.
     shown: String,
 }
 
-impl Heard {
-    fn deed(&mut self, deed: Deed) {
+impl ActionLog {
+    fn push_action(&mut self, deed: TerminalAction) {
         if self.deeds.len() < 100_000 {
             self.deeds.push(deed);
         }
@@ -161,23 +165,23 @@ impl Heard {
     }
 }
 
-impl vte::Perform for Heard {
+impl vte::Perform for ActionLog {
     fn print(&mut self, c: char) {
         if c.is_control() {
-            self.deed(Deed::Other(format!("execute {c:?}")));
+            self.push_action(TerminalAction::Other(format!("execute {c:?}")));
             return;
         }
         self.shown.push(c);
-        if self.deeds.last() != Some(&Deed::Show) {
-            self.deeds.push(Deed::Show);
+        if self.deeds.last() != Some(&TerminalAction::Show) {
+            self.deeds.push(TerminalAction::Show);
         }
     }
 
     fn execute(&mut self, byte: u8) {
-        self.deed(match byte {
-            b'\r' => Deed::Return,
-            b'\n' => Deed::Newline,
-            byte => Deed::Other(format!("execute {byte:#04x}")),
+        self.push_action(match byte {
+            b'\r' => TerminalAction::Return,
+            b'\n' => TerminalAction::Newline,
+            byte => TerminalAction::Other(format!("execute {byte:#04x}")),
         });
     }
 
@@ -195,48 +199,50 @@ impl vte::Perform for Heard {
         let numbers = numbers.get(..count).unwrap_or_default();
         let deed = match (intermediates, numbers, action) {
             _ if !simple => None,
-            (b"?", [2026], 'h') => Some(Deed::Begin),
-            (b"?", [2026], 'l') => Some(Deed::End),
-            (b"?", [25], 'l') => Some(Deed::Hide),
-            (b"?", [25], 'h') => Some(Deed::Unhide),
-            (b"", [2], 'J') => Some(Deed::Clear),
-            (b"", [0], 'J') => Some(Deed::ClearBelow),
-            (b"", [0], 'K') => Some(Deed::ClearRow),
-            (b"", [rows], 'A') => Some(Deed::Up(*rows)),
-            (b"", [rows], 'B') => Some(Deed::Down(*rows)),
-            (b"", [column], 'G') => Some(Deed::Column(*column)),
-            (b"", [row, column], 'H') => Some(Deed::Go(*row, *column)),
-            (b"", [0, rest @ ..], 'm') if is_pen(rest) => Some(Deed::Pen(rest.is_empty())),
+            (b"?", [2026], 'h') => Some(TerminalAction::Begin),
+            (b"?", [2026], 'l') => Some(TerminalAction::End),
+            (b"?", [25], 'l') => Some(TerminalAction::Hide),
+            (b"?", [25], 'h') => Some(TerminalAction::Unhide),
+            (b"", [2], 'J') => Some(TerminalAction::Clear),
+            (b"", [0], 'J') => Some(TerminalAction::ClearBelow),
+            (b"", [0], 'K') => Some(TerminalAction::ClearRow),
+            (b"", [rows], 'A') => Some(TerminalAction::Up(*rows)),
+            (b"", [rows], 'B') => Some(TerminalAction::Down(*rows)),
+            (b"", [column], 'G') => Some(TerminalAction::Column(*column)),
+            (b"", [row, column], 'H') => Some(TerminalAction::Go(*row, *column)),
+            (b"", [0, rest @ ..], 'm') if is_pen(rest) => Some(TerminalAction::Pen(rest.is_empty())),
             _ => None,
         };
-        self.deed(deed.unwrap_or_else(|| Deed::Other(format!("control sequence {numbers:?} {action}"))));
+        self.push_action(
+            deed.unwrap_or_else(|| TerminalAction::Other(format!("control sequence {numbers:?} {action}"))),
+        );
     }
 
     fn esc_dispatch(&mut self, intermediates: &[u8], _: bool, byte: u8) {
-        self.deed(match (intermediates, byte) {
-            ([], b'\\') => Deed::Terminator,
-            _ => Deed::Other(format!("escape {:?}", char::from(byte))),
+        self.push_action(match (intermediates, byte) {
+            ([], b'\\') => TerminalAction::Terminator,
+            _ => TerminalAction::Other(format!("escape {:?}", char::from(byte))),
         });
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], bell: bool) {
-        self.deed(Deed::Command(params.iter().map(|param| param.to_vec()).collect(), bell));
+        self.push_action(TerminalAction::Command(params.iter().map(|param| param.to_vec()).collect(), bell));
     }
 
     fn hook(&mut self, params: &vte::Params, intermediates: &[u8], _: bool, action: char) {
         let plain = intermediates.is_empty() && params.iter().all(|param| param == [0]);
-        self.deed(match action {
-            't' if plain => Deed::Pass,
-            action => Deed::Other(format!("device control {action}")),
+        self.push_action(match action {
+            't' if plain => TerminalAction::Pass,
+            action => TerminalAction::Other(format!("device control {action}")),
         });
     }
 
     fn put(&mut self, byte: u8) {
-        self.deed(Deed::Passed(byte));
+        self.push_action(TerminalAction::Passed(byte));
     }
 }
 
-/// True if these are modifiers in their order, then a colour for letters, then one for the ground: each once at most.
+/// True if these are modifiers in order, then a foreground color, then a background color, each at most once.
 fn is_pen(mut numbers: &[u16]) -> bool {
     let mut before = 0;
     while let [modifier @ 1..=9, rest @ ..] = numbers {
@@ -248,7 +254,7 @@ fn is_pen(mut numbers: &[u16]) -> bool {
     without_color(without_color(numbers, 30), 40).is_empty()
 }
 
-/// Returns the numbers behind the color, where there is one.
+/// Returns the numbers after the color, if there is one.
 fn without_color(numbers: &[u16], base: u16) -> &[u16] {
     match numbers {
         [special, 2, 0..=255, 0..=255, 0..=255, rest @ ..] if *special == base + 8 => rest,
@@ -259,105 +265,114 @@ fn without_color(numbers: &[u16], base: u16) -> &[u16] {
     }
 }
 
-/// A frame: `Begin Hide? (Pen Clear)? cells (Go Unhide)? End`.
-fn frame(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
-    let [Deed::Begin, inner @ .., Deed::End] = deeds else {
-        let what = if deeds.is_empty() { None } else { Some("not one frame".to_owned()) };
+/// Checks a frame: `Begin Hide? (Pen Clear)? cells (Go Unhide)? End`.
+fn check_frame(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String> {
+    let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else {
+        let what = if deeds.is_empty() { None } else { Some("not exactly one frame".to_owned()) };
         return what.into_iter().collect();
     };
-    let inner = inner.strip_prefix(&[Deed::Hide]).unwrap_or(inner);
-    let inner = inner.strip_prefix(&[Deed::Pen(true), Deed::Clear]).unwrap_or(inner);
+    let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
+    let inner = inner.strip_prefix(&[TerminalAction::Pen(true), TerminalAction::Clear]).unwrap_or(inner);
     let cells = match inner {
-        [cells @ .., Deed::Go(..), Deed::Unhide] => cells,
+        [cells @ .., TerminalAction::Go(..), TerminalAction::Unhide] => cells,
         cells => cells,
     };
     let inside = |row: u16, column: u16| (1..=rows).contains(&row) && (1..=columns).contains(&column);
     let mut found: Vec<String> = Vec::new();
     for deed in inner {
-        if let Deed::Go(row, column) = deed
+        if let TerminalAction::Go(row, column) = deed
             && !inside(*row, *column)
         {
-            found.push(format!("to row {row}, column {column}"));
+            found.push(format!("cursor to row {row}, column {column}, outside the screen"));
         }
     }
     for deed in cells {
-        if !matches!(deed, Deed::Show | Deed::Go(..) | Deed::Pen(_) | Deed::Other(_)) {
-            found.push(format!("{deed:?} among cells"));
+        if !matches!(
+            deed,
+            TerminalAction::Show | TerminalAction::Go(..) | TerminalAction::Pen(_) | TerminalAction::Other(_)
+        ) {
+            found.push(format!("{deed:?} between cells"));
         }
     }
-    // What is written must begin somewhere, and leave no colour behind.
-    let begins = matches!(cells.first(), None | Some(Deed::Go(..)));
-    found.extend((!begins).then(|| "cells nobody knows where".to_owned()));
+    // The text must begin at a known position and reset its colors.
+    let begins = matches!(cells.first(), None | Some(TerminalAction::Go(..)));
+    found.extend((!begins).then(|| "cells at an unknown position".to_owned()));
     found.extend(leaves_color(cells));
     found
 }
 
-/// Returns a color that these leave for the text behind them.
-fn leaves_color(deeds: &[Deed]) -> Option<String> {
-    let last = deeds.iter().rev().find(|deed| matches!(deed, Deed::Pen(_)));
-    (last == Some(&Deed::Pen(false))).then(|| "leave a colour".to_owned())
+/// Returns an error if the style is not reset at the end.
+fn leaves_color(deeds: &[TerminalAction]) -> Option<String> {
+    let last = deeds.iter().rev().find(|deed| matches!(deed, TerminalAction::Pen(_)));
+    (last == Some(&TerminalAction::Pen(false))).then(|| "leave a color".to_owned())
 }
 
-/// Rows: letters and pens, each row ended by `\r\n`.
-fn rows(deeds: &[Deed]) -> Vec<String> {
+/// Checks rows: letters and pens, with `\r
+/// ` at the end of each row.
+fn check_rows(deeds: &[TerminalAction]) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = deeds;
     while let [deed, after @ ..] = rest {
         rest = match (deed, after) {
-            (Deed::Return, [Deed::Newline, after @ ..]) => after,
-            (Deed::Show | Deed::Pen(_) | Deed::Other(_), after) => after,
+            (TerminalAction::Return, [TerminalAction::Newline, after @ ..]) => after,
+            (TerminalAction::Show | TerminalAction::Pen(_) | TerminalAction::Other(_), after) => after,
             (deed, after) => {
-                found.push(format!("{deed:?} among rows"));
+                found.push(format!("{deed:?} between rows"));
                 after
             }
         };
     }
-    let whole = deeds.is_empty() || deeds.ends_with(&[Deed::Return, Deed::Newline]);
-    found.extend((!whole).then(|| "a row without an end".to_owned()));
+    let whole = deeds.is_empty() || deeds.ends_with(&[TerminalAction::Return, TerminalAction::Newline]);
+    found.extend((!whole).then(|| "a row without a line end".to_owned()));
     found
 }
 
-/// Lines: text, tabs, and the newline that ends each. Looked at as bytes, since parsers pass over some of them.
-fn lines(bytes: &[u8]) -> Vec<String> {
-    let Ok(text) = std::str::from_utf8(bytes) else { return vec!["what is no text".to_owned()] };
+/// Checks lines: text, tabs, and a newline at the end of each. Checks bytes, because parsers skip some of them.
+fn check_lines(bytes: &[u8]) -> Vec<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return vec!["invalid UTF-8".to_owned()] };
     let controls = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t'));
     let mut found: Vec<String> = controls.map(|c| format!("execute {c:?}")).collect();
-    found.extend(text.lines().any(deceives).then(|| "deceives".to_owned()));
-    found.extend((!text.is_empty() && !text.ends_with('\n')).then(|| "a row without an end".to_owned()));
+    found.extend(text.lines().any(is_deceptive).then(|| "deceive the reader".to_owned()));
+    found.extend((!text.is_empty() && !text.ends_with('\n')).then(|| "a row without a line end".to_owned()));
     found
 }
 
-/// A title: nothing but the command, and a text in it. Parsers pass over some of what is in a command, so the bytes are
-/// looked at.
-fn title(deeds: &[Deed], bytes: &[u8]) -> Vec<String> {
-    let is_one = matches!(deeds, [Deed::Command(..), Deed::Terminator]);
+/// Checks a title: only the command, with a text in it. Checks bytes, because parsers skip parts of a command.
+fn check_title(deeds: &[TerminalAction], bytes: &[u8]) -> Vec<String> {
+    let is_one = matches!(deeds, [TerminalAction::Command(..), TerminalAction::Terminator]);
     let text = bytes.strip_prefix(b"\x1b]2;").and_then(|rest| rest.strip_suffix(b"\x1b\\"));
     let wrong = match text.filter(|_| is_one).map(std::str::from_utf8) {
-        None => "not one title",
-        Some(Err(_)) => "a title that is no text",
+        None => "not exactly one title",
+        Some(Err(_)) => "a title with invalid UTF-8",
         Some(Ok(text)) if text.contains(char::is_control) => "a control character in a title",
-        Some(Ok(text)) if deceives(text) => "a title deceives",
+        Some(Ok(text)) if is_deceptive(text) => "a deceptive title",
         Some(Ok(_)) => return Vec::new(),
     };
     vec![wrong.to_owned()]
 }
 
-fn clipboard(deeds: &[Deed]) -> Vec<String> {
+fn check_clipboard(deeds: &[TerminalAction]) -> Vec<String> {
     let is_base64 = |text: &[u8]| text.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b));
-    let is_text = |deed: &Deed, bell: bool| {
-        let Deed::Command(params, ended) = deed else { return false };
+    let is_text = |deed: &TerminalAction, bell: bool| {
+        let TerminalAction::Command(params, ended) = deed else { return false };
         let [number, place, text] = params.as_slice() else { return false };
         *ended == bell && number == b"52" && place == b"c" && is_base64(text)
     };
-    let wrap = [Deed::Pass, Deed::Passed(b'm'), Deed::Passed(b'u'), Deed::Passed(b'x'), Deed::Passed(b';')];
+    let wrap = [
+        TerminalAction::Pass,
+        TerminalAction::Passed(b'm'),
+        TerminalAction::Passed(b'u'),
+        TerminalAction::Passed(b'x'),
+        TerminalAction::Passed(b';'),
+    ];
     let fits = match deeds {
-        [plain, Deed::Terminator] => is_text(plain, false),
-        [plain, Deed::Terminator, wrapped @ .., again, Deed::Terminator] => {
+        [plain, TerminalAction::Terminator] => is_text(plain, false),
+        [plain, TerminalAction::Terminator, wrapped @ .., again, TerminalAction::Terminator] => {
             wrapped == wrap && is_text(plain, false) && is_text(again, true)
         }
         _ => false,
     };
-    if fits { Vec::new() } else { vec!["not one text for the clipboard".to_owned()] }
+    if fits { Vec::new() } else { vec!["not exactly one text for the clipboard".to_owned()] }
 }
 
 #[cfg(test)]

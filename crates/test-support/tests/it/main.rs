@@ -1,4 +1,4 @@
-//! What this crate offers, tried out.
+//! Tests of the test tools.
 
 #[cfg(unix)]
 mod pty;

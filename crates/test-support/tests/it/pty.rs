@@ -1,33 +1,33 @@
-//! The terminal that tests run programs in.
+//! Tests of the terminal that runs programs.
 
 use std::time::Duration;
 
-use haft_test_support::pty::{Ended, Setup, key};
+use haft_test_support::pty::{ProgramExit, PtySetup, key};
 
-fn sh(script: &str) -> Setup {
-    Setup::new("sh").arg("-c").arg(script)
+fn sh(script: &str) -> PtySetup {
+    PtySetup::new("sh").arg("-c").arg(script)
 }
 
 #[test]
-fn shows_what_is_printed_and_types_what_is_sent() {
+fn shows_output_and_types_input() {
     let pty = sh("printf 'name? '; read name; printf 'hello \\033[1m%s\\033[m\\n' \"$name\"; exit 3").spawn();
     pty.wait_for("name? ");
     pty.send("ada");
     pty.press(&["enter"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 3, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 3, signal: None });
     assert_eq!(pty.rows()[..2], ["name? ada", "hello ada"]);
     assert!(pty.screen().cell(1, 6).unwrap().bold());
 }
 
 #[test]
-fn answers_as_a_terminal_does() {
+fn answers_terminal_queries() {
     let ask = r"stty raw -echo; printf 'at\033[6n\033]11;?\033\\\033[?u\033[c'; dd bs=1 count=45 2>/dev/null | tr '\033' 'E'";
     let pty = sh(ask).background("rgb:1111/2222/3333").kitty().spawn();
     pty.wait_for(r"atE[1;3RE]11;rgb:1111/2222/3333E\E[?0uE[?62;22c");
 }
 
 #[test]
-fn is_told_sizes_titles_clipboards_and_bells() {
+fn records_sizes_titles_clipboards_and_bells() {
     let pty = sh("trap 'stty size' WINCH; printf '\\033]2;it\\007\\033]52;c;aGk=\\033\\\\\\a'; echo up; while :; do read x; done")
         .size(60, 10)
         .spawn();
@@ -35,13 +35,13 @@ fn is_told_sizes_titles_clipboards_and_bells() {
     pty.resize(40, 12);
     pty.send("\n");
     pty.wait_for("12 40");
-    let told = pty.told();
+    let told = pty.terminal_commands();
     assert_eq!((told.titles, told.bells), (vec!["it".to_owned()], 1));
     assert_eq!(told.copied, [("c".to_owned(), "aGk=".to_owned())]);
 }
 
 #[test]
-fn frames_are_seen_whole() {
+fn shows_only_complete_frames() {
     let pty = sh("printf '\\033[?2026hhalf'; read x; printf ' whole\\033[?2026l'; read x").spawn();
     pty.wait_for_bytes(0, b"half");
     pty.send("\n");
@@ -54,7 +54,7 @@ fn frames_are_seen_whole() {
 }
 
 #[test]
-fn what_has_left_the_screen_can_be_read() {
+fn keeps_scrollback() {
     let pty = sh("seq 1 30; read x").spawn();
     pty.wait_for("30");
     assert_eq!(pty.history()[..3], ["1", "2", "3"]);
@@ -62,14 +62,14 @@ fn what_has_left_the_screen_can_be_read() {
 }
 
 #[test]
-fn signals_reach_the_program() {
-    let pty = Setup::new("sleep").arg("1000").spawn();
+fn sends_signals_to_program() {
+    let pty = PtySetup::new("sleep").arg("1000").spawn();
     pty.signal(rustix::process::Signal::TERM);
     assert!(pty.wait_for_end().signal.is_some());
 }
 
 #[test]
-fn silence_is_counted() {
+fn counts_printed_bytes() {
     let pty = sh("echo up; read x").spawn();
     pty.wait_for("up");
     assert_eq!(pty.printed_within(Duration::from_millis(50)), 0);
@@ -77,12 +77,12 @@ fn silence_is_counted() {
 
 #[test]
 #[should_panic(expected = "waited for \"never\" on the screen, but the program has ended")]
-fn what_cannot_come_any_more_is_not_waited_for() {
+fn wait_fails_when_program_has_ended() {
     sh("echo ready").spawn().wait_for("never");
 }
 
 #[test]
-fn keys_have_names() {
+fn resolves_key_names() {
     assert_eq!(key("ctrl+c"), b"\x03");
     assert_eq!(key("alt+enter"), b"\x1b\r");
     assert_eq!(key("é"), "é".as_bytes());

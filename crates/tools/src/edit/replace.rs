@@ -1,63 +1,63 @@
-//! Exact replacements in a text. Pure.
+//! Exact replacements in a text, without I/O.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
+pub(super) struct TextReplacement {
     /// The text to replace, which must occur once.
     pub(super) old: String,
     pub(super) new: String,
 }
 
-struct Place<'a> {
+struct LocatedEdit<'a> {
     index: usize,
     start: usize,
     end: usize,
     new: &'a str,
 }
 
-/// Most line numbers that are listed for a text that is not unique.
+/// The maximum number of line numbers that are listed for an ambiguous text.
 const MAX_LISTED: usize = 8;
 
-/// Applies all replacements to the text as it is, or says what is wrong with each that does not apply.
+/// Applies all replacements to the original text, or returns the problem of each that does not apply.
 ///
-/// A model does not see line endings, so its line breaks fit both kinds; what it puts in gets the kind it takes the
-/// place of, or else the one that prevails in the text.
-pub(super) fn replace(text: &str, edits: &[Replacement]) -> Result<String, Vec<String>> {
-    let unix = Unix::new(text);
+/// A model does not see line endings, so its line breaks match both kinds. A new line break gets the kind of the one
+/// that it replaces, otherwise the most frequent kind of the text.
+pub(super) fn replace(text: &str, edits: &[TextReplacement]) -> Result<String, Vec<String>> {
+    let unix = NormalizedText::new(text);
     let mut places = Vec::new();
     let mut problems = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         match locate(&unix, edit) {
-            Ok((start, end)) => places.push(Place { index, start, end, new: &edit.new }),
+            Ok((start, end)) => places.push(LocatedEdit { index, start, end, new: &edit.new }),
             Err(problem) => problems.push(format!("edits[{index}]: {problem}")),
         }
     }
     places.sort_by_key(|place| (place.start, place.end));
-    problems.extend(places.windows(2).filter_map(overlap));
+    problems.extend(places.windows(2).filter_map(overlap_problem));
     if problems.is_empty() { Ok(apply(text, &places)) } else { Err(problems) }
 }
 
-/// A text with `\n` for every `\r\n`, and the way back to where things are in the text itself.
-struct Unix {
+/// A text with `\n` for every `\r\n`, and the mapping to positions in the original text.
+struct NormalizedText {
     text: String,
-    /// Where the line breaks that lost a carriage return are in `text`, in order.
+    /// The positions in `text` of line breaks that lost a carriage return, in order.
     shortened: Vec<usize>,
 }
 
-impl Unix {
+impl NormalizedText {
     fn new(text: &str) -> Self {
         let returns = text.match_indices("\r\n").enumerate();
         let shortened = returns.map(|(before, (position, _))| position - before).collect();
         Self { text: text.replace("\r\n", "\n"), shortened }
     }
 
-    /// Where a position is in the text itself: in front of both characters of a shortened line break, or behind both.
-    fn original(&self, position: usize) -> usize {
+    /// Returns a position in the original text: before or after both characters of a shortened line break.
+    fn original_position(&self, position: usize) -> usize {
         position + self.shortened.partition_point(|&line_break| line_break < position)
     }
 
-    /// Where `wanted` begins: also where it overlaps itself, since it is not clear there what is meant. Stops when
-    /// there are more than can be listed.
-    fn positions(&self, wanted: &str) -> Vec<usize> {
+    /// Returns the start positions of `wanted`, including overlapping ones, because those are ambiguous, too. Stops
+    /// after more positions than can be listed.
+    fn find_positions(&self, wanted: &str) -> Vec<usize> {
         let step = wanted.chars().next().map_or(1, char::len_utf8);
         let mut found = Vec::new();
         let mut from = 0;
@@ -71,17 +71,17 @@ impl Unix {
     }
 }
 
-fn locate(text: &Unix, edit: &Replacement) -> Result<(usize, usize), String> {
+fn locate(text: &NormalizedText, edit: &TextReplacement) -> Result<(usize, usize), String> {
     let [old, new] = [&edit.old, &edit.new].map(|text| text.replace("\r\n", "\n"));
     if old.is_empty() {
-        return Err("old_text is empty; to add text, replace a line next to it".to_owned());
+        return Err("old_text is empty; to insert text, replace an adjacent line".to_owned());
     }
     if old == new {
         return Err("old_text and new_text are the same".to_owned());
     }
-    match text.positions(&old).as_slice() {
+    match text.find_positions(&old).as_slice() {
         [] => Err(not_found(&text.text, &old)),
-        &[start] => Ok((text.original(start), text.original(start + old.len()))),
+        &[start] => Ok((text.original_position(start), text.original_position(start + old.len()))),
         several => Err(not_unique(&text.text, several)),
     }
 }
@@ -92,9 +92,9 @@ fn not_found(text: &str, old: &str) -> String {
     let similar = lines.windows(wanted.len().max(1)).position(|window| window == wanted.as_slice());
     match similar {
         Some(index) if !wanted.is_empty() => {
-            format!("old_text is not in the file, but line {} differs from it only in white space", index + 1)
+            format!("old_text was not found, but line {} differs from it only in whitespace", index + 1)
         }
-        _ => "old_text is not in the file; read it again and copy the text exactly".to_owned(),
+        _ => "old_text was not found; read the file again and copy the text exactly".to_owned(),
     }
 }
 
@@ -106,7 +106,7 @@ fn not_unique(text: &str, found: &[usize]) -> String {
         _ => (format!("more than {MAX_LISTED}"), ", …"),
     };
     format!(
-        "old_text is {count} times in the file (lines {}{more}); add neighbouring lines",
+        "old_text occurs {count} times (lines {}{more}); add adjacent lines to make it unique",
         lines.join(", ")
     )
 }
@@ -115,29 +115,30 @@ fn line_of(text: &str, position: usize) -> usize {
     text.bytes().take(position).filter(|&byte| byte == b'\n').count() + 1
 }
 
-fn overlap(pair: &[Place<'_>]) -> Option<String> {
+fn overlap_problem(pair: &[LocatedEdit<'_>]) -> Option<String> {
     match pair {
-        [first, second] if second.start < first.end => {
-            Some(format!("edits[{}] and edits[{}] overlap; make them one", first.index, second.index))
-        }
+        [first, second] if second.start < first.end => Some(format!(
+            "edits[{}] and edits[{}] overlap; merge them into one edit",
+            first.index, second.index
+        )),
         _ => None,
     }
 }
 
-fn apply(text: &str, places: &[Place<'_>]) -> String {
+fn apply(text: &str, places: &[LocatedEdit<'_>]) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
     for place in places {
         let (before, there) = (text.get(rest..place.start), text.get(place.start..place.end));
         result.push_str(before.unwrap_or_default());
-        result.push_str(&with_endings_of(there.unwrap_or_default(), text, place.new));
+        result.push_str(&with_line_endings(there.unwrap_or_default(), text, place.new));
         rest = place.end;
     }
     result.push_str(text.get(rest..).unwrap_or_default());
     result
 }
 
-fn with_endings_of(there: &str, text: &str, new: &str) -> String {
+fn with_line_endings(there: &str, text: &str, new: &str) -> String {
     let unix = new.replace("\r\n", "\n");
     let model = if there.contains('\n') { there } else { text };
     let windows_lines = model.matches("\r\n").count();
@@ -151,7 +152,7 @@ mod tests {
     fn run(text: &str, edits: &[(&str, &str)]) -> Result<String, Vec<String>> {
         let edits: Vec<_> = edits
             .iter()
-            .map(|&(old, new)| Replacement { old: old.to_owned(), new: new.to_owned() })
+            .map(|&(old, new)| TextReplacement { old: old.to_owned(), new: new.to_owned() })
             .collect();
         replace(text, &edits)
     }
@@ -170,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn all_are_applied_to_the_text_as_it_was() {
+    fn applies_all_edits_to_the_original_text() {
         check("one two three", &[("three", "3"), ("one", "two")], "two two 3");
         check("ab", &[("a", ""), ("b", "c")], "c");
         check("aéb", &[("é", "è")], "aèb");
     }
 
     #[test]
-    fn line_endings_stay() {
+    fn keeps_line_endings() {
         check("a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")], "x\r\ny\r\nz\r\nc\r\n");
         check("a\r\nb\r\n", &[("b", "b\nc")], "a\r\nb\r\nc\r\n");
         check("a\nb\n", &[("a\r\nb", "x\r\ny")], "x\ny\n");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_begin_or_end_at_a_line_break_of_either_kind() {
+    fn matches_texts_at_line_breaks_of_both_kinds() {
         check("a\r\nb\r\nc\r\n", &[("\nb", "\nx")], "a\r\nx\r\nc\r\n");
         check("a\r\nb\r\nc\r\n", &[("b\n", "")], "a\r\nc\r\n");
         check("a\r\nb\r\n", &[("\r\nb", "")], "a\r\n");
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_is_explained() {
+    fn explains_edits_that_do_not_apply() {
         check_problem("a\nb\na\n", &[("a", "x")], &["edits[0]", "2 times", "lines 1, 3"]);
         check_problem("a\nb\r\na\r\nb\n", &[("a\nb", "x")], &["2 times"]);
         check_problem("}\n}\n}\n", &[("}\n}\n", "}\n")], &["2 times", "lines 1, 2"]);
@@ -208,11 +209,11 @@ mod tests {
             &[("x", "y"), ("", "z"), ("a", "a")],
             &["edits[0]", "edits[1]: old_text is empty", "same"],
         );
-        check_problem("x\n  if a {\n", &[("if a  {", "y")], &["not in the file; read it again"]);
+        check_problem("x\n  if a {\n", &[("if a  {", "y")], &["not found; read the file again"]);
         check_problem(
             "x\n\tif a {\n\t\tb\n",
             &[("    if a {\n        b\n", "y")],
-            &["line 2 differs", "white space"],
+            &["line 2 differs", "whitespace"],
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `HostEnvironment`: this machine.
+//! `HostEnvironment`: the files and processes of this machine.
 
 mod atomic;
 mod claim;
@@ -15,19 +15,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use atomic::{Disk, Root};
-use collector::Scratch;
+use atomic::{PathBoundary, SharedWriteState};
+use collector::ScratchDir;
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
-    RunReport, ShellCommand, Stat,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery, GrepHits,
+    GrepQuery, ParentPolicy, RunReport, ShellCommand,
 };
-use crate::environment::off_thread;
+use crate::environment::run_blocking;
 
-/// This machine: its files, and a shell in a process group of its own for each command.
+/// The files of this machine, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]
 pub struct HostEnvironment {
     cwd: PathBuf,
@@ -35,17 +35,18 @@ pub struct HostEnvironment {
     queue: FileQueue,
     /// Variables that commands do not inherit.
     withheld: Vec<OsString>,
-    scratch: Scratch,
-    disk: Arc<Disk>,
-    /// Where files may be read, if not everywhere.
-    reads: Option<Arc<Root>>,
-    /// Where files may be written, if not everywhere.
-    root: Option<Arc<Root>>,
+    scratch: ScratchDir,
+    disk: Arc<SharedWriteState>,
+    /// The files that may be read, or `None` for all.
+    reads: Option<Arc<PathBoundary>>,
+    /// The files that may be written, or `None` for all.
+    root: Option<Arc<PathBoundary>>,
 }
 
 impl HostEnvironment {
-    /// The machine as seen from `cwd`; a relative one is made absolute. Commands inherit this process's environment,
-    /// changed so that nothing waits for a person at the terminal: no pager, no password prompt of git.
+    /// Creates an environment with the working directory `cwd`, which is made absolute. Commands inherit this
+    /// process's environment, changed so that no program waits for a person at the terminal: no pager, no password
+    /// prompt of git.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
         Self {
@@ -53,108 +54,111 @@ impl HostEnvironment {
             home: std::env::home_dir(),
             queue: FileQueue::default(),
             withheld: Vec::new(),
-            scratch: Scratch::Own(private::in_temp("results")),
-            disk: Arc::new(Disk::new(private::in_temp("in-place"))),
+            scratch: ScratchDir::Own(private::private_temp_dir("results")),
+            disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
             root: None,
         }
     }
 
-    /// Shares a queue of changes with others that change files.
+    /// Shares a queue of changes with other users of the same files.
     #[must_use]
     pub fn with_queue(mut self, queue: FileQueue) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Keeps variables from commands, which inherit all others.
+    /// Withholds variables from commands, which inherit all others.
     #[must_use]
     pub fn without_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.withheld.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Sets what `~` stands for.
+    /// Sets the directory that `~` means.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
         self
     }
 
-    /// Sets the directory for output that is too long for a result. Whoever sets it clears it away now and then, with
-    /// [`clear_results`](crate::clear_results) for one. Otherwise it is a directory of the user's in the system's
-    /// temporary directory, where files that are older than a week are removed whenever one is added.
+    /// Sets the directory for output that is too long for a result. The caller must clean it regularly, for example
+    /// with [`clear_results`](crate::clear_results). The default is a private directory in the system's temporary
+    /// directory, where files older than a week are removed whenever a file is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
-        self.scratch = Scratch::Given(scratch.into());
+        self.scratch = ScratchDir::Given(scratch.into());
         self
     }
 
-    /// Sets the directory for backups of files that are overwritten in place; only the user may write there. A
-    /// directory of the user's in the system's temporary directory otherwise. What a crash left is looked for there,
-    /// so it should be the same for every run.
+    /// Sets the directory for backups of files that are overwritten in place. Only the user may write there.
+    /// Leftovers of a crash are looked for there, so it should be the same for every run. The default is a private
+    /// directory in the system's temporary directory.
     #[must_use]
-    pub fn with_state(mut self, state: impl Into<PathBuf>) -> Self {
-        self.disk = Arc::new(Disk::new(state.into()));
+    pub fn with_backup_dir(mut self, state: impl Into<PathBuf>) -> Self {
+        self.disk = Arc::new(SharedWriteState::new(state.into()));
         self
     }
 
-    /// Keeps the changes of files inside a directory, which is opened here: no file and no directory is made, replaced or
-    /// overwritten outside of it, whatever links lead there and even if a directory is swapped for a link meanwhile; nor
-    /// is a write undone there that was interrupted before. A file with hard links is not overwritten, because one of
-    /// them may be outside. Reading is not kept anywhere, nor
-    /// are commands: whoever needs that has to leave [`Environment::run`] out.
+    /// Restricts changes to a directory, which is opened here. No file or directory outside of it is created,
+    /// replaced or overwritten, whatever links lead there, even if a directory is replaced by a link at the same
+    /// time. An interrupted write outside of it is not undone, either. A file with hard links is not overwritten,
+    /// because one of them may be outside. Reading and commands are not restricted: a caller that needs that must not
+    /// use [`Environment::run`].
     ///
     /// # Errors
-    /// When the directory cannot be opened, and on systems other than Unix.
+    /// If the directory cannot be opened, and on systems other than Unix.
     pub fn with_root(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
-        self.root = Some(Arc::new(Root::open(root.as_ref())?));
-        // What is cleared up for one with another root is not for this one.
-        self.disk = Arc::new(self.disk.another());
+        self.root = Some(Arc::new(PathBoundary::open(root.as_ref())?));
+        // Cleanup that was done for another root does not count for this one.
+        self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
-    /// Keeps what is read and changed within a reach, as [`with_root`](Self::with_root) does for changes: every way to a
-    /// file is looked up with its links first, and then gone without following any. Nothing is listed or searched then.
-    /// Commands are not kept anywhere; what they printed and was too long for their results may be read where it is
-    /// kept, by this environment and its clones and for the last 256 of them.
+    /// Restricts reading and changes, as [`with_root`](Self::with_root) does for changes. A path is first resolved
+    /// with its links and then opened without following any. Listing and searching are rejected. Commands are not
+    /// restricted. This environment and its clones may read the stored output of their own commands, for the last 256
+    /// of them.
     ///
     /// # Errors
     /// On systems other than Unix.
-    pub fn with_reach(mut self, reach: &Reach) -> io::Result<Self> {
-        let Reach { read, write, own, never } = reach;
+    pub fn with_access_rules(mut self, reach: &FileAccessRules) -> io::Result<Self> {
+        let FileAccessRules { read, write, own, never } = reach;
         let reads: Option<Vec<PathBuf>> =
             read.as_ref().zip(write.as_ref()).map(|(read, write)| [read.as_slice(), write].concat());
-        self.reads = Some(Arc::new(Root::reaching(reads.as_deref(), own, never, "read")?));
-        self.root = Some(Arc::new(Root::reaching(write.as_deref(), own, never, "written")?));
-        self.disk = Arc::new(self.disk.another());
+        self.reads = Some(Arc::new(PathBoundary::from_rules(reads.as_deref(), own, never, "read")?));
+        self.root = Some(Arc::new(PathBoundary::from_rules(write.as_deref(), own, never, "written")?));
+        self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
-    fn variables(&self) -> EnvPolicy {
+    fn env_policy(&self) -> EnvPolicy {
         let set = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
         EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }
     }
 
-    /// Refuses to look around where reading is kept to a reach.
-    fn may_look_around(&self, path: &Path) -> Result<(), EnvironmentError> {
+    /// Rejects listing and searching if reading is restricted.
+    fn check_search_allowed(&self, path: &Path) -> Result<(), EnvironmentError> {
         match &self.reads {
             None => Ok(()),
-            Some(_) => Err(EnvironmentError::outside(path, "cannot be searched here")),
+            Some(_) => Err(EnvironmentError::outside(
+                path,
+                "cannot be listed or searched with restricted file access",
+            )),
         }
     }
 }
 
-/// Which files may be read and changed. A directory stands for all below it; what is not there is out of reach.
+/// The files that may be read and changed. A directory includes its content. A missing path is not accessible.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// To read, beside what may be changed; everything, unless both are set.
+pub struct FileAccessRules {
+    /// Paths to read, besides those to change; `None` for all, unless `write` is set as well.
     pub read: Option<Vec<PathBuf>>,
-    /// To read and change; everything, if it is not set.
+    /// Paths to read and change; `None` for all.
     pub write: Option<Vec<PathBuf>>,
-    /// To read and change, even within what is never in reach.
+    /// Paths to read and change, even within `never`.
     pub own: Vec<PathBuf>,
-    /// Never, even within what is in reach.
+    /// Paths that are never accessible, even within the other paths.
     pub never: Vec<PathBuf>,
 }
 
@@ -168,30 +172,34 @@ impl Environment for HostEnvironment {
         self.home.as_deref()
     }
 
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
         let (reads, path) = (self.reads.clone(), path.to_owned());
-        off_thread(move || files::stat(reads.as_deref(), &path)).await
+        run_blocking(move || files::stat(reads.as_deref(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
         let (reads, path) = (self.reads.clone(), path.to_owned());
-        off_thread(move || files::read(reads.as_deref(), &path, start, len)).await
+        run_blocking(move || files::read(reads.as_deref(), &path, start, len)).await
     }
 
-    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
-        self.may_look_around(path)?;
+    async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
+        self.check_search_allowed(path)?;
         let path = path.to_owned();
-        off_thread(move || files::list(&path)).await
+        run_blocking(move || files::list(&path)).await
     }
 
-    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
-        // Before anything is waited for: who asks first comes first.
-        let place = self.queue.enter();
-        if parents == Parents::Create {
+    async fn claim(
+        &self,
+        path: &Path,
+        parents: ParentPolicy,
+    ) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+        // The ticket is taken before any wait, so that callers are served in order.
+        let place = self.queue.take_ticket();
+        if parents == ParentPolicy::Create {
             let (root, path) = (self.root.clone(), path.to_owned());
-            off_thread(move || atomic::create_above(root.as_deref(), &path)).await?;
+            run_blocking(move || atomic::create_parents(root.as_deref(), &path)).await?;
         }
-        let ground = claim::Ground {
+        let ground = claim::WriteContext {
             disk: Arc::clone(&self.disk),
             reads: self.reads.clone(),
             root: self.root.clone(),
@@ -200,12 +208,12 @@ impl Environment for HostEnvironment {
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
-        self.may_look_around(&query.root)?;
+        self.check_search_allowed(&query.root)?;
         search(cancel, move |stop| search::find(stop, &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
-        self.may_look_around(&query.root)?;
+        self.check_search_allowed(&query.root)?;
         search(cancel, move |stop| search::grep(stop, &query)).await
     }
 
@@ -219,11 +227,11 @@ impl Environment for HostEnvironment {
     }
 }
 
-/// Variables that keep programs from waiting for a person.
+/// Variables that prevent programs from waiting for a person.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// Searches until the call is cancelled or dropped. Then nobody waits for the search, which may hang in the kernel: some
-/// files that look like any other never give their content.
+/// Searches until the call is cancelled or dropped. Then the search is abandoned, because it may hang in the kernel
+/// on a file that looks normal but never returns its content.
 async fn search<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce(&CancellationToken) -> Result<T, EnvironmentError> + Send + 'static,
@@ -233,6 +241,6 @@ async fn search<T: Send + 'static>(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(EnvironmentError::Cancelled),
-        found = off_thread(move || work(&stop)) => found,
+        found = run_blocking(move || work(&stop)) => found,
     }
 }

@@ -1,20 +1,20 @@
-//! Work that would hold up the agent's thread, on a thread where it may take its time.
+//! Moves long computations away from the agent's thread.
 
 use super::EnvironmentError;
 
-/// So many bytes are worked on where they are: that takes less than a millisecond, and not much more than asking another
-/// thread.
+/// The number of bytes that are processed on the agent's thread: that takes less than a millisecond, about as long as
+/// asking another thread.
 const FEW: usize = 256 * 1024;
 
-/// Works on that many bytes: few at once, many on another thread.
-pub(crate) async fn with_bytes<T: Send + 'static>(
+/// Runs a computation on that many bytes: directly if they are few, otherwise on another thread.
+pub(crate) async fn run_blocking_if_large<T: Send + 'static>(
     len: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EnvironmentError> {
-    if len <= FEW { Ok(work()) } else { off_thread(|| Ok(work())).await }
+    if len <= FEW { Ok(work()) } else { run_blocking(|| Ok(work())).await }
 }
 
-pub(crate) async fn off_thread<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
 ) -> Result<T, EnvironmentError> {
     match tokio::task::spawn_blocking(work).await {

@@ -1,17 +1,17 @@
-//! `Pager`: a window of lines out of a stream of chunks. Pure.
+//! `LinePager`: extracts a window of lines from a stream of chunks, without I/O.
 
-use haft_core::truncate::{self, Limits, MAX_BYTES};
+use haft_core::truncate::{self, MAX_BYTES, TruncationLimits};
 
-/// The size of a window that is kept: one byte more than fits is enough to know that it does not fit, and a byte order
-/// mark takes no room in the result.
+/// The maximum size of the window: one byte above the limit shows that the text does not fit, and a byte order mark
+/// is not part of the result.
 const KEPT: usize = '\u{feff}'.len_utf8() + MAX_BYTES + 1;
 
-/// Collects the lines of one window and stops as soon as it knows whether there is more behind it.
-pub(super) struct Pager {
-    /// Lines before the window that are still to come.
+/// Collects the lines of a window, and stops as soon as it is known if more lines follow.
+pub(super) struct LinePager {
+    /// The number of lines to skip before the window.
     to_skip: u64,
     skipped: u64,
-    /// True if the line that came last has begun and not ended.
+    /// True if the last line has begun and not ended.
     in_line: bool,
     lines: usize,
     window: Vec<u8>,
@@ -19,26 +19,26 @@ pub(super) struct Pager {
 }
 
 /// A window of lines.
-pub(super) struct Page {
+pub(super) struct TextPage {
     pub(super) text: String,
-    /// Lines in `text`, a cut one included.
+    /// The number of lines in `text`, including a cut one.
     pub(super) lines: u64,
-    /// Lines before the window: all there are when the window is empty.
+    /// The number of lines before the window; all lines if the window is empty.
     pub(super) skipped: u64,
     pub(super) more: bool,
-    /// True if the last line is cut because it alone is longer than a result.
+    /// True if the last line alone exceeds the limit and was cut.
     pub(super) cut_line: bool,
-    /// True if bytes were replaced.
+    /// True if invalid bytes were replaced.
     pub(super) lossy: bool,
 }
 
-impl Pager {
-    /// A window of at most `lines` lines from line `offset` on, which is counted from 1.
+impl LinePager {
+    /// Creates a window of at most `lines` lines from line `offset` on, counted from 1.
     pub(super) fn new(offset: u64, lines: usize) -> Self {
         Self { to_skip: offset - 1, skipped: 0, in_line: false, lines, window: Vec::new(), more: false }
     }
 
-    /// Takes the next chunk; true when no further one is needed.
+    /// Takes the next chunk. Returns true if no more chunks are needed.
     pub(super) fn feed(&mut self, chunk: &[u8]) -> bool {
         for line in chunk.split_inclusive(|&byte| byte == b'\n') {
             let ended = line.last() == Some(&b'\n');
@@ -58,22 +58,22 @@ impl Pager {
         false
     }
 
-    /// True if what comes next lies behind the window. The rest of a line that alone fills it does not: only behind the
-    /// end of that line it is clear whether more lines follow.
+    /// True if the next byte is after the window. The rest of a line that alone fills the window is not: only after
+    /// the end of that line it is known if more lines follow.
     fn is_full(&self) -> bool {
         let in_only_line = || self.in_line && !self.window.contains(&b'\n');
         self.lines == 0 || (self.window.len() == KEPT && !in_only_line())
     }
 
-    pub(super) fn finish(self) -> Page {
-        // The last character of a window that was cut is not at fault.
+    pub(super) fn finish(self) -> TextPage {
+        // An incomplete character at the cut is not an invalid byte.
         let whole = self.window.len() < KEPT;
         let lossy =
             std::str::from_utf8(&self.window).is_err_and(|error| whole || error.error_len().is_some());
         let decoded = String::from_utf8_lossy(&self.window);
         let text = decoded.strip_prefix('\u{feff}').unwrap_or(&decoded);
-        let kept = truncate::head(text, Limits::default());
-        Page {
+        let kept = truncate::head(text, TruncationLimits::default());
+        TextPage {
             text: kept.text.to_owned(),
             lines: kept.kept_lines as u64,
             skipped: self.skipped + u64::from(self.in_line && self.to_skip > 0),
@@ -90,9 +90,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, offset: u64, lines: usize, expect: (&str, u64, bool)) {
-        // However the text is cut into chunks, the page is the same.
+        // The page is the same for all chunk sizes.
         for size in [1, 2, 3, 1000] {
-            let mut pager = Pager::new(offset, lines);
+            let mut pager = LinePager::new(offset, lines);
             for chunk in text.as_bytes().chunks(size) {
                 if pager.feed(chunk) {
                     break;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn windows() {
+    fn pages_are_windows_of_lines() {
         check("", 1, 5, ("", 0, false));
         check("a\nb\nc\n", 1, 5, ("a\nb\nc\n", 3, false));
         check("a\nb\nc\n", 1, 3, ("a\nb\nc\n", 3, false));
@@ -116,16 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_before_an_empty_window_are_counted() {
+    fn counts_lines_before_empty_window() {
         for (text, count) in [("a\nb", 2), ("a\nb\n", 2), ("", 0)] {
-            let mut pager = Pager::new(9, 5);
+            let mut pager = LinePager::new(9, 5);
             pager.feed(text.as_bytes());
             assert_eq!(pager.finish().skipped, count, "{text:?}");
         }
     }
 
     #[test]
-    fn behind_a_line_that_is_too_long_there_is_more_only_if_there_is() {
+    fn reports_more_after_cut_line_only_if_lines_follow() {
         let long = "x".repeat(6 * MAX_BYTES);
         for (text, more) in [
             (long.clone(), false),
@@ -134,7 +134,7 @@ mod tests {
             (format!("first\n{long}"), true),
         ] {
             for size in [1_000, MAX_BYTES, 10 * MAX_BYTES] {
-                let mut pager = Pager::new(1, 10);
+                let mut pager = LinePager::new(1, 10);
                 let _ = text.as_bytes().chunks(size).any(|chunk| pager.feed(chunk));
                 assert_eq!(pager.finish().more, more, "{} bytes in chunks of {size}", text.len());
             }
@@ -142,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_exactly_the_limit_is_whole_and_one_more_byte_is_not() {
+    fn cuts_lines_above_the_limit_only() {
         for mark in ["", "\u{feff}"] {
             for (len, cut) in [(MAX_BYTES, false), (MAX_BYTES + 1, true), (2 * MAX_BYTES, true)] {
-                let mut pager = Pager::new(1, 10);
+                let mut pager = LinePager::new(1, 10);
                 pager.feed(format!("{mark}{}", "x".repeat(len)).as_bytes());
                 let page = pager.finish();
                 assert_eq!((page.cut_line, page.text.len()), (cut, MAX_BYTES), "{mark:?} {len}");

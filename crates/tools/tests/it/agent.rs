@@ -1,4 +1,4 @@
-//! The tools as an agent runs them.
+//! The tools in an agent.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, StopCause, TokenUsage};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::Ground;
 
-/// A model that wants one command to be run, again and again.
+/// A model that requests the same command again and again.
 struct Wants {
     command: &'static str,
 }
@@ -39,14 +39,15 @@ impl Model for Wants {
         let args = RawJson::from_value(&json!({"command": self.command})).unwrap();
         let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
         let content = vec![AssistantBlock::ToolCall(call)];
-        let response = ModelResponse { content, stop: Stop::ToolUse, usage: Usage::default(), native: None };
+        let response =
+            ModelResponse { content, stop: StopCause::ToolUse, usage: TokenUsage::default(), native: None };
         Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
     }
 }
 
-/// It has to be killed, which takes longer than asking it: the agent must not have given up by then.
+/// Killing the command takes longer than asking it to end; the agent must wait for that.
 #[tokio::test]
-async fn a_cancelled_command_that_ignores_the_polite_signal_hands_over_its_output() {
+async fn cancelled_command_that_ignores_sigterm_returns_its_output() {
     let ground = Ground::new();
     // sleep: a step of a loop that never ends
     let model = Wants { command: "trap '' TERM; echo begun; while :; do sleep 0.1; done" };
@@ -54,7 +55,7 @@ async fn a_cancelled_command_that_ignores_the_polite_signal_hands_over_its_outpu
     tools.add(ground.tool("bash")).unwrap();
     let agent = Agent::builder(Arc::new(model)).tools(tools).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let mut results = Vec::new();
     while let Some(event) = run.next().await {
         if matches!(event, AgentEvent::ToolProgress { .. }) {

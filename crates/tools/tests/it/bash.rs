@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ground::{Ground, PATIENCE};
 
 #[tokio::test]
-async fn output_of_both_streams_in_order_and_the_directory() {
+async fn returns_both_streams_in_order_and_runs_in_the_directory() {
     let ground = Ground::new();
     let text = ground.ok("bash", json!({"command": "echo 1; echo 2 >&2; echo 3; pwd; cat"})).await;
     assert_eq!(text, format!("1\n2\n3\n{}\n", ground.path("").display().to_string().trim_end_matches('/')));
@@ -26,7 +26,7 @@ async fn output_of_both_streams_in_order_and_the_directory() {
 }
 
 #[tokio::test]
-async fn the_end_is_told() {
+async fn reports_exit_code_and_signal() {
     let ground = Ground::new();
     assert_eq!(ground.error("bash", json!({"command": "echo x; exit 3"})).await, "x\n[exit code 3]");
     assert_eq!(
@@ -37,7 +37,7 @@ async fn the_end_is_told() {
 }
 
 #[tokio::test]
-async fn long_output_keeps_its_end_and_goes_to_a_file() {
+async fn keeps_end_of_long_output_and_writes_all_to_a_file() {
     let ground = Ground::new();
     let exact = ground.ok("bash", json!({"command": format!("seq {MAX_LINES}")})).await;
     assert!(exact.starts_with("1\n") && exact.ends_with("2000\n"));
@@ -45,7 +45,7 @@ async fn long_output_keeps_its_end_and_goes_to_a_file() {
     let text = ground.ok("bash", json!({"command": format!("seq {}", MAX_LINES + 1)})).await;
     assert!(text.starts_with("2\n3\n"), "{}", &text[..10]);
     let (_, note) = text.split_once("2001\n").unwrap();
-    let path = note.strip_prefix("[showing the last 2000 of 2001 lines; all of it is in ").unwrap();
+    let path = note.strip_prefix("[showing the last 2000 of 2001 lines; complete output: ").unwrap();
     let path = path.strip_suffix(']').unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 2001);
     assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -53,16 +53,16 @@ async fn long_output_keeps_its_end_and_goes_to_a_file() {
     let text = ground.ok("bash", json!({"command": "head -c 60000 /dev/zero | tr '\\0' x"})).await;
     assert!(text.starts_with(&"x".repeat(MAX_BYTES)));
     assert!(
-        text.contains("\n[showing the last 50 KB of 60000 bytes; all of it is in "),
+        text.contains("\n[showing the last 50 KB of 60000 bytes; complete output: "),
         "{}",
         &text[MAX_BYTES..]
     );
 }
 
-/// A command whose grandchild ignores the polite signal and holds the pipe `alive` open as long as it lives.
+/// A command whose grandchild ignores SIGTERM and keeps the pipe `alive` open while it lives.
 const WITH_GRANDCHILD: &str = "(trap '' TERM; exec 3>alive; sleep 600) & wait; sleep 600";
 
-/// Watches the grandchild by the pipe it holds.
+/// Watches the grandchild through the pipe.
 struct Grandchild {
     born: oneshot::Receiver<()>,
     dead: oneshot::Receiver<()>,
@@ -74,7 +74,7 @@ impl Grandchild {
         let path = ground.path("alive");
         let (is_born, born) = oneshot::channel();
         let (is_dead, dead) = oneshot::channel();
-        // A thread of its own: opening waits for a writer, reading for the end of all writers.
+        // On a thread of its own: opening waits for a writer, reading for the end of all writers.
         std::thread::spawn(move || {
             let mut pipe = std::fs::File::open(path).unwrap();
             is_born.send(()).unwrap();
@@ -85,13 +85,13 @@ impl Grandchild {
     }
 
     async fn assert_dead(self) {
-        tokio::time::timeout(PATIENCE, self.dead).await.expect("the grandchild lives on").unwrap();
+        tokio::time::timeout(PATIENCE, self.dead).await.expect("the grandchild still runs").unwrap();
     }
 }
 
 #[tokio::test]
-async fn out_of_time_kills_the_whole_tree() {
-    // On a machine that is busy enough, the time may be up before the grandchild is there.
+async fn timeout_kills_the_whole_process_tree() {
+    // On a busy machine, the time may be up before the grandchild starts.
     for seconds in [1, 5, 25, 100] {
         let ground = Ground::new();
         let mut grandchild = Grandchild::watch(&ground).await;
@@ -102,11 +102,11 @@ async fn out_of_time_kills_the_whole_tree() {
             return grandchild.assert_dead().await;
         }
     }
-    panic!("the grandchild is never born");
+    panic!("the grandchild never started");
 }
 
 #[tokio::test]
-async fn cancellation_kills_the_whole_tree_and_keeps_the_output() {
+async fn cancellation_kills_the_whole_process_tree_and_keeps_the_output() {
     let ground = Ground::new();
     let mut grandchild = Grandchild::watch(&ground).await;
     let cancel = CancellationToken::new();
@@ -123,7 +123,7 @@ async fn cancellation_kills_the_whole_tree_and_keeps_the_output() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_kills_the_whole_tree() {
+async fn dropped_call_kills_the_whole_process_tree() {
     let ground = Ground::new();
     let mut grandchild = Grandchild::watch(&ground).await;
     tokio::select! {
@@ -134,24 +134,24 @@ async fn a_dropped_call_kills_the_whole_tree() {
 }
 
 #[tokio::test]
-async fn a_process_in_the_background_does_not_hang_the_call() {
+async fn background_process_does_not_block_the_call() {
     let ground = Ground::new();
     let text = ground.ok("bash", json!({"command": "sleep 600 & echo $!"})).await;
     let (pid, note) = text.split_once('\n').unwrap();
-    assert!(note.contains("a process in the background still holds the output"), "{note}");
-    // It was left alive on purpose, and with its output in a file nothing is said.
+    assert!(note.contains("a background process still writes to the output"), "{note}");
+    // It was left running on purpose. With its output in a file, there is no note.
     ground.ok("bash", json!({"command": format!("kill {pid}")})).await;
     let text = ground.ok("bash", json!({"command": "sleep 600 >log 2>&1 & echo $!"})).await;
     ground.ok("bash", json!({"command": format!("kill {}", text.trim())})).await;
 }
 
 #[tokio::test]
-async fn progress_comes_while_the_command_runs_and_is_the_output() {
+async fn reports_progress_while_the_command_runs() {
     let ground = Ground::new();
     let (pieces, seen) = mpsc::channel();
     let go = ground.path("go");
     let context = ToolContext::new(CancellationToken::new(), move |piece: String| {
-        // The command waits for this file: it ends only if the first piece came before its end.
+        // The command waits for this file, so it ends only if the first piece came before its end.
         std::fs::write(&go, "").unwrap();
         pieces.send(piece).unwrap();
     });
@@ -165,9 +165,9 @@ async fn progress_comes_while_the_command_runs_and_is_the_output() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_gone_is_named() {
+async fn names_missing_working_directory() {
     let ground = Ground::new();
     std::fs::remove_dir(ground.path("")).unwrap();
     let text = ground.error("bash", json!({"command": "true"})).await;
-    assert!(text.contains("its directory BASE/place cannot be entered"), "{text}");
+    assert!(text.contains("cannot enter its working directory BASE/place"), "{text}");
 }

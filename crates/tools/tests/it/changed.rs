@@ -1,21 +1,21 @@
-//! A file that changes between reading and writing, by the hand of somebody who knows nothing of queues.
+//! A file that another process changes between reading and writing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_tools::{ClaimedFile, Environment, HostEnvironment, Parents};
+use haft_tools::{ClaimedFile, Environment, HostEnvironment, ParentPolicy};
 
-/// A file that was read, and its path.
+/// Reads a file, and returns it with its path.
 async fn read(dir: &Path) -> (Box<dyn ClaimedFile>, PathBuf) {
     let path = dir.canonicalize().unwrap().join("file");
-    let environment = HostEnvironment::new(dir).with_state(dir.join("state"));
-    let mut file = environment.claim(&path, Parents::Exist).await.unwrap();
+    let environment = HostEnvironment::new(dir).with_backup_dir(dir.join("state"));
+    let mut file = environment.claim(&path, ParentPolicy::Exist).await.unwrap();
     assert_eq!(file.read(100).await.unwrap(), Some(b"old".to_vec()));
     (file, path)
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_not_made_again() {
+async fn does_not_recreate_deleted_file() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "old").unwrap();
     let (mut file, path) = read(dir.path()).await;
@@ -23,16 +23,16 @@ async fn what_was_deleted_is_not_made_again() {
     let refused = file.replace(b"new".to_vec()).await.unwrap_err().to_string();
     assert!(refused.ends_with("has changed since it was read; read it again"), "{refused}");
     assert!(!path.exists());
-    // Known to be gone, it may be made.
+    // After a read that found no file, the file may be created.
     assert_eq!(file.read(100).await.unwrap(), None);
     file.replace(b"new".to_vec()).await.unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
 }
 
-/// Whoever overwrites in place waits for other processes that do; an editor does not.
+/// Overwriting in place waits for other processes that do the same; an editor does not wait.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_save_while_an_overwriting_waits_for_its_backup_is_not_lost() {
+async fn keeps_save_made_while_overwrite_waits_for_backup() {
     let saves: [fn(&Path); 2] = [
         |path| fs::write(path, "of the editor").unwrap(),
         |path| {
@@ -53,11 +53,11 @@ async fn a_save_while_an_overwriting_waits_for_its_backup_is_not_lost() {
         let refused = writing.await.unwrap().unwrap_err().to_string();
         assert!(refused.ends_with("has changed since it was read; read it again"), "{refused}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "of the editor");
-        assert_eq!(fs::read_dir(dir.path().join("state")).unwrap().count(), 1, "only the lock is left");
+        assert_eq!(fs::read_dir(dir.path().join("state")).unwrap().count(), 1, "only the lock file is left");
     }
 }
 
-/// Has the directory for backups, as a process that overwrites a file does.
+/// Takes the lock of the backup directory, like a process that overwrites a file.
 #[cfg(target_os = "linux")]
 fn other_process(state: &Path) -> fs::File {
     use std::os::unix::fs::DirBuilderExt;
@@ -67,7 +67,7 @@ fn other_process(state: &Path) -> fs::File {
     lock
 }
 
-/// Until somebody waits for the lock, by the word of the system.
+/// Waits until a process waits for the lock, according to the system.
 #[cfg(target_os = "linux")]
 async fn until_waiting(lock: &fs::File) {
     use std::os::unix::fs::MetadataExt;
@@ -82,5 +82,5 @@ async fn until_waiting(lock: &fs::File) {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(crate::ground::PATIENCE, waiting).await.expect("nobody waits for the lock");
+    tokio::time::timeout(crate::ground::PATIENCE, waiting).await.expect("no process waits for the lock");
 }

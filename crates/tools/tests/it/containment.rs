@@ -1,15 +1,15 @@
-//! A file is written where it was looked up; with a root, inside of it.
+//! A file is written where it was resolved, and never outside of the root.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use haft_tools::{ClaimedFile, Environment, HostEnvironment, Parents, Written};
+use haft_tools::{ClaimedFile, Environment, FileWriteOutcome, HostEnvironment, ParentPolicy};
 use serde_json::json;
 
 use crate::ground::Ground;
 
-/// `in/dir`, and `out` beside it, which a link is to lead to.
+/// `in/dir`, and `out` beside it, which links lead to.
 struct Place {
     dir: tempfile::TempDir,
 }
@@ -29,10 +29,14 @@ impl Place {
     }
 
     async fn claim(&self, environment: HostEnvironment, name: &str) -> Box<dyn ClaimedFile> {
-        environment.with_state(self.path("state")).claim(&self.path(name), Parents::Exist).await.unwrap()
+        environment
+            .with_backup_dir(self.path("state"))
+            .claim(&self.path(name), ParentPolicy::Exist)
+            .await
+            .unwrap()
     }
 
-    /// Puts something else where `in/dir` was.
+    /// Replaces `in/dir`.
     fn swap(&self, other: impl FnOnce(&Path)) {
         fs::rename(self.path("in/dir"), self.path("in/moved")).unwrap();
         other(&self.path("in/dir"));
@@ -53,10 +57,10 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Links are followed when the file is looked up, not afterwards.
+/// Links are followed when the file is resolved, not afterwards.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_directory_that_becomes_a_link_is_not_followed() {
+async fn does_not_follow_directory_that_becomes_a_link() {
     for rooted in [false, true] {
         for name in ["in/dir/file", "in/dir/new"] {
             let place = Place::new();
@@ -68,16 +72,19 @@ async fn a_directory_that_becomes_a_link_is_not_followed() {
             file.read(100).await.unwrap();
             place.swap(|dir| symlink(place.path("out"), dir).unwrap());
             let refused = file.replace(b"new".to_vec()).await.unwrap_err().to_string();
-            assert!(refused.ends_with("was moved or replaced meanwhile; try again"), "{name}: {refused}");
+            assert!(
+                refused.ends_with("was moved or replaced in the meantime; try again"),
+                "{name}: {refused}"
+            );
             assert!(file.read(100).await.is_err());
             place.assert_untouched();
         }
     }
 }
 
-/// Another directory has the name: the file that was read is not in it.
+/// Another directory takes the name. It does not contain the file that was read.
 #[tokio::test]
-async fn another_directory_in_its_place_does_not_get_the_content() {
+async fn does_not_write_into_replaced_directory() {
     let place = Place::new();
     let mut file = place.claim(HostEnvironment::new(place.path("in")), "in/dir/file").await;
     file.read(100).await.unwrap();
@@ -91,9 +98,9 @@ async fn another_directory_in_its_place_does_not_get_the_content() {
     place.assert_untouched();
 }
 
-/// The root itself is another one by now, though it has the name.
+/// Another directory takes the name of the root itself.
 #[tokio::test]
-async fn a_root_that_was_moved_takes_nothing() {
+async fn does_not_write_into_moved_root() {
     let place = Place::new();
     let environment = HostEnvironment::new(place.path("in")).with_root(place.path("in")).unwrap();
     fs::rename(place.path("in"), place.path("before")).unwrap();
@@ -101,11 +108,11 @@ async fn a_root_that_was_moved_takes_nothing() {
     let mut file = place.claim(environment, "in/dir/new").await;
     file.read(100).await.unwrap();
     let refused = file.replace(b"new".to_vec()).await.unwrap_err().to_string();
-    assert!(refused.ends_with("was moved or replaced meanwhile; try again"), "{refused}");
+    assert!(refused.ends_with("was moved or replaced in the meantime; try again"), "{refused}");
     assert!(names(&place.path("in/dir")).is_empty() && names(&place.path("before/dir")) == ["file"]);
 }
 
-/// Tools that may write in `place` only.
+/// Creates tools that may write only in `place`.
 fn rooted() -> Ground {
     let ground = Ground::with(|environment| {
         let root = environment.cwd().to_owned();
@@ -117,7 +124,7 @@ fn rooted() -> Ground {
 }
 
 #[tokio::test]
-async fn inside_of_a_root_everything_is_as_ever() {
+async fn writes_normally_inside_root() {
     let ground = rooted();
     ground.ok("write", json!({"path": "a/b/c", "content": "one"})).await;
     symlink("a", ground.path("link")).unwrap();
@@ -132,7 +139,7 @@ async fn inside_of_a_root_everything_is_as_ever() {
 }
 
 #[tokio::test]
-async fn outside_of_a_root_nothing_is_written_but_all_is_read() {
+async fn reads_but_does_not_write_outside_root() {
     let ground = rooted();
     symlink("../outside", ground.path("link")).unwrap();
     symlink("../outside/file", ground.path("alias")).unwrap();
@@ -153,49 +160,52 @@ async fn outside_of_a_root_nothing_is_written_but_all_is_read() {
     ];
     for path in paths {
         let text = ground.error("write", json!({"path": path, "content": "ours"})).await;
-        assert!(text.ends_with("is outside of BASE/place; nothing is written there"), "{path}: {text}");
+        assert!(
+            text.ends_with("is outside of BASE/place, and only files in there can be written"),
+            "{path}: {text}"
+        );
     }
     assert_eq!(names(&ground.base().join("outside")), ["file"]);
     assert_eq!(fs::read_to_string(ground.base().join("outside/file")).unwrap(), "theirs");
     assert!(!ground.base().join("new").exists());
 }
 
-/// One of its names may be outside, and that one would be overwritten too.
+/// Another name of the file may be outside and would be overwritten, too.
 #[tokio::test]
-async fn a_hard_link_is_no_way_out_of_a_root() {
+async fn does_not_write_hard_link_in_root() {
     let ground = rooted();
     fs::hard_link(ground.base().join("outside/file"), ground.path("hard")).unwrap();
     ground.ok("read", json!({"path": "hard"})).await;
     let text = ground.error("write", json!({"path": "hard", "content": "ours"})).await;
-    assert_eq!(text, "BASE/place/hard: has hard links, which may be outside of where it may be written");
+    assert_eq!(text, "BASE/place/hard: has hard links, which may be outside of the writable directories");
     assert_eq!(ground.content("hard"), "theirs");
 }
 
 #[tokio::test]
-async fn a_root_must_be_a_directory() {
+async fn root_must_be_a_directory() {
     let place = Place::new();
     for name in ["nothing", "in/dir/file"] {
         assert!(HostEnvironment::new(place.path("in")).with_root(place.path(name)).is_err(), "{name}");
     }
 }
 
-/// What is missing above a file, wherever it is asked for.
+/// Missing parents are created, whatever the form of the path.
 #[tokio::test]
-async fn directories_are_made_one_in_the_other() {
+async fn creates_nested_directories() {
     let place = Place::new();
-    let environment = HostEnvironment::new(place.path("in")).with_state(place.path("state"));
+    let environment = HostEnvironment::new(place.path("in")).with_backup_dir(place.path("state"));
     for name in ["in/a/b/c/file", "in/x/../y/file", "in/dir/file", "in/dir/../z/./file"] {
-        let mut file = environment.claim(&place.path(name), Parents::Create).await.unwrap();
+        let mut file = environment.claim(&place.path(name), ParentPolicy::Create).await.unwrap();
         file.read(100).await.unwrap();
         file.replace(Vec::new()).await.unwrap();
     }
     assert_eq!(names(&place.path("in")), ["a", "dir", "x", "y", "z"]);
     symlink("nowhere", place.path("in/dangling")).unwrap();
-    let dangling = environment.claim(&place.path("in/dangling/file"), Parents::Create).await;
+    let dangling = environment.claim(&place.path("in/dangling/file"), ParentPolicy::Create).await;
     let text = dangling.err().unwrap().to_string();
     assert!(text.starts_with("cannot create the directory ") && text.contains("File exists"), "{text}");
-    let Written::Created = environment
-        .claim(&place.path("in/w/f"), Parents::Create)
+    let FileWriteOutcome::Created = environment
+        .claim(&place.path("in/w/f"), ParentPolicy::Create)
         .await
         .unwrap()
         .replace(vec![])

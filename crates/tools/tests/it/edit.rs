@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ground::Ground;
 
 #[tokio::test]
-async fn several_at_once_with_a_diff() {
+async fn applies_several_edits_and_returns_a_diff() {
     let ground = Ground::new();
     let content = "fn one() {}\n\nfn two() {\n    1\n}\n\n// 1\n// 2\n// 3\n// 4\n// 5\nfn three() {}";
     ground.known("src/a.rs", content).await;
@@ -43,7 +43,7 @@ async fn several_at_once_with_a_diff() {
 }
 
 #[tokio::test]
-async fn line_endings_mark_and_permissions_are_kept() {
+async fn keeps_line_endings_byte_order_mark_and_permissions() {
     let ground = Ground::new();
     let file = ground.known("w.txt", "\u{feff}one\r\ntwo\r\nthree\r\n").await;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).unwrap();
@@ -66,7 +66,7 @@ async fn line_endings_mark_and_permissions_are_kept() {
 }
 
 #[tokio::test]
-async fn if_one_does_not_apply_nothing_is_changed() {
+async fn changes_nothing_if_one_edit_fails() {
     let ground = Ground::new();
     ground.known("a", "one\ntwo\ntwo\n").await;
     let edits = json!([
@@ -77,14 +77,14 @@ async fn if_one_does_not_apply_nothing_is_changed() {
     let text = ground.error("edit", json!({"path": "a", "edits": edits})).await;
     insta::assert_snapshot!(text, @r#"
     a is unchanged:
-    edits[1]: old_text is 2 times in the file (lines 2, 3); add neighbouring lines
-    edits[2]: old_text is not in the file; read it again and copy the text exactly
+    edits[1]: old_text occurs 2 times (lines 2, 3); add adjacent lines to make it unique
+    edits[2]: old_text was not found; read the file again and copy the text exactly
     "#);
     assert_eq!(ground.content("a"), "one\ntwo\ntwo\n");
 }
 
 #[tokio::test]
-async fn what_cannot_be_edited() {
+async fn rejects_files_that_cannot_be_edited() {
     let ground = Ground::new();
     let edits = json!([{"old_text": "a", "new_text": "b"}]);
     let check = async |path: &str, expect: &str| {
@@ -92,25 +92,25 @@ async fn what_cannot_be_edited() {
     };
     check("missing", "missing does not exist; create it with write").await;
     check("no/dir", "cannot reach BASE/place/no/dir: No such file or directory (os error 2)").await;
-    check(".", ". names a directory, not a file; add the name of the file").await;
+    check(".", ". is a directory, not a file; add the file name").await;
     fs::create_dir(ground.path("dir")).unwrap();
     check("dir", "BASE/place/dir: is a directory, not a file").await;
     ground.known("odd", "a\u{10fff0}\n".bytes().chain([0xe9]).collect::<Vec<_>>()).await;
-    check("odd", "odd is neither UTF-8 text nor close to it, and cannot be edited; use bash").await;
+    check("odd", "cannot edit odd: it is not UTF-8 text; use bash").await;
     let sparse = fs::File::create(ground.path("huge")).unwrap();
     sparse.set_len(16 * 1024 * 1024 + 1).unwrap();
     check(
         "huge",
-        "BASE/place/huge: has 16777217 bytes, more than the 16777216 that can be changed here; use bash",
+        "BASE/place/huge: has 16777217 bytes; files of more than 16777216 bytes cannot be changed with this tool; use bash",
     )
     .await;
     let text = ground.error("edit", json!({"path": "a", "edits": [{"old_text": "a"}]})).await;
-    assert_eq!(text, "edits[0] has no new_text; pass an empty one to delete");
+    assert_eq!(text, "edits[0] has no new_text; pass an empty string to delete the text");
 }
 
-/// Bytes that are no text stay, wherever they are.
+/// Bytes that are not text are kept everywhere.
 #[tokio::test]
-async fn what_is_not_utf_8_stays() {
+async fn keeps_bytes_that_are_not_utf_8() {
     let ground = Ground::new();
     ground.known("latin", b"caf\xe9\r\none\r\n\xff").await;
     let edits = json!([{"old_text": "one\n", "new_text": "1\n2\n"}]);
@@ -138,7 +138,7 @@ async fn lands_64_times(ground: Arc<Ground>, file: &str, names: &'static [&'stat
 }
 
 #[tokio::test]
-async fn sixty_four_at_the_same_time_by_path_and_symbolic_link_all_land() {
+async fn applies_64_concurrent_edits_by_path_and_symbolic_link() {
     let ground = Arc::new(Ground::new());
     ground.file("dir/a", "");
     symlink("dir/a", ground.path("link")).unwrap();
@@ -148,7 +148,7 @@ async fn sixty_four_at_the_same_time_by_path_and_symbolic_link_all_land() {
 }
 
 #[tokio::test]
-async fn sixty_four_at_the_same_time_by_path_symbolic_link_and_hard_link_all_land() {
+async fn applies_64_concurrent_edits_by_path_symbolic_link_and_hard_link() {
     let ground = Arc::new(Ground::new());
     let file = ground.file("dir/a", "");
     symlink("dir/a", ground.path("link")).unwrap();
@@ -157,9 +157,9 @@ async fn sixty_four_at_the_same_time_by_path_symbolic_link_and_hard_link_all_lan
     assert_eq!(ground.content("hard"), ground.content("dir/a"));
 }
 
-/// The calls of one message run beside each other, and each sees what those before it did to its file.
+/// The calls of a message run concurrently, and each sees the changes of the calls before it to the same file.
 #[tokio::test]
-async fn calls_for_one_file_come_in_their_order() {
+async fn calls_for_one_file_run_in_order() {
     let ground = Ground::new();
     let edits = json!([{"old_text": "one", "new_text": "two"}]);
     let again = json!([{"old_text": "two", "new_text": "three"}]);
@@ -178,34 +178,34 @@ async fn calls_for_one_file_come_in_their_order() {
 }
 
 #[tokio::test]
-async fn what_was_not_read_or_has_changed_is_not_edited() {
+async fn rejects_edits_of_unread_or_changed_files() {
     let ground = Ground::new();
     let args = |new: &str| json!({"path": "a", "edits": [{"old_text": "o", "new_text": new}]});
     ground.file("a", "one\n");
-    let never = "a has not been read yet; read it before you change it";
+    let never = "a has not been read yet; read it before changing it";
     assert_eq!(ground.error("edit", args("0")).await, never);
     assert_eq!(ground.error("write", json!({"path": "a", "content": "x"})).await, never);
-    // A part counts for the whole.
+    // Reading a part counts for the whole file.
     ground.ok("read", json!({"path": "a", "limit": 1})).await;
     ground.file("a", "one more\n");
-    let stale = "a has changed since it was read; read it again before you change it";
+    let stale = "a has changed since it was read; read it again before changing it";
     assert_eq!(ground.error("edit", args("0")).await, stale);
     assert_eq!(ground.error("write", json!({"path": "a", "content": "x"})).await, stale);
     assert_eq!(ground.content("a"), "one more\n");
     ground.ok("read", json!({"path": "a"})).await;
     ground.ok("edit", json!({"path": "a", "edits": [{"old_text": "one", "new_text": "1"}]})).await;
-    // What the session wrote itself it knows.
+    // The session knows the content that it wrote itself.
     ground.ok("edit", args("0")).await;
     assert_eq!(ground.content("a"), "1 m0re\n");
-    // A read that failed counts for nothing.
+    // A failed read does not count.
     ground.file("binary", b"a\0");
     ground.error("read", json!({"path": "binary"})).await;
     let text = ground.error("write", json!({"path": "binary", "content": "x"})).await;
-    assert_eq!(text, "binary has not been read yet; read it before you change it");
+    assert_eq!(text, "binary has not been read yet; read it before changing it");
 }
 
 #[tokio::test]
-async fn people_are_shown_the_difference() {
+async fn details_contain_the_diff() {
     let ground = Ground::new();
     let details = async |tool: &str, args: serde_json::Value| {
         let output = ground.output(tool, args).await;
@@ -223,7 +223,7 @@ async fn people_are_shown_the_difference() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_the_file_can_be_cancelled() {
+async fn cancels_call_that_waits_for_the_file() {
     let ground = Ground::new();
     let file = ground.file("a", "old");
     let queue = haft_core::file_queue::FileQueue::default();

@@ -1,4 +1,4 @@
-//! The tools stand on any ground that implements the trait.
+//! The tools work on any environment that implements the trait.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,9 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHits, FindQuery, GrepHits,
-    GrepQuery, HostEnvironment, Parents, RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
+    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileKey, FileKind, FileStat,
+    FileWriteOutcome, FindHits, FindQuery, GrepHits, GrepQuery, HostEnvironment, ParentPolicy, RunEnd,
+    RunReport, ShellCommand, builtin_tools,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -20,10 +21,10 @@ use crate::ground::PATIENCE;
 
 type Files = Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>;
 
-/// The name of a file that never gives its content, as a file of the kernel or of a dead server may.
+/// The name of a file that never returns its content, like some files of the kernel or of a dead server.
 const NEVER: &str = "never";
 
-/// Files in memory, and a shell that repeats what it is told.
+/// Files in memory, and a shell that repeats its command.
 #[derive(Default)]
 struct Memory {
     files: Files,
@@ -46,11 +47,11 @@ impl Environment for Memory {
         None
     }
 
-    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+    async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
         if path == self.cwd() {
-            return Ok(Stat { kind: FileKind::Directory, len: 0 });
+            return Ok(FileStat { kind: FileKind::Directory, len: 0 });
         }
-        Ok(Stat { kind: FileKind::File, len: self.get(path)?.len() as u64 })
+        Ok(FileStat { kind: FileKind::File, len: self.get(path)?.len() as u64 })
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
@@ -58,13 +59,16 @@ impl Environment for Memory {
         Ok(bytes.into_iter().skip(usize::try_from(start).unwrap()).take(len).collect())
     }
 
-    async fn list(&self, _: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+    async fn list(&self, _: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
         let names: Vec<_> =
             self.files.lock().unwrap().keys().map(|path| path.display().to_string()).collect();
-        Ok(names.into_iter().map(|name| Entry { name, kind: FileKind::File, target: None }).collect())
+        Ok(names
+            .into_iter()
+            .map(|name| DirectoryEntry { name, kind: FileKind::File, target: None })
+            .collect())
     }
 
-    async fn claim(&self, path: &Path, _: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+    async fn claim(&self, path: &Path, _: ParentPolicy) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
         Ok(Box::new(Claimed { files: Arc::clone(&self.files), path: path.to_owned() }))
     }
 
@@ -108,16 +112,16 @@ impl ClaimedFile for Claimed {
         Ok(self.files.lock().unwrap().get(&self.path).cloned())
     }
 
-    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
+    async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError> {
         match self.files.lock().unwrap().insert(self.path.clone(), content) {
-            Some(_) => Ok(Written::Replaced),
-            None => Ok(Written::Created),
+            Some(_) => Ok(FileWriteOutcome::Replaced),
+            None => Ok(FileWriteOutcome::Created),
         }
     }
 }
 
 #[tokio::test]
-async fn files_in_memory() {
+async fn works_on_files_in_memory() {
     let tools = builtin_tools(Arc::new(Memory::default()));
     let check = async |name: &str, args: Value, expect: &str| {
         let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
@@ -139,7 +143,7 @@ async fn files_in_memory() {
 }
 
 #[tokio::test]
-async fn a_read_that_never_ends_can_be_cancelled() {
+async fn cancels_read_that_never_ends() {
     let memory = Memory::default();
     memory.files.lock().unwrap().insert(PathBuf::from("/memory/never"), Vec::new());
     let tools = builtin_tools(Arc::new(memory));
@@ -151,10 +155,9 @@ async fn a_read_that_never_ends_can_be_cancelled() {
     assert_eq!(joined_text(&output.expect("an answer").content), "cancelled");
 }
 
-/// Nothing in memory has to be waited for: what is not there at once waits for another thread, and there is only one,
-/// which is taken.
+/// Memory needs no waiting: a future that is not ready at once waits for the only blocking thread, which is occupied.
 #[test]
-fn many_bytes_do_not_hold_up_the_thread_of_the_agent() {
+fn large_files_do_not_block_the_agent_thread() {
     let check = |len: usize, at_once: bool| {
         let memory = Memory::default();
         let files = Arc::clone(&memory.files);
@@ -178,7 +181,7 @@ fn many_bytes_do_not_hold_up_the_thread_of_the_agent() {
             let free = take_the_thread();
             let text = "y".repeat(len);
             let mut writing = begin("write", json!({"path": "a", "content": text}));
-            // The difference waits for the thread in any case, but the file does not.
+            // The diff always waits for the thread, but the file does not.
             assert!(futures::poll!(&mut writing).is_pending());
             assert_eq!(content() == text.as_bytes(), at_once, "write {len}");
             drop(free);
@@ -194,16 +197,16 @@ fn one_blocking_thread() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap()
 }
 
-/// Until what it returns is dropped. Work on that thread is done in the order of asking.
+/// Occupies the blocking thread until the returned value is dropped. Work on that thread runs in order.
 fn take_the_thread() -> std::sync::mpsc::Sender<()> {
     let (free, taken) = std::sync::mpsc::channel();
     tokio::task::spawn_blocking(move || taken.recv());
     free
 }
 
-/// The one thread for blocking work is taken, as a search that hangs in the kernel takes it.
+/// The only blocking thread is occupied, as by a search that hangs in the kernel.
 #[test]
-fn a_search_that_hangs_can_be_cancelled() {
+fn cancels_search_that_hangs() {
     one_blocking_thread().block_on(async {
         let free = take_the_thread();
         let root = std::env::temp_dir();

@@ -14,7 +14,7 @@ use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// The deadline of every wait whose event must come: only a hang reaches it.
+/// The deadline of every wait for an expected event: only a hang reaches it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A working directory with the tools in it; `scratch` and `home` are beside it.
@@ -28,7 +28,7 @@ impl Ground {
         Self::with(|environment| environment)
     }
 
-    /// With another environment than the usual one.
+    /// Creates it with another environment than the default one.
     pub(crate) fn with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Self {
         let root = tempfile::tempdir().unwrap();
         for dir in ["place", "scratch", "home"] {
@@ -38,7 +38,7 @@ impl Ground {
         let environment = HostEnvironment::new(base.join("place"))
             .with_home(base.join("home"))
             .with_scratch(base.join("scratch"))
-            .with_state(base.join("state"));
+            .with_backup_dir(base.join("state"));
         Self { tools: builtin_tools(Arc::new(change(environment))), root }
     }
 
@@ -57,7 +57,7 @@ impl Ground {
         path
     }
 
-    /// A file that was read.
+    /// Creates a file and reads it.
     pub(crate) async fn known(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name, content);
         self.ok("read", serde_json::json!({"path": name})).await;
@@ -89,7 +89,7 @@ impl Ground {
         tokio::time::timeout(PATIENCE, self.tool(name).execute(context, call)).await.expect("the tool hangs")
     }
 
-    /// The text of a call that must succeed.
+    /// Returns the text of a call that must succeed.
     pub(crate) async fn ok(&self, name: &str, args: Value) -> String {
         let output = self.output(name, args).await;
         let text = joined_text(&output.content);
@@ -97,7 +97,7 @@ impl Ground {
         text
     }
 
-    /// The text of a call that must fail; paths of the directory are cut short.
+    /// Returns the text of a call that must fail, with shortened paths.
     pub(crate) async fn error(&self, name: &str, args: Value) -> String {
         let output = self.output(name, args).await;
         let text = joined_text(&output.content);
@@ -105,7 +105,7 @@ impl Ground {
         text.replace(&self.base().display().to_string(), "BASE")
     }
 
-    /// Nothing may be left behind next to what was written.
+    /// Checks that no temporary file is left beside a written file.
     pub(crate) fn assert_no_leftovers(&self) {
         for entry in ignore::WalkBuilder::new(self.base()).standard_filters(false).build() {
             let path = entry.unwrap().into_path();

@@ -1,19 +1,19 @@
-//! Tools for programs: what they reach, and how their results look.
+//! Tools for programs: the files that they may access, and the form of their results.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_tools::{HostEnvironment, Reach, service_tools};
+use haft_tools::{FileAccessRules, HostEnvironment, service_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// `work`, the user's `home` with haft's `haft` in it and an extension's data in there, and `other`.
+/// `work`, the user's `home` with haft's `haft` in it, an extension's data in there, and `other`.
 struct Place {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn Tool>>,
@@ -40,18 +40,19 @@ impl Place {
         place
     }
 
-    /// Tools with the same reach, of somebody else.
+    /// Returns tools with the same rules for another program.
     fn others(&self, bounded: bool) -> Vec<Arc<dyn Tool>> {
         let at = |name: &str| self.path(name);
-        let reach = Reach {
+        let reach = FileAccessRules {
             read: bounded.then(|| vec![at("other/d"), at("home")]),
             write: bounded.then(|| vec![at("work")]),
             own: vec![at("home/haft/data/ext")],
             never: vec![at("home/haft")],
         };
-        let environment =
-            HostEnvironment::new(at("work")).with_state(at("state")).with_scratch(at("home/haft/results"));
-        service_tools(Arc::new(environment.with_reach(&reach).unwrap()))
+        let environment = HostEnvironment::new(at("work"))
+            .with_backup_dir(at("state"))
+            .with_scratch(at("home/haft/results"));
+        service_tools(Arc::new(environment.with_access_rules(&reach).unwrap()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -76,12 +77,12 @@ impl Place {
 
 #[track_caller]
 fn reached(output: &ToolOutput, reached: bool, what: &str) {
-    let expect = if reached { None } else { Some(Failure::OutOfReach) };
+    let expect = if reached { None } else { Some(ToolFailureKind::OutOfReach) };
     assert_eq!((output.is_error, output.failure), (!reached, expect), "{what}: {output:?}");
 }
 
 #[tokio::test]
-async fn nothing_outside_of_the_reach_is_read_or_written() {
+async fn reads_and_writes_nothing_outside_the_rules() {
     let place = Place::new(true);
     for (path, within) in [
         ("work/a", true),
@@ -120,7 +121,7 @@ async fn nothing_outside_of_the_reach_is_read_or_written() {
 }
 
 #[tokio::test]
-async fn without_bounds_everything_but_hafts_own_is_in_reach() {
+async fn without_bounds_only_hafts_own_files_are_excluded() {
     let place = Place::new(false);
     for (path, within) in
         [("other/c", true), ("work/link", true), ("home/haft/auth.json", false), ("home/auth-link", false)]
@@ -136,14 +137,14 @@ async fn without_bounds_everything_but_hafts_own_is_in_reach() {
 }
 
 #[tokio::test]
-async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
+async fn content_and_remarks_are_separate_texts() {
     let place = Place::new(true);
     fs::write(place.path("work/long"), "line\n".repeat(3000)).unwrap();
     fs::write(place.path("work/empty"), "").unwrap();
     let texts = |output: &ToolOutput| -> Vec<String> {
         let texts = output.content.iter().map(|block| match block {
-            Content::Text { text } => text.clone(),
-            Content::Image(_) => panic!("an image"),
+            ContentBlock::Text { text } => text.clone(),
+            ContentBlock::Image(_) => panic!("an image"),
         });
         texts.collect()
     };
@@ -162,9 +163,9 @@ async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
     assert_eq!((failed.is_error, failed.details.unwrap().as_str()), (true, r#"{"exit_code":3}"#));
 }
 
-/// Wherever it is kept: here among haft's own files.
+/// The complete output may be stored anywhere, here among haft's own files.
 #[tokio::test]
-async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_by_nobody_else() {
+async fn only_the_caller_can_read_its_complete_output() {
     for bounded in [true, false] {
         let place = Place::new(bounded);
         let ran = place.call("bash", json!({ "command": "seq 9000; exit 3" })).await;
@@ -173,14 +174,14 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
         let path = details["full_output"].as_str().unwrap();
         assert!(path.starts_with(place.path("home/haft/results").to_str().unwrap()), "{path}");
         let first = place.call("read", json!({ "path": path, "limit": 1 })).await;
-        assert_eq!(first.content[0], Content::text("1\n"));
+        assert_eq!(first.content[0], ContentBlock::text("1\n"));
         reached(&place.call("write", json!({ "path": path, "content": "" })).await, false, path);
         let other = Place { tools: place.others(bounded), dir: place.dir };
         reached(&other.call("read", json!({ "path": path })).await, false, path);
         let of_other = other.call("bash", json!({ "command": "seq 9000" })).await;
         let of_other: Value = of_other.details.unwrap().read().unwrap();
         reached(&other.call("read", json!({ "path": of_other["full_output"] })).await, true, "its own");
-        // What is put in its place is another file.
+        // A link in its place is another file.
         let moved = of_other["full_output"].as_str().unwrap();
         fs::remove_file(moved).unwrap();
         symlink(other.path("home/haft/auth.json"), moved).unwrap();
@@ -189,17 +190,17 @@ async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_b
 }
 
 #[tokio::test]
-async fn failures_that_a_program_can_do_something_about_are_told_apart() {
+async fn distinguishes_failures_that_a_program_can_handle() {
     let place = Place::new(true);
     let kind = |output: ToolOutput| output.failure;
-    assert_eq!(kind(place.read("work/none").await), Some(Failure::NotFound));
-    assert_eq!(kind(place.write("work/a").await), Some(Failure::NotRead));
+    assert_eq!(kind(place.read("work/none").await), Some(ToolFailureKind::NotFound));
+    assert_eq!(kind(place.write("work/a").await), Some(ToolFailureKind::NotRead));
     place.read("work/a").await;
     fs::write(place.path("work/a"), "changed").unwrap();
-    assert_eq!(kind(place.write("work/a").await), Some(Failure::Stale));
+    assert_eq!(kind(place.write("work/a").await), Some(ToolFailureKind::Stale));
     assert_eq!(
         kind(place.call("bash", json!({ "command": "sleep 600", "timeout": 1 })).await),
-        Some(Failure::TimedOut)
+        Some(ToolFailureKind::TimedOut)
     );
-    assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(Failure::InvalidArgs));
+    assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(ToolFailureKind::InvalidArgs));
 }

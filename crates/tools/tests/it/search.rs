@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::ground::Ground;
 
-/// A tree with ignored, hidden and binary files.
+/// Creates a tree with ignored, hidden and binary files.
 fn tree() -> Ground {
     let ground = Ground::new();
     ground.file(".gitignore", "/target\n*.log\n");
@@ -29,7 +29,7 @@ async fn grep_respects_ignore_files() {
     .hidden:1:a needle
     src/deep/mod.rs:1:needle needle
     src/lib.rs:3:fn needle() {
-    [passed over 1 binary file]
+    [skipped 1 binary file]
     "#);
     let text = ground
         .ok("grep", json!({"pattern": "NEEDLE", "path": "@src", "ignore_case": true, "glob": "lib.*"}))
@@ -37,13 +37,13 @@ async fn grep_respects_ignore_files() {
     assert_eq!(text, "src/lib.rs:3:fn needle() {\nsrc/lib.rs:7:Needle\n");
     let text = ground.ok("grep", json!({"pattern": "needle()", "literal": true, "glob": "src/*.rs"})).await;
     assert_eq!(text, "src/lib.rs:3:fn needle() {\n");
-    // A file that is asked for by name is searched even if it is ignored.
+    // A file that is named as the path is searched even if it is ignored.
     assert_eq!(ground.ok("grep", json!({"pattern": "^needle$", "path": "a.log"})).await, "a.log:1:needle\n");
     assert_eq!(ground.ok("grep", json!({"pattern": "nowhere", "path": "src"})).await, "no matches\n");
 }
 
 #[tokio::test]
-async fn grep_passes_over_binary_files_wherever_their_first_nul_is() {
+async fn grep_skips_binary_files_wherever_their_first_nul_is() {
     let ground = Ground::new();
     let late = format!("needle\n{}", "line\n".repeat(100_000));
     ground.file("early", b"needle\n\0\n");
@@ -51,13 +51,13 @@ async fn grep_passes_over_binary_files_wherever_their_first_nul_is() {
     ground.file("text", "needle\n");
     let grep = async |args| ground.ok("grep", args).await;
     let text = grep(json!({"pattern": "needle", "context": 1})).await;
-    assert_eq!(text, "text:1:needle\n[passed over 2 binary files]\n");
+    assert_eq!(text, "text:1:needle\n[skipped 2 binary files]\n");
     let text = grep(json!({"pattern": "needle", "path": "late"})).await;
-    assert_eq!(text, "no matches\n[passed over 1 binary file]\n");
-    // The limit counts what is shown.
+    assert_eq!(text, "no matches\n[skipped 1 binary file]\n");
+    // The limit counts the shown matches.
     assert_eq!(
         grep(json!({"pattern": "needle", "limit": 1})).await,
-        "text:1:needle\n[passed over 2 binary files]\n"
+        "text:1:needle\n[skipped 2 binary files]\n"
     );
 }
 
@@ -76,7 +76,7 @@ async fn grep_shows_context_and_stops_at_the_limit() {
     let text = ground.ok("grep", json!({"pattern": "e", "glob": "lib.rs", "limit": 2})).await;
     assert_eq!(
         text,
-        "src/lib.rs:1:one\nsrc/lib.rs:3:fn needle() {\n[stopped at 2 matches; narrow the search, or raise limit]\n"
+        "src/lib.rs:1:one\nsrc/lib.rs:3:fn needle() {\n[stopped after 2 matches; narrow the search or raise limit]\n"
     );
     ground.file("long.txt", format!("needle{}\r\n", "ä".repeat(1000)));
     let text = ground.ok("grep", json!({"pattern": "needle", "path": "long.txt"})).await;
@@ -93,7 +93,7 @@ async fn grep_output_is_cut_to_the_limits() {
 }
 
 #[tokio::test]
-async fn errors_of_grep_and_find() {
+async fn grep_and_find_report_errors() {
     let ground = tree();
     let text = ground.error("grep", json!({"pattern": "a("})).await;
     assert!(text.starts_with("the pattern is not valid: ") && text.contains("unclosed group"), "{text}");
@@ -108,7 +108,7 @@ async fn errors_of_grep_and_find() {
 }
 
 #[tokio::test]
-async fn find_by_name_and_by_path() {
+async fn finds_by_name_and_by_path() {
     let ground = tree();
     assert_eq!(ground.ok("find", json!({"glob": "*.rs"})).await, "bin.rs\nsrc/deep/mod.rs\nsrc/lib.rs\n");
     assert_eq!(ground.ok("find", json!({"glob": "src/*.rs"})).await, "src/lib.rs\n");
@@ -119,11 +119,11 @@ async fn find_by_name_and_by_path() {
     );
     assert_eq!(ground.ok("find", json!({"glob": "*.py"})).await, "no files\n");
     let text = ground.ok("find", json!({"glob": "*", "limit": 2})).await;
-    assert_eq!(text, ".gitignore\n.hidden\n[stopped at 2 hits; narrow the glob or the path]\n");
+    assert_eq!(text, ".gitignore\n.hidden\n[stopped after 2 results; narrow the glob or the path]\n");
 }
 
 #[tokio::test]
-async fn ls_shows_everything_of_one_directory() {
+async fn ls_lists_all_entries_of_one_directory() {
     let ground = tree();
     symlink("src/lib.rs", ground.path("link")).unwrap();
     fs::create_dir(ground.path("empty")).unwrap();
@@ -144,7 +144,7 @@ async fn ls_shows_everything_of_one_directory() {
 }
 
 #[tokio::test]
-async fn an_empty_path_is_the_working_directory() {
+async fn empty_path_means_working_directory() {
     let ground = Ground::new();
     ground.file("a", "needle");
     assert_eq!(ground.ok("grep", json!({"pattern": "needle", "path": ""})).await, "a:1:needle\n");

@@ -1,4 +1,4 @@
-//! `skill`: what the source says reaches the model.
+//! `skill`: the model receives the text of the source.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ async fn call(args: &str) -> (String, bool) {
 }
 
 #[tokio::test]
-async fn a_skill_or_one_of_its_files_is_loaded() {
+async fn loads_a_skill_or_one_of_its_files() {
     assert_eq!(call(r#"{"name":"pdf"}"#).await, ("Do it.".into(), false));
     assert_eq!(call(r#"{"name":"pdf","file":""}"#).await, ("Do it.".into(), false));
     assert_eq!(call(r#"{"name":"pdf","file":"a.md"}"#).await, ("text of a.md".into(), false));
     assert_eq!(call(r#"{"name":"nope"}"#).await, ("there is no skill \"nope\"".into(), true));
     let (text, is_error) = call(r#"{"names":"pdf"}"#).await;
-    assert!(is_error && text.starts_with("the arguments do not fit skill: "), "{text}");
+    assert!(is_error && text.starts_with("invalid arguments for skill: "), "{text}");
     let (long, _) = call(r#"{"name":"pdf","file":"long.md"}"#).await;
     assert!(long.ends_with("of 5000 lines; read the rest of the file with read]"), "{}", long.len());
 }

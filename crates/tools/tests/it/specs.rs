@@ -1,21 +1,21 @@
-//! What the model is told.
+//! The descriptions of the tools for the model.
 
-use haft_core::schema::Validator;
-use haft_core::tool::{Concurrency, ToolOwner};
+use haft_core::schema::SchemaValidator;
+use haft_core::tool::{ToolConcurrency, ToolOwner};
 use haft_tools::NAMES;
 use serde_json::Value;
 
 use crate::ground::Ground;
 
 #[test]
-fn every_tool_is_described() {
+fn every_tool_has_a_description() {
     let ground = Ground::new();
     for name in NAMES {
         let spec = ground.tool(name).spec();
         assert_eq!(spec.owner, ToolOwner::BuiltIn);
         assert!(spec.description.len() > 50);
         assert!(spec.guidelines.iter().all(|line| line.contains(name)), "{name}: {:?}", spec.guidelines);
-        assert_eq!(spec.concurrency == Concurrency::Exclusive, name == "bash", "{name}");
+        assert_eq!(spec.concurrency == ToolConcurrency::Exclusive, name == "bash", "{name}");
     }
 }
 
@@ -30,8 +30,8 @@ fn schemas_are_plain_and_describe_every_argument() {
         }
         let schema: Value = spec.schema.read().unwrap();
         assert_eq!(schema["type"], "object");
-        // Nobody looks at it again before the tool's first call.
-        Validator::compile(&spec.schema).unwrap();
+        // The schema is not compiled again before the tool's first call.
+        SchemaValidator::compile(&spec.schema).unwrap();
         for (argument, about) in schema["properties"].as_object().unwrap() {
             assert!(about["description"].is_string(), "{name}.{argument} has no description");
         }
@@ -39,7 +39,7 @@ fn schemas_are_plain_and_describe_every_argument() {
 }
 
 #[test]
-fn the_descriptions_of_read_and_edit_name_their_arguments() {
+fn descriptions_of_read_and_edit_name_their_arguments() {
     let ground = Ground::new();
     for (name, arguments) in
         [("read", &["path", "offset", "limit"][..]), ("edit", &["path", "edits", "old_text", "new_text"])]
@@ -66,17 +66,17 @@ fn the_schema_of_edit() {
           "type": "string"
         },
         "edits": {
-          "description": "Replacements. Each old_text is looked up in the file as it is now, not after the others; they must not overlap",
+          "description": "Replacements. Each old_text is searched in the original file, not in the result of the others; they must not overlap",
           "type": "array",
           "items": {
             "type": "object",
             "properties": {
               "old_text": {
-                "description": "Required. Text to replace: exactly as in the file, white space included, and in it only once",
+                "description": "Required. Text to replace, exactly as in the file with its whitespace. It must occur only once",
                 "type": "string"
               },
               "new_text": {
-                "description": "Required. Text to put there; empty to delete",
+                "description": "Required. New text; empty to delete",
                 "type": "string"
               }
             }
@@ -93,10 +93,10 @@ fn the_schema_of_edit() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_and_cancelled_calls_are_errors() {
+async fn invalid_arguments_and_cancelled_calls_are_errors() {
     let ground = Ground::new();
     let text = ground.error("read", serde_json::json!({"offset": 1})).await;
-    assert!(text.contains("do not fit read") && text.contains("path"), "{text}");
+    assert!(text.contains("invalid arguments for read") && text.contains("path"), "{text}");
     let cancel = tokio_util::sync::CancellationToken::new();
     cancel.cancel();
     for name in NAMES {

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::ground::Ground;
 
 #[tokio::test]
-async fn creates_with_directories_and_replaces() {
+async fn creates_file_with_directories_and_replaces_content() {
     let ground = Ground::new();
     let text = ground.ok("write", json!({"path": "@a/b/c.txt", "content": "one\ntwo\n"})).await;
     assert_eq!(text, "created a/b/c.txt (2 lines, 8 bytes)");
@@ -21,10 +21,10 @@ async fn creates_with_directories_and_replaces() {
 }
 
 #[tokio::test]
-async fn permissions_are_kept_and_new_files_get_the_usual_ones() {
+async fn keeps_permissions_and_gives_new_files_default_ones() {
     let ground = Ground::new();
     let script = ground.known("run.sh", "old").await;
-    // Set-user-id and group write are what a mask or a change of owner would take away.
+    // A umask or a change of owner would remove set-user-id and group write.
     fs::set_permissions(&script, fs::Permissions::from_mode(0o4775)).unwrap();
     ground.ok("write", json!({"path": "run.sh", "content": "new"})).await;
     assert_eq!((ground.mode("run.sh"), ground.content("run.sh").as_str()), (0o4775, "new"));
@@ -35,7 +35,7 @@ async fn permissions_are_kept_and_new_files_get_the_usual_ones() {
 }
 
 #[tokio::test]
-async fn a_symbolic_link_stays_and_its_target_is_replaced() {
+async fn keeps_symbolic_link_and_replaces_its_target() {
     let ground = Ground::new();
     let target = ground.known("dir/target", "old").await;
     symlink("dir/target", ground.path("link")).unwrap();
@@ -46,12 +46,12 @@ async fn a_symbolic_link_stays_and_its_target_is_replaced() {
     assert_ne!(
         fs::metadata(&target).unwrap().ino(),
         inode,
-        "a new file takes the place, so no reader sees half of it"
+        "a new file replaces the old one, so readers never see a part of it"
     );
 }
 
 #[tokio::test]
-async fn a_hard_link_stays_one() {
+async fn keeps_hard_link() {
     let ground = Ground::new();
     let file = ground.known("a", "a longer old text").await;
     fs::hard_link(&file, ground.path("b")).unwrap();
@@ -62,23 +62,23 @@ async fn a_hard_link_stays_one() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_file_is_refused() {
+async fn rejects_paths_that_are_not_files() {
     let ground = Ground::new();
     let check = async |path: &str, expect: &str| {
         assert_eq!(ground.error("write", json!({"path": path, "content": "x"})).await, expect);
     };
     ground.ok("bash", json!({"command": "mkfifo fifo"})).await;
-    check("fifo", "BASE/place/fifo: is a pipe, a socket or a device, not a regular file").await;
+    check("fifo", "BASE/place/fifo: is not a regular file but a pipe, socket or device").await;
     let _socket = UnixListener::bind(ground.path("socket")).unwrap();
-    check("socket", "BASE/place/socket: is a pipe, a socket or a device, not a regular file").await;
-    check("/dev/null", "/dev/null: is a pipe, a socket or a device, not a regular file").await;
+    check("socket", "BASE/place/socket: is not a regular file but a pipe, socket or device").await;
+    check("/dev/null", "/dev/null: is not a regular file but a pipe, socket or device").await;
     fs::create_dir(ground.path("dir")).unwrap();
     check("dir", "BASE/place/dir: is a directory, not a file").await;
     symlink("nowhere", ground.path("dangling")).unwrap();
-    check("dangling", "BASE/place/dangling: is a symbolic link to something that does not exist").await;
+    check("dangling", "BASE/place/dangling: is a symbolic link to a missing file").await;
     ground.file("file", "");
     for path in ["new/", "@a/new/", "new/.", "new/..", "."] {
-        check(path, &format!("{path} names a directory, not a file; add the name of the file")).await;
+        check(path, &format!("{path} is a directory, not a file; add the file name")).await;
     }
     check("", "the path is empty").await;
     assert!(!ground.path("new").exists() && !ground.path("a").exists());
@@ -86,19 +86,19 @@ async fn what_is_not_a_file_is_refused() {
     ground.assert_no_leftovers();
 }
 
-/// Where even the superuser may not create files.
+/// A directory in which even the superuser may not create files.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_directory_that_cannot_be_written_is_named() {
+async fn names_directory_that_cannot_be_written() {
     let text = Ground::new().error("write", json!({"path": "/sys/haft", "content": "x"})).await;
     assert!(text.starts_with("cannot create a file in the directory /sys: "), "{text}");
     assert!(text.contains("os error") && !text.contains(".tmp"), "{text}");
 }
 
-/// An access list is kept in an attribute too: user 1 may read.
+/// An access list is stored in an attribute, too: user 1 may read.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn attributes_and_access_lists_are_kept() {
+async fn keeps_attributes_and_access_lists() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     let ground = Ground::new();
     let file = ground.known("a", "old").await;
@@ -126,9 +126,9 @@ async fn attributes_and_access_lists_are_kept() {
     assert_eq!((ground.mode("a"), ground.content("a").as_str()), (mode, "new"));
 }
 
-/// The next write in the same directory by another run takes away what is nobody's.
+/// The next write of another process in the same directory removes abandoned files.
 #[tokio::test]
-async fn what_an_interrupted_write_left_is_removed() {
+async fn removes_leftovers_of_interrupted_write() {
     let ground = Ground::new();
     let left = ground.file("dir/.a.haft-0123456789abcdef", "half");
     let busy = ground.file("dir/.b.haft-0123456789abcdef", "half");
@@ -139,9 +139,9 @@ async fn what_an_interrupted_write_left_is_removed() {
     assert!(!left.exists() && busy.exists() && other.exists());
 }
 
-/// As root it can, and then nothing is done in place.
+/// As root a file can be created, and then nothing is overwritten in place.
 #[tokio::test]
-async fn where_no_file_can_be_created_the_old_one_is_overwritten() {
+async fn overwrites_in_place_if_no_file_can_be_created() {
     let ground = Ground::new();
     ground.known("dir/a", "old").await;
     fs::set_permissions(ground.path("dir"), fs::Permissions::from_mode(0o555)).unwrap();

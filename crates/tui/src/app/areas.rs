@@ -1,18 +1,18 @@
-//! `Areas`: the places of everything on the screen.
+//! The areas of the parts of the screen.
 
 use ratatui_core::layout::Rect;
 
-/// Where everything stood when it was drawn last.
+/// The areas of the last frame.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Areas {
-    /// The transcript, or what stands in its place.
+pub(super) struct ScreenAreas {
+    /// The transcript, or the component that covers it.
     pub(super) main: Rect,
     pub(super) notes: Rect,
     pub(super) work: Rect,
     pub(super) queue: Rect,
     pub(super) search: Rect,
     pub(super) ask: Rect,
-    /// The list of completions, where it has a place of its own.
+    /// The completion list in inline mode.
     pub(super) popup: Rect,
     pub(super) status: Rect,
 }

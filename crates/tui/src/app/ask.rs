@@ -1,178 +1,178 @@
-//! Questions that only the program can answer, and its answers.
+//! Requests to the backend, and its replies.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_protocol::content::Image;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::CommandFailure;
 use secrecy::SecretString;
 
-/// A question for the program, or something that only it can do. Each is answered once, by the [`Answer`] of its name,
-/// unless it says otherwise.
+/// A request to the backend: the program around the interface. Unless documented otherwise, each request has one
+/// [`BackendReply`] with the same name.
 #[derive(Debug)]
-pub enum Ask {
-    /// The conversation of a session that is open.
+pub enum BackendRequest {
+    /// Loads the conversation of an open session.
     Conversation {
         /// The session.
         session: String,
     },
-    /// The files of the project, without what `.gitignore` leaves out.
+    /// Lists the files of the project, except those that `.gitignore` excludes.
     Files,
-    /// The branch of git, where the project is trusted or brings nothing that would have to be.
+    /// Reads the git branch, if the project is trusted or needs no trust.
     Branch,
-    /// The prompts of before.
+    /// Loads the prompt history.
     History,
-    /// A prompt for the history. Not answered.
+    /// Adds a prompt to the history. Has no reply.
     Remember(String),
-    /// An image, read from a file.
+    /// Reads an image from a file.
     Image {
-        /// Given back.
+        /// The number that identifies the reply.
         number: u64,
-        /// The file, absolute or as seen from where haft works.
+        /// The file: absolute or relative to haft's working directory.
         path: PathBuf,
     },
-    /// The providers.
+    /// Lists the providers.
     Providers,
-    /// Stores a provider's key, once the provider has taken it.
+    /// Verifies a provider's API key with the provider and saves it.
     Login {
         /// The provider.
         provider: String,
-        /// The key.
+        /// The API key.
         key: SecretString,
     },
-    /// Removes a provider's stored key.
+    /// Removes a provider's saved API key.
     Logout {
         /// The provider.
         provider: String,
     },
-    /// Writes a session into a file: a page for `.html`, lines for anything else.
+    /// Exports a session to a file: an HTML page for `.html`, otherwise JSON lines.
     Export {
         /// The session.
         session: String,
-        /// The file; without it, one beside the project's that is named after the session.
+        /// The file. `None` means a file in the project that is named after the session.
         to: Option<String>,
     },
-    /// Deletes a session that is on the disk and not open.
+    /// Deletes a stored session that is not open.
     Delete {
         /// The session.
         session: String,
     },
-    /// Gives a session that is on the disk and not open another name.
+    /// Renames a stored session that is not open.
     Rename {
         /// The session.
         session: String,
-        /// The name; without text, it has none.
+        /// The new name; an empty name removes the present one.
         name: String,
     },
-    /// Asks for what the project would run or have haft obey.
+    /// Lists the items of the project that require trust.
     Trust,
-    /// Trusts exactly that.
+    /// Trusts exactly the listed items.
     Grant {
-        /// As [`Trusted::digest`] said it.
+        /// The value of [`TrustReview::digest`].
         digest: String,
     },
-    /// Runs a command of the person's in the shell. Answered by [`Answer::ShellOutput`] for each piece, and by
-    /// [`Answer::ShellEnd`] at last.
+    /// Runs a shell command of the user. Each piece of output is a [`BackendReply::ShellOutput`]; the last reply is
+    /// [`BackendReply::ShellEnd`].
     Shell {
-        /// Given back.
+        /// The number that identifies the reply.
         number: u64,
         /// The command.
         command: String,
     },
-    /// Stops that.
+    /// Stops a shell command.
     StopShell {
-        /// Which.
+        /// The number of the command.
         number: u64,
     },
-    /// The settings.
+    /// Lists the settings.
     Settings,
-    /// Writes a setting into the user's file.
+    /// Writes a setting to the user's configuration file.
     Set {
-        /// Its name.
+        /// The name of the setting.
         name: String,
         /// The new value.
         value: String,
     },
-    /// The `theme.json` files there are: the user's and those of theme-only extensions.
+    /// Loads the `theme.json` files of the user and of theme-only extensions.
     Themes,
 }
 
-/// An answer of the program. Errors are for people: what went wrong and what to do next.
+/// A reply of the backend. Errors are messages for the user: what failed, why, and what to do.
 #[derive(Debug)]
-pub enum Answer {
-    /// [`Ask::Conversation`]: the messages, oldest first.
-    Conversation(String, Result<Arc<Vec<Message>>, Failure>),
-    /// [`Ask::Files`]: with `/` between names and behind directories.
+pub enum BackendReply {
+    /// Reply to [`BackendRequest::Conversation`]: the session and its messages, oldest first.
+    Conversation(String, Result<Arc<Vec<Message>>, CommandFailure>),
+    /// Reply to [`BackendRequest::Files`]: paths with `/` as the separator, and after the name of a directory.
     Files(Vec<String>),
-    /// [`Ask::Branch`].
+    /// Reply to [`BackendRequest::Branch`].
     Branch(Option<String>),
-    /// [`Ask::History`]: the file's text.
-    History(Result<String, Failure>),
-    /// [`Ask::Image`].
-    Image(u64, Result<Image, Failure>),
-    /// [`Ask::Providers`].
-    Providers(Vec<Provider>),
-    /// [`Ask::Login`]: what is said to the person.
-    Login(Result<String, Failure>),
-    /// [`Ask::Logout`]: what is said to the person.
-    Logout(Result<String, Failure>),
-    /// [`Ask::Export`]: where it was written.
-    Export(Result<PathBuf, Failure>),
-    /// [`Ask::Delete`]: the session that is gone.
-    Delete(Result<String, Failure>),
-    /// [`Ask::Rename`]: the session, and its name if it has one.
-    Rename(Result<(String, Option<String>), Failure>),
-    /// [`Ask::Trust`].
-    Trust(Result<Trusted, Failure>),
-    /// [`Ask::Grant`]: what is said to the person.
-    Grant(Result<String, Failure>),
-    /// A piece of what a command of the person's prints.
+    /// Reply to [`BackendRequest::History`]: the text of the history file.
+    History(Result<String, CommandFailure>),
+    /// Reply to [`BackendRequest::Image`].
+    Image(u64, Result<Image, CommandFailure>),
+    /// Reply to [`BackendRequest::Providers`].
+    Providers(Vec<LoginProvider>),
+    /// Reply to [`BackendRequest::Login`]: a message for the user.
+    Login(Result<String, CommandFailure>),
+    /// Reply to [`BackendRequest::Logout`]: a message for the user.
+    Logout(Result<String, CommandFailure>),
+    /// Reply to [`BackendRequest::Export`]: the path of the file.
+    Export(Result<PathBuf, CommandFailure>),
+    /// Reply to [`BackendRequest::Delete`]: the deleted session.
+    Delete(Result<String, CommandFailure>),
+    /// Reply to [`BackendRequest::Rename`]: the session, and its name if it has one.
+    Rename(Result<(String, Option<String>), CommandFailure>),
+    /// Reply to [`BackendRequest::Trust`].
+    Trust(Result<TrustReview, CommandFailure>),
+    /// Reply to [`BackendRequest::Grant`]: a message for the user.
+    Grant(Result<String, CommandFailure>),
+    /// A piece of the output of a shell command.
     ShellOutput(u64, String),
-    /// A command of the person's is over: all that it printed, cut as the tool `bash` cuts it, and its status.
-    ShellEnd(u64, Result<(String, Option<i32>), Failure>),
-    /// [`Ask::Settings`].
+    /// The end of a shell command: its output, truncated like that of the `bash` tool, and its exit status.
+    ShellEnd(u64, Result<(String, Option<i32>), CommandFailure>),
+    /// Reply to [`BackendRequest::Settings`].
     Settings(Vec<SettingRow>),
-    /// [`Ask::Set`]: the setting as it is now.
-    Set(Result<SettingRow, Failure>),
-    /// [`Ask::Themes`]: where each comes from, and its text.
+    /// Reply to [`BackendRequest::Set`]: the setting with its new value.
+    Set(Result<SettingRow, CommandFailure>),
+    /// Reply to [`BackendRequest::Themes`]: the origin and the text of each file.
     Themes(Vec<(String, String)>),
 }
 
 /// A provider, for `/login` and `/logout`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provider {
-    /// Its name.
+pub struct LoginProvider {
+    /// The name of the provider.
     pub name: String,
-    /// Where its key comes from, if it has one: `auth.json`, a variable.
+    /// The origin of its API key, if there is one: `auth.json` or an environment variable.
     pub key: Option<String>,
-    /// True if that key is one that `/logout` can remove.
+    /// True if `/logout` can remove the key.
     pub stored: bool,
 }
 
-/// The parts of the project that haft would run or obey.
+/// The items of a project that require trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustReview {
     /// The project's directory.
     pub project: String,
-    /// True if the user trusts it as it is.
+    /// True if the user trusts the project in its present state.
     pub granted: bool,
-    /// Everything, a line each, as `haft trust` shows it.
+    /// The items, one line each, as `haft trust` shows them.
     pub items: Vec<String>,
-    /// Stands for exactly that.
+    /// The digest that identifies exactly these items.
     pub digest: String,
 }
 
 /// A setting, for `/settings`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// Its name in the file.
+    /// The name of the setting in the configuration file.
     pub name: String,
     /// The present value.
     pub value: String,
-    /// Where that comes from.
+    /// The origin of the value.
     pub origin: String,
-    /// The possible values, where those are few.
+    /// The possible values; empty for free text.
     pub choices: Vec<String>,
     /// The purpose of the setting, as a sentence.
     pub about: String,

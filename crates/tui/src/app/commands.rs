@@ -1,4 +1,4 @@
-//! haft's own commands, as one table: what completion, `/help` and the documentation know, and what is done.
+//! The table of the built-in commands, for completion, `/help` and the documentation.
 
 mod login;
 pub(super) mod sessions;
@@ -7,28 +7,28 @@ mod show;
 
 use std::fmt::Write as _;
 
-use super::known::{Completes, OwnCommand};
-use super::state::State;
+use super::known::{CommandArgumentKind, CompletableCommand};
+use super::state::AppState;
 
-/// A command of haft's own.
+/// A built-in command.
 #[derive(Debug, Clone, Copy)]
-pub struct Command {
-    /// Without the slash.
+pub struct BuiltInCommand {
+    /// The name without the slash.
     pub name: &'static str,
-    /// Other names.
+    /// Alternative names.
     pub aliases: &'static [&'static str],
-    /// The arguments; empty when there are none.
+    /// The arguments as `/help` shows them; empty for a command without arguments.
     pub hint: &'static str,
-    /// The description, as a sentence.
+    /// The description: an imperative without a full stop.
     pub help: &'static str,
-    pub(super) completes: Option<Completes>,
-    pub(super) run: fn(&mut State, &str),
+    pub(super) completes: Option<CommandArgumentKind>,
+    pub(super) run: fn(&mut AppState, &str),
 }
 
 macro_rules! commands {
     ($($name:literal $([$($alias:literal),+])? $hint:literal $($completes:ident)? => $run:path, $help:literal;)*) => {
-        /// Every command of haft's own, in the order of the documentation.
-        pub const COMMANDS: &[Command] = &[$(Command {
+        /// All built-in commands, in the order of the documentation.
+        pub const COMMANDS: &[BuiltInCommand] = &[$(BuiltInCommand {
             name: $name,
             aliases: &[$($($alias),+)?],
             hint: $hint,
@@ -38,7 +38,7 @@ macro_rules! commands {
         },)*];
     };
     (@completes) => { None };
-    (@completes $completes:ident) => { Some(Completes::$completes) };
+    (@completes $completes:ident) => { Some(CommandArgumentKind::$completes) };
 }
 
 commands! {
@@ -67,42 +67,42 @@ commands! {
     "quit" ["exit", "q"] "" => show::quit, "Quit";
 }
 
-impl Command {
-    /// The command of that name, in small letters or in large ones.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+impl BuiltInCommand {
+    /// Returns the command with a name or an alias, ignoring case.
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
+        let matches = |known: &str| known.eq_ignore_ascii_case(name);
         COMMANDS
             .iter()
-            .find(|command| is_it(command.name) || command.aliases.iter().any(|alias| is_it(alias)))
+            .find(|command| matches(command.name) || command.aliases.iter().any(|alias| matches(alias)))
     }
 }
 
-/// The commands, as completion knows them.
-pub(super) fn own() -> Vec<OwnCommand> {
-    let own = |command: &Command| {
-        let Command { name, aliases, hint, help, completes, .. } = *command;
-        OwnCommand { name, aliases, hint, help, completes }
+/// Returns the built-in commands for completion.
+pub(super) fn completable_commands() -> Vec<CompletableCommand> {
+    let own = |command: &BuiltInCommand| {
+        let BuiltInCommand { name, aliases, hint, help, completes, .. } = *command;
+        CompletableCommand { name, aliases, hint, help, completes }
     };
     COMMANDS.iter().map(own).collect()
 }
 
-pub(super) fn run(state: &mut State, name: &str, args: &str) {
-    if let Some(command) = Command::named(name) {
+pub(super) fn run(state: &mut AppState, name: &str, args: &str) {
+    if let Some(command) = BuiltInCommand::find_by_name(name) {
         (command.run)(state, args.trim());
     }
 }
 
-/// True if a text may have a key in it, so that nobody keeps it.
-pub(super) fn is_secret(text: &str) -> bool {
+/// True if a text may contain an API key and must not be stored in the history.
+pub(super) fn contains_secret(text: &str) -> bool {
     let (command, rest) = text.split_at_checked("/login".len()).unwrap_or_default();
     let is_login = command.eq_ignore_ascii_case("/login");
     is_login && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty()
 }
 
-/// The table as Markdown.
+/// Returns the table as Markdown.
 pub fn markdown() -> String {
-    let mut out = "| command | does |\n|---|---|\n".to_owned();
-    for Command { name, aliases, hint, help, .. } in COMMANDS {
+    let mut out = "| command | action |\n|---|---|\n".to_owned();
+    for BuiltInCommand { name, aliases, hint, help, .. } in COMMANDS {
         let hint = if hint.is_empty() { String::new() } else { format!(" {hint}") };
         let also = aliases.iter().map(|alias| format!(", `/{alias}`")).collect::<String>();
         // Writing to a string does not fail.
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_there_once() {
+    fn names_are_unique() {
         let mut names: Vec<&str> = COMMANDS
             .iter()
             .flat_map(|command| command.aliases.iter().copied().chain([command.name]))
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn descriptions_are_short_and_imperative() {
-        for Command { name, help, .. } in COMMANDS {
+        for BuiltInCommand { name, help, .. } in COMMANDS {
             let verb = help.split(' ').next().unwrap_or_default();
             assert!(
                 help.chars().count() <= 60 && !help.ends_with('.') && !help.contains('|'),
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_login_may_be_a_key() {
+    fn argument_of_login_is_a_secret() {
         assert!(
             ["/login openai sk-1", "/login sk-1", "/login\nsk-1", "/Login sk-1", "/LOGIN a sk-1"]
                 .into_iter()
-                .all(is_secret)
+                .all(contains_secret)
         );
-        assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(is_secret));
+        assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(contains_secret));
     }
 }

@@ -1,8 +1,8 @@
-//! `Component`: a part of the interface that owns its state, takes keys and draws itself.
+//! The trait of components: parts of the interface that own their state, handle input and draw themselves.
 //!
-//! `stack.rs` names the components in the order in which they are asked. A component that is not open passes a key
-//! on to the next one. The first open component decides: it handles the key, or leaves it unclaimed. Then only the keys
-//! of the whole program are left, and at last the key that quits.
+//! `stack.rs` lists the components in the order in which they are offered input. A component that is not open passes a
+//! key on to the next one. The first open component handles the key or leaves it unclaimed. An unclaimed key goes to
+//! the global keys, and last to the key that quits.
 
 use std::time::Instant;
 
@@ -10,46 +10,46 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::keys::{Action, Context, Keymap, Press};
-use crate::look::Look;
+use crate::keys::{Action, Context, KeyPress, Keymap};
+use crate::look::DrawContext;
 
-use super::Mouse;
+use super::MouseAction;
 use super::outbox::Outbox;
 
 /// The outcome of offering input to a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum InputOutcome {
     Handled,
-    /// The component is not open: the next one is asked.
+    /// The component is not open; the next one is offered the input.
     PassedOn,
-    /// The component is open and has no use for the input. No component below it is asked. The action is the meaning of
-    /// the key in the context of the component.
+    /// The component is open but does not use the input. No component below it is offered the input. The action is the
+    /// meaning of the key in the context of the component.
     Unclaimed(Option<Action>),
 }
 
-impl Flow {
-    /// The outcome for a key in a component where text is typed: a key that is no text and means nothing in these
-    /// contexts is not claimed.
-    pub(super) fn typed(press: &Press, contexts: &[Context]) -> Self {
-        let means = contexts.iter().any(|context| press.action(*context).is_some());
-        if means || press.chord().text().is_some() { Self::Handled } else { Self::Unclaimed(None) }
+impl InputOutcome {
+    /// Returns the outcome for a key in a component with a text field. A key that neither types text nor has an action
+    /// in one of the contexts is unclaimed.
+    pub(super) fn for_text_input(press: &KeyPress, contexts: &[Context]) -> Self {
+        let has_action = contexts.iter().any(|context| press.action(*context).is_some());
+        if has_action || press.chord().typed_char().is_some() { Self::Handled } else { Self::Unclaimed(None) }
     }
 }
 
-/// The rows of a list or a page that are of use: its frame, what is typed, a row of it.
+/// The minimum useful height of a list or a page: its frame, its input row and one row of content.
 pub(super) const LIST: u16 = 4;
 
-/// The line that closes what is open, where lines are typed.
+/// The line that closes the open component in the linear mode.
 pub(super) const CLOSE: &str = ":close";
 
 /// The surroundings of a component while it handles input.
 #[derive(Debug)]
-pub(super) struct Scope<'s> {
+pub(super) struct InputContext<'s> {
     pub(super) now: Instant,
     pub(super) keymap: &'s Keymap,
     /// The columns of the text in the composer.
     pub(super) width: u16,
-    /// The area of the conversation, as it was drawn last.
+    /// The area of the conversation in the last frame.
     pub(super) main: Rect,
     /// The requests and effects that follow from the input.
     pub(super) out: &'s mut Outbox,
@@ -57,13 +57,13 @@ pub(super) struct Scope<'s> {
 
 /// A part of the interface.
 pub(super) trait Component {
-    /// The fewest rows that the component needs in the place of the conversation. None if it is not there.
+    /// Returns the minimum rows of a component that covers the conversation, or `None` if it does not.
     fn cover_rows(&self) -> Option<u16> {
         None
     }
 
-    /// Draws the component in the place of the conversation. Returns the cursor.
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    /// Draws the component over the conversation. Returns the cursor.
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (_, _, _) = (area, buffer, look);
         None
     }
@@ -73,23 +73,23 @@ pub(super) trait Component {
         None
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow;
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome;
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome;
 
-    /// Handles a line that was typed, where lines are typed and not keys.
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+    /// Handles a typed line, in the linear mode.
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
         let _ = (line, scope);
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 
-    fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
+    fn handle_mouse(&mut self, mouse: MouseAction, scope: &mut InputContext<'_>) -> InputOutcome {
         let _ = (mouse, scope);
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 }
 
-pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
+pub(super) fn draw_line(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     if row < area.height {
         buffer.set_line(area.x, area.y + row, line, area.width);
     }

@@ -1,77 +1,79 @@
-//! `Composer`: the place where prompts are written, with completion, the earlier prompts, and pastes.
+//! The composer: the input area, with completion, history and pastes.
 
 use std::path::Path;
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{CompleteCommand, CompletionsData, Failure, GetModels, GetTools, ListSessions};
+use haft_protocol::rpc::{
+    CommandFailure, CompleteCommand, CompletionsData, GetModels, GetTools, ListSessions,
+};
 
-use super::component::{CLOSE, Component, Flow, Scope};
-use super::intent::Intent;
-use super::known::{Completed, Completes, Known};
+use super::component::{CLOSE, Component, InputContext, InputOutcome};
+use super::intent::ComponentIntent;
+use super::known::{CommandArgumentKind, CompletionCatalog, ExtensionCompletions};
 use super::outbox::Outbox;
-use super::pastes::Pastes;
-use super::pending::{Pending, Shown};
-use super::search::{SearchField, Searched};
-use super::{Ask, Effect};
-use crate::complete::{self, Completer, Kind, Popup};
-use crate::editor::{Content, Editor, Outcome, Pasted, Submission};
-use crate::history::{self, History};
-use crate::keys::{Action, Completion, Context, Edit, Press, Prompt};
-use crate::queue::When;
-use crate::transcript::Found;
+use super::pastes::PendingPastes;
+use super::pending::{ListUse, PendingRequest};
+use super::search::{SearchField, SearchKeyOutcome};
+use super::{BackendRequest, Effect};
+use crate::complete::{self, Completer, CompletionKind, CompletionPopup};
+use crate::editor::{EditOutcome, Editor, EditorContent, PasteOutcome, Submission};
+use crate::history::{self, PromptHistory};
+use crate::keys::{Action, Completion, Context, Edit, KeyPress, Prompt};
+use crate::queue::DeliveryTime;
+use crate::transcript::SearchOutcome;
 
-/// The beginning of a line that is read when the agent is done.
+/// The prefix of a typed line that becomes a follow-up.
 const FOLLOW_UP: &str = ">>";
 
-/// The columns of the mark before the text.
+/// The columns of the mark before the text, for example `› `.
 pub(super) const MARK: u16 = 2;
 
-/// The place where prompts are written.
+/// The input area for prompts.
 #[derive(Debug)]
 pub(super) struct Composer {
     editor: Editor,
     completer: Completer,
-    known: Known,
-    history: History,
+    completions: CompletionCatalog,
+    history: PromptHistory,
     search: Option<HistorySearch>,
-    files: Files,
-    pastes: Pastes,
-    /// The revision of the text for which missing candidates were asked for.
-    asked_at: u64,
-    /// The text that the person's own editor took.
-    edited: Option<Content>,
+    files: FileListState,
+    pastes: PendingPastes,
+    /// The revision of the text for which missing candidates were requested.
+    requested_revision: u64,
+    /// The text that was handed to the external editor.
+    edited: Option<EditorContent>,
 }
 
 /// The state of the list of the project's files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Files {
-    /// Nobody has asked for it, or it may be out of date.
+enum FileListState {
+    /// The list was not requested yet, or may be out of date.
     #[default]
     Unknown,
-    Asked,
+    Requested,
     Known,
 }
 
-/// A search in the earlier prompts.
+/// A search in the prompt history.
 #[derive(Debug)]
 struct HistorySearch {
     field: SearchField,
-    search: history::Search,
-    /// The text of the editor before the search.
-    before: Content,
+    search: history::PromptSearch,
+    /// The text of the composer before the search.
+    before: EditorContent,
 }
 
 impl Composer {
-    pub(super) fn new(known: Known) -> Self {
+    pub(super) fn new(known: CompletionCatalog) -> Self {
         Self {
             editor: Editor::default(),
             completer: Completer::default(),
-            known,
-            history: History::default(),
+            completions: known,
+            history: PromptHistory::default(),
             search: None,
-            files: Files::default(),
-            pastes: Pastes::default(),
-            asked_at: 0,
+            files: FileListState::default(),
+            pastes: PendingPastes::default(),
+            requested_revision: 0,
             edited: None,
         }
     }
@@ -80,20 +82,20 @@ impl Composer {
         &self.editor
     }
 
-    pub(super) fn known(&self) -> &Known {
-        &self.known
+    pub(super) fn completions(&self) -> &CompletionCatalog {
+        &self.completions
     }
 
-    pub(super) fn known_mut(&mut self) -> &mut Known {
-        &mut self.known
+    pub(super) fn completions_mut(&mut self) -> &mut CompletionCatalog {
+        &mut self.completions
     }
 
-    pub(super) fn learn(&mut self, learn: impl FnOnce(&mut Known)) {
-        learn(&mut self.known);
-        self.complete();
+    pub(super) fn update_completions(&mut self, learn: impl FnOnce(&mut CompletionCatalog)) {
+        learn(&mut self.completions);
+        self.update_popup();
     }
 
-    pub(super) fn popup(&self) -> Option<&Popup> {
+    pub(super) fn popup(&self) -> Option<&CompletionPopup> {
         self.completer.popup().filter(|_| self.search.is_none())
     }
 
@@ -101,21 +103,21 @@ impl Composer {
         self.completer.close();
     }
 
-    pub(super) fn search(&self) -> Option<(&SearchField, Found)> {
+    pub(super) fn search(&self) -> Option<(&SearchField, SearchOutcome)> {
         let search = self.search.as_ref()?;
-        let found = if search.search.has_failed() { Found::Nothing } else { Found::Match };
+        let found = if search.search.has_failed() { SearchOutcome::Nothing } else { SearchOutcome::Match };
         Some((&search.field, found))
     }
 
-    pub(super) fn found(&self) -> Option<&str> {
+    pub(super) fn history_match(&self) -> Option<&str> {
         let search = self.search.as_ref()?;
-        search.search.matched(&self.history).map(|found| found.prompt)
+        search.search.current_match(&self.history).map(|found| found.prompt)
     }
 
-    /// Takes the prompt that is written, to be sent. None if it is empty, or waits until its pastes are known.
-    pub(super) fn submit(&mut self, when: When) -> Option<Submission> {
+    /// Takes the prompt for sending. Returns `None` if it is empty or must wait for its pastes.
+    pub(super) fn take_submission(&mut self, when: DeliveryTime) -> Option<Submission> {
         let submission = self.editor.submission();
-        if submission.text.is_empty() || self.pastes.delay(when) {
+        if submission.text.is_empty() || self.pastes.delay_submit(when) {
             return None;
         }
         self.clear();
@@ -123,44 +125,44 @@ impl Composer {
         Some(submission)
     }
 
-    /// Adds a prompt to the earlier ones. Returns true if it is kept.
-    pub(super) fn remember(&mut self, prompt: &str) -> bool {
+    /// Adds a prompt to the history. Returns true if it was stored.
+    pub(super) fn push_history(&mut self, prompt: &str) -> bool {
         self.history.push(prompt).is_some()
     }
 
     pub(super) fn set_history(&mut self, text: &str) {
         let typed: Vec<String> = self.history.prompts().to_vec();
-        self.history = History::decode(text).history;
+        self.history = PromptHistory::decode(text).history;
         for prompt in typed {
             self.history.push(&prompt);
         }
     }
 
     pub(super) fn set_files(&mut self, files: Vec<String>) {
-        self.files = Files::Known;
-        self.learn(|known| known.files = files);
+        self.files = FileListState::Known;
+        self.update_completions(|known| known.files = files);
     }
 
-    /// Asks for the files again when they are needed: tools may have made others.
-    pub(super) fn forget_files(&mut self) {
-        if self.files == Files::Known {
-            self.files = Files::Unknown;
+    /// Marks the list of files as out of date, because tools may have created or deleted files.
+    pub(super) fn invalidate_files(&mut self) {
+        if self.files == FileListState::Known {
+            self.files = FileListState::Unknown;
         }
     }
 
     pub(super) fn cancel_delayed(&mut self) {
-        self.pastes.keep();
+        self.pastes.cancel_submit();
     }
 
     pub(super) fn clear(&mut self) {
         self.editor.take();
-        self.history.leave();
+        self.history.stop_browsing();
     }
 
-    /// Puts prompts back, before the text that is being written.
-    pub(super) fn give_back<'c>(&mut self, contents: impl IntoIterator<Item = &'c Content>) {
-        self.history.leave();
-        self.editor.put_before(contents);
+    /// Inserts prompts before the current text.
+    pub(super) fn restore_prompts<'c>(&mut self, contents: impl IntoIterator<Item = &'c EditorContent>) {
+        self.history.stop_browsing();
+        self.editor.prepend_prompts(contents);
     }
 
     pub(super) fn insert(&mut self, text: &str) {
@@ -168,234 +170,259 @@ impl Composer {
         self.completer.close();
     }
 
-    pub(super) fn write(&mut self, text: &str) {
+    pub(super) fn set_text(&mut self, text: &str) {
         self.editor.set_text(text);
-        self.complete();
+        self.update_popup();
     }
 
-    pub(super) fn keep_cut(&mut self, text: &str) {
-        self.editor.keep_cut(text);
+    pub(super) fn push_cut_text(&mut self, text: &str) {
+        self.editor.push_kill(text);
     }
 
-    /// Takes the text of the person's own editor. Text that came meanwhile stays before it.
-    pub(super) fn set_edited(&mut self, text: &str) {
+    /// Applies the text of the external editor. Text that arrived meanwhile is kept before it.
+    pub(super) fn apply_external_edit(&mut self, text: &str) {
         let before = self.edited.take();
-        let came = before.and_then(|before| self.editor.came_since(&before));
+        let added = before.and_then(|before| self.editor.content_added_since(&before));
         self.editor.set_edited(text);
-        self.editor.put_before(&came);
+        self.editor.prepend_prompts(&added);
         self.completer.close();
     }
 
-    /// Takes an image that was read, if it belongs to a paste. Returns false if it does not.
-    pub(super) fn image(&mut self, number: u64, image: &Result<Image, Failure>, out: &mut Outbox) -> bool {
-        if !self.pastes.asked(number) {
+    /// Applies a loaded image to its paste. Returns false if the image belongs to no paste.
+    pub(super) fn handle_image(
+        &mut self,
+        number: u64,
+        image: &Result<Image, CommandFailure>,
+        out: &mut Outbox,
+    ) -> bool {
+        if !self.pastes.is_waiting_for(number) {
             return false;
         }
-        if let Some((text, paths)) = self.pastes.answered(number, image.is_ok()) {
+        if let Some((text, paths)) = self.pastes.resolve_image(number, image.is_ok()) {
             match image {
                 Ok(_) => {
                     if self.editor.fold_images(&text, paths) {
-                        self.complete();
+                        self.update_popup();
                     }
                 }
-                Err(failure) => out.flash(format!("it stays text: {failure}")),
+                Err(failure) => out.flash(format!("image not attached, the path stays as text: {failure}")),
             }
         }
-        if let Some(when) = self.pastes.take_delayed() {
-            out.intend(Intent::Submit(when));
+        if let Some(when) = self.pastes.take_delayed_submit() {
+            out.push_intent(ComponentIntent::Submit(when));
         }
         true
     }
 
-    pub(super) fn complete(&mut self) {
-        if self.history.is_shown(&self.editor.content()) {
-            // Up and down go on among the earlier prompts, also where one of them is a command.
+    pub(super) fn update_popup(&mut self) {
+        if self.history.shows_unedited_prompt(&self.editor.content()) {
+            // Up and down must keep moving through the history, even if a prompt in it is a command.
             return self.completer.close();
         }
-        self.completer.update(self.editor.text(), self.editor.cursor(), &self.known);
+        self.completer.update(self.editor.text(), self.editor.cursor(), &self.completions);
     }
 
-    pub(super) fn ask_for_candidates(&mut self, out: &mut Outbox) {
+    pub(super) fn request_candidates(&mut self, out: &mut Outbox) {
         let revision = self.editor.revision();
-        if std::mem::replace(&mut self.asked_at, revision) == revision {
+        if std::mem::replace(&mut self.requested_revision, revision) == revision {
             return;
         }
-        self.ask_extension(out);
-        let wanted = complete::wanted(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
+        self.request_extension_completions(out);
+        let wanted =
+            complete::find_target(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
         match wanted {
-            Some(Kind::File { .. }) if self.files == Files::Unknown => {
-                self.files = Files::Asked;
-                out.ask(Ask::Files);
+            Some(CompletionKind::File { .. }) if self.files == FileListState::Unknown => {
+                self.files = FileListState::Requested;
+                out.ask_backend(BackendRequest::Files);
             }
-            Some(Kind::Argument { command, before }) if before.is_empty() => {
-                self.ask_for_arguments(&command, out);
+            Some(CompletionKind::Argument { command, before }) if before.is_empty() => {
+                self.request_arguments(&command, out);
             }
-            Some(Kind::File { .. } | Kind::Argument { .. } | Kind::Command) | None => {}
+            Some(CompletionKind::File { .. } | CompletionKind::Argument { .. } | CompletionKind::Command)
+            | None => {}
         }
     }
 
-    fn ask_for_arguments(&mut self, command: &str, out: &mut Outbox) {
-        let known = &mut self.known;
-        match known.completes(command) {
-            Some(Completes::Models) if known.models.is_none() && !out.is_pending(Pending::is_models) => {
-                out.send(GetModels {}, Pending::Models(Shown::No));
-            }
-            Some(Completes::Sessions)
-                if known.sessions.is_none() && !out.is_pending(Pending::is_sessions) =>
+    fn request_arguments(&mut self, command: &str, out: &mut Outbox) {
+        let known = &mut self.completions;
+        match known.argument_kind(command) {
+            Some(CommandArgumentKind::Models)
+                if known.models.is_none() && !out.is_pending(PendingRequest::is_models) =>
             {
-                out.send(ListSessions {}, Pending::Sessions(Shown::No));
+                out.send(GetModels {}, PendingRequest::Models(ListUse::CacheOnly));
             }
-            Some(Completes::Tools) if known.tools.is_none() && !out.is_pending(Pending::is_tools) => {
-                out.send(GetTools {}, Pending::Tools(Shown::No));
+            Some(CommandArgumentKind::Sessions)
+                if known.sessions.is_none() && !out.is_pending(PendingRequest::is_sessions) =>
+            {
+                out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
             }
-            Some(Completes::Providers) if known.providers.is_none() => {
+            Some(CommandArgumentKind::Tools)
+                if known.tools.is_none() && !out.is_pending(PendingRequest::is_tools) =>
+            {
+                out.send(GetTools {}, PendingRequest::Tools(ListUse::CacheOnly));
+            }
+            Some(CommandArgumentKind::Providers) if known.providers.is_none() => {
                 known.providers = Some(Vec::new());
-                out.ask(Ask::Providers);
+                out.ask_backend(BackendRequest::Providers);
             }
             Some(_) | None => {}
         }
     }
 
-    /// Asks the extension of the command that is typed what may follow it. One question at a time: the answer asks on.
-    fn ask_extension(&mut self, out: &mut Outbox) {
+    /// Requests completions from the extension of the typed command. Only one request is open at a time; its reply
+    /// sends the next one.
+    fn request_extension_completions(&mut self, out: &mut Outbox) {
         let Some((name, prefix)) = self.typed_command() else {
-            // The next command begins without candidates.
-            self.known.said = None;
+            // Candidates of one command must not show for another.
+            self.completions.extension_completions = None;
             return;
         };
-        let known = self.known.said.as_ref().is_some_and(|said| said.of.0 == name && said.of.1 == prefix);
-        if known || out.is_pending(Pending::is_completions) {
+        let known = self
+            .completions
+            .extension_completions
+            .as_ref()
+            .is_some_and(|completions| completions.query.0 == name && completions.query.1 == prefix);
+        if known || out.is_pending(PendingRequest::is_completions) {
             return;
         }
         let command = CompleteCommand { name: name.clone(), prefix: prefix.clone() };
-        out.send(command, Pending::Completions(name, prefix));
+        out.send(command, PendingRequest::Completions(name, prefix));
     }
 
-    pub(super) fn completed(&mut self, of: (String, String), data: CompletionsData, out: &mut Outbox) {
+    pub(super) fn apply_completions(
+        &mut self,
+        of: (String, String),
+        data: CompletionsData,
+        out: &mut Outbox,
+    ) {
         let typed = self.typed_command();
         if typed.as_ref().is_none_or(|typed| typed.0 != of.0) {
-            return self.ask_extension(out);
+            return self.request_extension_completions(out);
         }
         let is_typed = typed.as_ref() == Some(&of);
-        self.known.said = Some(Completed { of, items: data.items });
-        self.complete();
+        self.completions.extension_completions = Some(ExtensionCompletions { query: of, items: data.items });
+        self.update_popup();
         if !is_typed {
-            self.ask_extension(out);
+            self.request_extension_completions(out);
         }
     }
 
-    /// The command that is typed and completes, with the text behind it up to the cursor.
+    /// Returns the typed command, if it supports completion, and the text between it and the cursor.
     fn typed_command(&self) -> Option<(String, String)> {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
-        let wanted = complete::wanted(text, cursor)?;
-        if !matches!(wanted.kind, Kind::Argument { .. }) || self.history.is_shown(&self.editor.content()) {
+        let wanted = complete::find_target(text, cursor)?;
+        if !matches!(wanted.kind, CompletionKind::Argument { .. })
+            || self.history.shows_unedited_prompt(&self.editor.content())
+        {
             return None;
         }
         let (command, behind) = text.get(1..cursor)?.split_once(char::is_whitespace)?;
-        let info = self.known.other(command).filter(|info| info.completes)?;
+        let info = self.completions.external_command(command).filter(|info| info.completes)?;
         Some((info.name.clone(), behind.trim_start().to_owned()))
     }
 
-    fn prompt_key(&mut self, action: Prompt, scope: &mut Scope<'_>) {
+    fn prompt_key(&mut self, action: Prompt, scope: &mut InputContext<'_>) {
         match action {
             Prompt::Send | Prompt::FollowUp => {
-                // Whether the agent works is seen when the prompt is sent.
-                if let Some(when) = When::of(action, true) {
-                    scope.out.intend(Intent::Submit(when));
+                // The state of the agent is checked when the prompt is sent.
+                if let Some(when) = DeliveryTime::from_action(action, true) {
+                    scope.out.push_intent(ComponentIntent::Submit(when));
                 }
             }
-            Prompt::Abort => scope.out.intend(Intent::Abort),
-            Prompt::TakeBack => scope.out.intend(Intent::TakeBack),
-            Prompt::ClearOrQuit if self.editor.is_empty() => scope.out.intend(Intent::QuitTwice),
+            Prompt::Abort => scope.out.push_intent(ComponentIntent::Abort),
+            Prompt::TakeBack => scope.out.push_intent(ComponentIntent::TakeBack),
+            Prompt::ClearOrQuit if self.editor.is_empty() => {
+                scope.out.push_intent(ComponentIntent::QuitTwice)
+            }
             Prompt::ClearOrQuit => {
-                // The prompt that waited for its pastes would send the next text.
-                self.pastes.keep();
+                // A delayed prompt would send the next text instead.
+                self.pastes.cancel_submit();
                 self.editor.set_text("");
-                self.history.leave();
+                self.history.stop_browsing();
             }
             Prompt::SearchHistory => {
                 self.completer.close();
-                let (field, before) = (SearchField::new("search the prompts: "), self.editor.content());
-                self.search = Some(HistorySearch { field, search: history::Search::default(), before });
+                let (field, before) = (SearchField::new("search prompts: "), self.editor.content());
+                self.search = Some(HistorySearch { field, search: history::PromptSearch::default(), before });
             }
             Prompt::Complete => {
-                self.completer.open(self.editor.text(), self.editor.cursor(), &self.known);
+                self.completer.open(self.editor.text(), self.editor.cursor(), &self.completions);
             }
             Prompt::OpenEditor => {
                 self.edited = Some(self.editor.content());
-                scope.out.effect(Effect::OpenEditor(self.editor.submission().text));
+                scope.out.push_effect(Effect::OpenEditor(self.editor.submission().text));
             }
         }
     }
 
-    fn completion_key(&mut self, action: Completion, scope: &mut Scope<'_>) {
+    fn completion_key(&mut self, action: Completion, scope: &mut InputContext<'_>) {
         match action {
             Completion::Next => self.completer.next(),
             Completion::Previous => self.completer.previous(),
             Completion::Close => self.completer.close(),
             Completion::Accept => {
-                self.accept();
+                self.accept_candidate();
             }
-            // A candidate that is typed in full needs nothing put in.
-            Completion::AcceptAndSend if self.popup().is_some_and(Popup::is_typed) => {
+            // A candidate that is typed in full is sent as it is.
+            Completion::AcceptAndSend if self.popup().is_some_and(CompletionPopup::is_typed) => {
                 self.completer.close();
                 self.prompt_key(Prompt::Send, scope);
             }
             Completion::AcceptAndSend => {
-                if self.accept() {
+                if self.accept_candidate() {
                     self.prompt_key(Prompt::Send, scope);
                 }
             }
         }
     }
 
-    /// Puts the chosen candidate in. Returns true for a command that can be run at once.
-    fn accept(&mut self) -> bool {
+    /// Inserts the selected candidate. Returns true if it is a command that can run without arguments.
+    fn accept_candidate(&mut self) -> bool {
         let Some(accepted) = self.completer.accept(self.editor.text()) else { return false };
         self.editor.replace(accepted.range, &accepted.text);
-        self.complete();
+        self.update_popup();
         accepted.complete
     }
 
-    /// Carries out a key of the editor. Returns true if it quits.
-    fn act(&mut self, action: Edit, width: u16) -> bool {
+    /// Applies an editing action. Returns true if the action quits haft.
+    fn apply_edit(&mut self, action: Edit, width: u16) -> bool {
         let vertical = matches!(action, Edit::RowUp | Edit::RowDown);
-        let among_prompts = vertical && self.history.is_shown(&self.editor.content());
+        let among_prompts = vertical && self.history.shows_unedited_prompt(&self.editor.content());
         let outcome = match (among_prompts, action) {
-            (true, Edit::RowUp) => Outcome::AtTop,
-            (true, _) => Outcome::AtBottom,
-            (false, _) => self.editor.act(action, width),
+            (true, Edit::RowUp) => EditOutcome::AtTop,
+            (true, _) => EditOutcome::AtBottom,
+            (false, _) => self.editor.apply_edit(action, width),
         };
         match outcome {
-            Outcome::Done => {}
-            Outcome::AtTop => self.go_to(History::older),
-            Outcome::AtBottom => self.go_to(History::newer),
-            Outcome::Empty => return true,
+            EditOutcome::Done => {}
+            EditOutcome::AtTop => self.step_history(PromptHistory::show_older),
+            EditOutcome::AtBottom => self.step_history(PromptHistory::show_newer),
+            EditOutcome::Empty => return true,
         }
         false
     }
 
-    fn go_to(&mut self, other: impl Fn(&mut History, Content) -> Option<Content>) {
+    fn step_history(&mut self, other: impl Fn(&mut PromptHistory, EditorContent) -> Option<EditorContent>) {
         if let Some(content) = other(&mut self.history, self.editor.content()) {
             self.editor.set(&content);
         }
     }
 
-    fn search_key(&mut self, press: &Press, width: u16) {
+    fn search_key(&mut self, press: &KeyPress, width: u16) {
         let Some(HistorySearch { field, search, .. }) = &mut self.search else { return };
-        match field.key(press, width) {
-            Searched::Nothing => {}
-            Searched::Changed => search.set_query(&self.history, field.text()),
-            Searched::Next { older: true } => search.older(&self.history),
-            Searched::Next { older: false } => search.newer(&self.history),
-            Searched::Over { taken } => self.end_search(taken),
+        match field.handle_key(press, width) {
+            SearchKeyOutcome::Nothing => {}
+            SearchKeyOutcome::Changed => search.set_query(&self.history, field.text()),
+            SearchKeyOutcome::Next { older: true } => search.find_older(&self.history),
+            SearchKeyOutcome::Next { older: false } => search.find_newer(&self.history),
+            SearchKeyOutcome::Over { taken } => self.end_search(taken),
         }
     }
 
-    /// Ends the search in the earlier prompts. Text that came meanwhile stays, and the match is put in.
+    /// Ends the history search. Text that arrived meanwhile is kept, and an accepted match is inserted into it.
     fn end_search(&mut self, taken: bool) {
         let Some(HistorySearch { search, before, .. }) = self.search.take() else { return };
-        let found = search.matched(&self.history).filter(|_| taken);
+        let found = search.current_match(&self.history).filter(|_| taken);
         match found.map(|found| found.prompt.to_owned()) {
             Some(prompt) if self.editor.content() == before => self.editor.set_text(&prompt),
             Some(prompt) => self.editor.insert(&prompt),
@@ -406,61 +433,61 @@ impl Composer {
 }
 
 impl Component for Composer {
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
         if self.search.is_some() {
             self.search_key(press, scope.width);
-            return Flow::typed(press, &[Context::Search]);
+            return InputOutcome::for_text_input(press, &[Context::Search]);
         }
         let context = if self.popup().is_some() { Context::Completion } else { Context::Editor };
         let before = self.editor.revision();
-        match (press.action(context), press.chord().text()) {
+        match (press.action(context), press.chord().typed_char()) {
             (Some(Action::Edit(action)), _) => {
-                if self.act(action, scope.width) {
-                    scope.out.effect(Effect::Quit);
+                if self.apply_edit(action, scope.width) {
+                    scope.out.push_effect(Effect::Quit);
                 }
             }
             (Some(Action::Prompt(action)), _) => self.prompt_key(action, scope),
             (Some(Action::Completion(action)), _) => self.completion_key(action, scope),
             (None, Some(c)) => self.editor.type_char(c),
-            (unclaimed, _) => return Flow::Unclaimed(unclaimed),
+            (unclaimed, _) => return InputOutcome::Unclaimed(unclaimed),
         }
         if self.editor.revision() != before {
-            self.complete();
+            self.update_popup();
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
         let out = &mut *scope.out;
         match line.trim() {
             ":drop" => self.clear(),
-            ":output" => out.intend(Intent::PrintOutput),
-            // The line came too late for what it was meant for, and is nothing for the model.
-            CLOSE => out.print("nothing is open"),
+            ":output" => out.push_intent(ComponentIntent::PrintOutput),
+            // The component that the line was meant to close is already closed; the line is not a prompt.
+            CLOSE => out.print("nothing to close: no list, panel or question is open"),
             "" if self.editor.is_empty() => {}
-            "" => out.intend(Intent::Submit(When::Steer)),
+            "" => out.push_intent(ComponentIntent::Submit(DeliveryTime::Steer)),
             _ => {
                 let later = line.strip_prefix(FOLLOW_UP);
-                let when = if later.is_some() { When::FollowUp } else { When::Steer };
-                let submission = Content::of_text(later.map_or(line, str::trim_start)).submission();
+                let when = if later.is_some() { DeliveryTime::FollowUp } else { DeliveryTime::Steer };
+                let submission = EditorContent::from_text(later.map_or(line, str::trim_start)).submission();
                 if !submission.text.is_empty() {
-                    out.intend(Intent::Say(Box::new(submission), when));
+                    out.push_intent(ComponentIntent::SendMessage(Box::new(submission), when));
                 }
             }
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome {
         if let Some(HistorySearch { field, search, .. }) = &mut self.search {
             field.paste(text);
             search.set_query(&self.history, field.text());
-            return Flow::Handled;
+            return InputOutcome::Handled;
         }
-        if let Pasted::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
-            self.pastes.ask(text, paths, scope.out);
+        if let PasteOutcome::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
+            self.pastes.request_images(text, paths, scope.out);
         }
-        self.complete();
-        Flow::Handled
+        self.update_popup();
+        InputOutcome::Handled
     }
 }

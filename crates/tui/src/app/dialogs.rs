@@ -1,4 +1,4 @@
-//! `Dialogs`: the questions that are open. One is shown, those that grant something first.
+//! The queue of open dialogs. One dialog is shown; dialogs that grant something come first.
 
 use std::time::Instant;
 
@@ -7,39 +7,39 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::Effect;
-use super::component::{Component, Flow, Scope};
-use super::intent::{AnswerUse, Intent};
-use super::late::Late;
+use super::component::{Component, InputContext, InputOutcome};
+use super::intent::{AnswerUse, ComponentIntent};
+use super::late::StrayKeys;
 use super::outbox::Outbox;
-use crate::dialog::{Dialog, Heard, Question, Reply};
-use crate::keys::{Context, Press};
-use crate::look::Look;
+use crate::dialog::{Dialog, DialogKeyOutcome, Question, TypedLineOutcome};
+use crate::keys::{Context, KeyPress};
+use crate::look::DrawContext;
 
-/// The note for input that was meant for a question that went without an answer.
-pub(super) const CLOSED: &str = "the question is closed";
+/// The note for a question that closed unanswered, and for input that was meant for it.
+pub(super) const CLOSED: &str = "the question closed before it was answered";
 
-/// The questions that are open.
+/// The open dialogs.
 #[derive(Debug, Default)]
-pub(super) struct Dialogs {
-    open: Vec<Asked>,
+pub(super) struct DialogQueue {
+    open: Vec<OpenDialog>,
     count: u64,
-    /// Keys that were meant for a question that is over.
-    late: Option<Late>,
-    /// The question whose text the person's own editor has.
+    /// The filter for keys that were meant for a closed dialog.
+    stray_keys: Option<StrayKeys>,
+    /// The dialog whose text is open in the external editor.
     edited: Option<u64>,
 }
 
-/// A question and what becomes of its answer.
+/// A dialog and the use of its answer.
 #[derive(Debug)]
-struct Asked {
+struct OpenDialog {
     dialog: Dialog,
     purpose: AnswerUse,
     number: u64,
 }
 
-impl Dialogs {
+impl DialogQueue {
     pub(super) fn open(&mut self, question: Question, purpose: AnswerUse, now: Instant) {
-        // Among those that grant as much, the first that came is the first.
+        // Dialogs of the same kind keep the order of arrival.
         let grants = question.grants;
         let at = match grants {
             true => self.open.iter().position(|asked| !asked.dialog.question().grants),
@@ -48,69 +48,68 @@ impl Dialogs {
         let at = at.unwrap_or(self.open.len());
         self.count += 1;
         let number = self.count;
-        self.open.insert(at, Asked { dialog: Dialog::open(question, now), purpose, number });
+        self.open.insert(at, OpenDialog { dialog: Dialog::open(question, now), purpose, number });
     }
 
-    pub(super) fn shown(&mut self) -> Option<&mut Dialog> {
+    pub(super) fn current_mut(&mut self) -> Option<&mut Dialog> {
         self.open.first_mut().map(|asked| &mut asked.dialog)
     }
 
-    pub(super) fn first(&self) -> Option<&Dialog> {
+    pub(super) fn current(&self) -> Option<&Dialog> {
         self.open.first().map(|asked| &asked.dialog)
     }
 
-    pub(super) fn number(&self) -> Option<u64> {
+    pub(super) fn current_number(&self) -> Option<u64> {
         self.open.first().map(|asked| asked.number)
     }
 
-    /// True if that question is open.
-    pub(super) fn has(&self, number: u64) -> bool {
+    /// True if the dialog is open.
+    pub(super) fn contains(&self, number: u64) -> bool {
         self.open.iter().any(|asked| asked.number == number)
     }
 
-    /// Takes the keys that come next for late ones: the question that was shown went without an answer, so they were
-    /// meant for it and are no prompt.
-    pub(super) fn expect_late_keys(&mut self, now: Instant) {
-        self.late = Some(Late::closed(now));
+    /// Ignores the keys that follow, because they were meant for a dialog that closed unanswered.
+    pub(super) fn expect_stray_keys(&mut self, now: Instant) {
+        self.stray_keys = Some(StrayKeys::after_close(now));
     }
 
-    /// The question whose text the person's own editor had, if it was one.
-    pub(super) fn take_edited(&mut self) -> Option<u64> {
+    /// Takes the number of the dialog whose text was open in the external editor.
+    pub(super) fn take_external_edit(&mut self) -> Option<u64> {
         self.edited.take()
     }
 
-    /// Puts the text of the person's own editor into its question. Returns false if that is closed.
-    pub(super) fn set_edited(&mut self, number: u64, text: &str) -> bool {
+    /// Applies the text of the external editor to its dialog. Returns false if the dialog is closed.
+    pub(super) fn apply_external_edit(&mut self, number: u64, text: &str) -> bool {
         let asked = self.open.iter_mut().find(|asked| asked.number == number);
-        asked.map(|asked| asked.dialog.edited(text)).is_some()
+        asked.map(|asked| asked.dialog.apply_edited_text(text)).is_some()
     }
 
-    /// The number of rows that the question wants, of that many. None if none is open.
-    pub(super) fn rows(&mut self, width: u16, height: u16, look: &Look) -> Option<u16> {
-        self.shown().map(|dialog| dialog.rows(width, height, look))
+    /// Returns the rows that the dialog requests, at most `height`. Returns `None` if no dialog is open.
+    pub(super) fn rows(&mut self, width: u16, height: u16, look: &DrawContext) -> Option<u16> {
+        self.current_mut().map(|dialog| dialog.rows(width, height, look))
     }
 
-    /// Draws the question. Returns the cursor.
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-        self.shown()?.draw(area, buffer, look)
+    /// Draws the dialog. Returns the cursor.
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+        self.current_mut()?.draw(area, buffer, look)
     }
 
     pub(super) fn answer(&mut self, answer: UiAnswer, out: &mut Outbox) {
         if !self.open.is_empty() {
-            out.intend(Intent::Answer(self.open.remove(0).purpose, answer));
+            out.push_intent(ComponentIntent::Answer(self.open.remove(0).purpose, answer));
         }
     }
 
-    /// True if the key was meant for a question that is over. The key that quits quits even then.
-    fn is_late(&mut self, press: &Press, scope: &mut Scope<'_>) -> bool {
-        let Some(mut late) = self.late.take() else { return false };
-        if press.quits() || !late.takes(press.chord(), scope.now) {
+    /// True if the key was meant for a closed dialog. The quit key is never ignored.
+    fn is_stray_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> bool {
+        let Some(mut late) = self.stray_keys.take() else { return false };
+        if press.is_quit() || !late.consumes_key(press.chord(), scope.now) {
             return false;
         }
-        if late.is_closed() {
+        if late.is_after_close() {
             scope.out.flash(CLOSED);
         }
-        self.late = Some(late);
+        self.stray_keys = Some(late);
         true
     }
 
@@ -118,7 +117,7 @@ impl Dialogs {
         self.open.is_empty()
     }
 
-    pub(super) fn behind(&self) -> usize {
+    pub(super) fn waiting_count(&self) -> usize {
         self.open.len().saturating_sub(1)
     }
 
@@ -131,67 +130,67 @@ impl Dialogs {
         self.open.retain(|asked| !matches!(asked.purpose, AnswerUse::Reply { .. }));
     }
 
-    /// None is on the screen any more.
-    pub(super) fn hidden(&mut self) {
-        self.open.iter_mut().for_each(|asked| asked.dialog.was_hidden());
+    /// Records that no dialog is on the screen.
+    pub(super) fn mark_hidden(&mut self) {
+        self.open.iter_mut().for_each(|asked| asked.dialog.mark_hidden());
     }
 }
 
-impl Component for Dialogs {
+impl Component for DialogQueue {
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
-        if self.is_late(press, scope) {
-            return Flow::Handled;
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_stray_key(press, scope) {
+            return InputOutcome::Handled;
         }
-        let Some(asked) = self.open.first_mut() else { return Flow::PassedOn };
+        let Some(asked) = self.open.first_mut() else { return InputOutcome::PassedOn };
         match asked.dialog.key(press, scope.now) {
-            Reply::Open => {}
-            Reply::OpenEditor(text) => {
+            DialogKeyOutcome::Open => {}
+            DialogKeyOutcome::OpenEditor(text) => {
                 self.edited = Some(asked.number);
-                scope.out.effect(Effect::OpenEditor(text));
+                scope.out.push_effect(Effect::OpenEditor(text));
             }
-            Reply::Answered(answer) => {
-                self.late = Late::answered(press.chord(), scope.now);
+            DialogKeyOutcome::Answered(answer) => {
+                self.stray_keys = StrayKeys::after_answer(press.chord(), scope.now);
                 self.answer(answer, scope.out);
             }
         }
-        Flow::typed(press, &[Context::Dialog, Context::Confirm])
+        InputOutcome::for_text_input(press, &[Context::Dialog, Context::Confirm])
     }
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
-        if self.late.as_ref().is_some_and(|late| late.is_closed() && late.counts(scope.now)) {
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        if self.stray_keys.as_ref().is_some_and(|late| late.is_after_close() && late.is_active(scope.now)) {
             scope.out.flash(CLOSED);
-            return Flow::Handled;
+            return InputOutcome::Handled;
         }
-        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+        let Some(dialog) = self.current_mut() else { return InputOutcome::PassedOn };
         dialog.paste(text, scope.now);
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
-        let Some(dialog) = self.shown() else { return Flow::PassedOn };
-        let (how, grants) = (dialog.how(), dialog.question().grants);
-        match dialog.said(line, scope.now) {
-            Heard::More => {}
-            Heard::TooEarly => {
-                scope.out.print("not taken as an answer: it was typed too early; please answer once more");
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(dialog) = self.current_mut() else { return InputOutcome::PassedOn };
+        let (how, grants) = (dialog.answer_instructions(), dialog.question().grants);
+        match dialog.handle_line(line, scope.now) {
+            TypedLineOutcome::More => {}
+            TypedLineOutcome::TooEarly => {
+                scope.out.print("answer ignored: typed too early; answer again");
             }
-            Heard::Unclear => scope.out.print(how),
-            Heard::Answered(answer) => {
+            TypedLineOutcome::Unclear => scope.out.print(how),
+            TypedLineOutcome::Answered(answer) => {
                 match &answer {
                     UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
                     UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
-                        scope.out.print("not allowed");
+                        scope.out.print("denied");
                     }
                     UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
                 }
                 self.answer(answer, scope.out);
             }
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 }
 
@@ -200,14 +199,14 @@ mod tests {
     use std::time::Duration;
 
     use super::super::update::update;
-    use super::super::{Event, Options, State};
+    use super::super::{AppOptions, AppState, UiEvent};
     use super::*;
-    use crate::dialog::Wanted;
+    use crate::dialog::AnswerKind;
 
     fn question(id: &str, grants: bool) -> (Question, AnswerUse) {
         let question = Question {
             owner: None,
-            wanted: Wanted::Editor(String::new()),
+            wanted: AnswerKind::Editor(String::new()),
             title: id.to_owned(),
             message: String::new(),
             call: None,
@@ -218,42 +217,42 @@ mod tests {
         (question, AnswerUse::Reply { id: id.to_owned(), session: None })
     }
 
-    fn opened() -> State {
-        let mut state = State::new(Options::default(), Instant::now());
+    fn opened() -> AppState {
+        let mut state = AppState::new(AppOptions::default(), Instant::now());
         let (question, purpose) = question("q1", false);
-        state.ask_person(question, purpose);
-        update(&mut state, Instant::now(), Event::Key("ctrl+g".parse().unwrap()));
+        state.open_dialog(question, purpose);
+        update(&mut state, Instant::now(), UiEvent::Key("ctrl+g".parse().unwrap()));
         assert_eq!(state.stack.dialogs.edited, Some(1));
         state
     }
 
-    fn edited(state: &mut State) {
-        update(state, Instant::now(), Event::Edited(Ok("the text\n".to_owned())));
+    fn edited(state: &mut AppState) {
+        update(state, Instant::now(), UiEvent::Edited(Ok("the text\n".to_owned())));
     }
 
     #[test]
-    fn a_text_that_was_edited_goes_to_its_own_question_wherever_that_stands() {
+    fn edited_text_goes_to_its_dialog_behind_a_newer_one() {
         let mut state = opened();
         let (question, purpose) = question("q2", true);
-        state.ask_person(question, purpose);
-        assert_eq!(state.stack.dialogs.number(), Some(2));
+        state.open_dialog(question, purpose);
+        assert_eq!(state.stack.dialogs.current_number(), Some(2));
         edited(&mut state);
         state.stack.dialogs.close("q2");
         let now = Instant::now() + Duration::from_secs(1);
-        let effects = update(&mut state, now, Event::Key("ctrl+g".parse().unwrap()));
+        let effects = update(&mut state, now, UiEvent::Key("ctrl+g".parse().unwrap()));
         assert!(matches!(&effects[..], [Effect::OpenEditor(text)] if text == "the text"), "{effects:?}");
     }
 
     #[test]
-    fn where_that_is_closed_it_goes_to_nobody_and_can_be_put_in() {
+    fn edited_text_of_a_closed_dialog_can_be_yanked() {
         let mut state = opened();
         state.stack.dialogs.close("q1");
         let (question, purpose) = question("q2", false);
-        state.ask_person(question, purpose);
+        state.open_dialog(question, purpose);
         edited(&mut state);
         state.stack.dialogs.close("q2");
         assert!(state.stack.composer.editor().is_empty());
-        update(&mut state, Instant::now(), Event::Key("ctrl+y".parse().unwrap()));
+        update(&mut state, Instant::now(), UiEvent::Key("ctrl+y".parse().unwrap()));
         assert_eq!(state.stack.composer.editor().text(), "the text\n");
     }
 }

@@ -1,28 +1,28 @@
-//! Effects that the interface asks for.
+//! Effects that the interface requests.
 
-use haft_protocol::rpc::Request;
+use haft_protocol::rpc::RpcRequest;
 
-use super::Ask;
+use super::BackendRequest;
 
-/// One thing to do. None of them is waited for: what comes of it is an [`Event`](super::Event).
+/// An action to carry out. The interface does not wait for it; a result arrives as a [`UiEvent`](super::UiEvent).
 #[derive(Debug)]
 pub enum Effect {
-    /// A command for the agent's side.
-    Send(Box<Request>),
-    /// A question for the program.
-    Ask(Ask),
-    /// Text for the clipboard.
+    /// A request to the agent.
+    Send(Box<RpcRequest>),
+    /// A request to the backend.
+    Ask(BackendRequest),
+    /// Copies a text to the clipboard.
     Copy(String),
-    /// Text that the person's own editor shall open.
+    /// Opens a text in the external editor of the user.
     OpenEditor(String),
-    /// The program stops until the shell has it go on.
+    /// Suspends the program until the shell resumes it.
     Suspend,
-    /// The whole screen is drawn anew.
+    /// Redraws the whole screen.
     Redraw,
-    /// The terminal draws attention to itself.
+    /// Rings the bell of the terminal.
     Bell,
-    /// The title of the terminal's window. Clean.
+    /// Sets the title of the terminal's window. The text contains no control characters.
     Title(String),
-    /// It is over.
+    /// Ends the interface.
     Quit,
 }

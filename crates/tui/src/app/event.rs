@@ -1,36 +1,36 @@
 //! Events of the interface.
 
-use haft_protocol::rpc::Line;
+use haft_protocol::rpc::ServerLine;
 
-use super::Answer;
+use super::BackendReply;
 use crate::keys::Chord;
-use crate::mouse::Mouse;
+use crate::mouse::MouseAction;
 
-/// One thing that happens.
+/// An event of the terminal, the connection or the backend.
 #[derive(Debug)]
-pub enum Event {
-    /// A key.
+pub enum UiEvent {
+    /// A key press.
     Key(Chord),
-    /// Text that was pasted, as one piece.
+    /// Pasted text.
     Paste(String),
-    /// Something that was done with the mouse.
-    Mouse(Mouse),
-    /// The terminal has this many columns and rows.
+    /// A mouse action.
+    Mouse(MouseAction),
+    /// The new columns and rows of the terminal.
     Resize(u16, u16),
-    /// A line that was typed, where lines are typed and not keys.
-    Typed(String),
-    /// The person interrupts what goes on, where that is no key.
+    /// A typed line, in the linear mode.
+    TypedLine(String),
+    /// An interrupt of the user, in the linear mode.
     Interrupt,
-    /// A line of the connection.
-    Line(Box<Line>),
-    /// The connection is over: no line comes any more.
-    Gone,
-    /// An answer of the program.
-    Answer(Answer),
-    /// The person's own editor is closed: the text, or why there is none.
+    /// A line from the agent.
+    Line(Box<ServerLine>),
+    /// The connection to the agent has ended.
+    Disconnected,
+    /// A reply of the backend.
+    Answer(BackendReply),
+    /// The result of the external editor: the text, or an error for the user.
     Edited(Result<String, String>),
-    /// Text was sent to the clipboard, or why not. Nobody knows whether the terminal took it.
+    /// The result of copying: an error for the user if it failed. The terminal does not confirm that it took the text.
     Copied(Result<(), String>),
-    /// It is as late as the state wanted to be told.
+    /// The time that [`AppState::wakes_at`](super::AppState::wakes_at) returned has come.
     Tick,
 }

@@ -2,94 +2,104 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::rpc::{Event, RpcEvent, UiRequest};
+use haft_protocol::rpc::{ClientEvent, RpcEvent, UiRequest};
 
-use crate::editor::{Content, Submission};
-use crate::queue::When;
+use crate::editor::{EditorContent, Submission};
+use crate::queue::DeliveryTime;
 
-/// The most events of other sessions that are kept while one of them may be shown next. Questions are not among them: none
-/// is left out.
+/// The maximum number of events of other sessions that are kept while a session is being opened. Dialog requests do not
+/// count and are always kept.
 const MOST_EVENTS: usize = 1024;
 
 /// Input and events that cannot be shown or sent yet.
 #[derive(Debug)]
-pub(super) struct Held {
-    /// The session that is being opened to be shown in the place of this one.
-    pub(super) next: Option<Next>,
-    pub(super) unsent: VecDeque<Unsent>,
-    pub(super) waiting: Queued,
-    /// The number of times that this was told, or something was sent there: what is known of an earlier time does not
-    /// count.
-    pub(super) told: u64,
+pub(super) struct DeferredInput {
+    /// The session that is being opened and will replace the shown one.
+    pub(super) session_switch: Option<SessionSwitch>,
+    pub(super) unsent: VecDeque<UnsentMessage>,
+    pub(super) queue_sync: QueueSyncState,
+    /// The number of changes to the queue. A reply that was requested at an earlier revision is out of date.
+    pub(super) queue_revision: u64,
 }
 
 /// A session that is being opened.
 #[derive(Debug)]
-pub(super) struct Next {
-    pub(super) origin: Origin,
-    /// The events of other sessions than the shown one.
-    events: Vec<(String, Event)>,
+pub(super) struct SessionSwitch {
+    pub(super) origin: SessionOrigin,
+    /// The events of sessions that are not shown, with the session ID.
+    events: Vec<(String, ClientEvent)>,
     questions: Vec<(String, UiRequest)>,
 }
 
-/// Where a session comes from.
+/// The origin of a session that is being opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum SessionOrigin {
     New,
     Stored,
     Fork(Option<String>),
 }
 
-/// A message of the person that cannot be sent yet. What it means is seen when it is sent.
+/// A message of the user that cannot be sent yet. It is parsed when it is sent.
 #[derive(Debug)]
-pub(super) struct Unsent {
+pub(super) struct UnsentMessage {
     pub(super) submission: Submission,
-    pub(super) when: When,
-    pub(super) form: Form,
+    pub(super) when: DeliveryTime,
+    pub(super) source: MessageSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// With the command line: it is a prompt, whatever it begins with.
-    Prompt,
-    Typed,
-    Line,
+pub(super) enum MessageSource {
+    /// The command line: the text is always a prompt, even if it begins with `/` or `!`.
+    CommandLine,
+    Composer,
+    LinearInput,
 }
 
 /// The known state of the agent's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Queued {
-    Told,
-    Unheard,
-    /// It was asked for: until it is here, nobody says what waits.
-    Asked,
+pub(super) enum QueueSyncState {
+    Synced,
+    Undelivered,
+    /// The queue was requested; until the reply, queue events are ignored.
+    Requested,
 }
 
-impl Held {
-    /// Before anything is known. What happens then would be gone when the conversation comes.
+impl DeferredInput {
+    /// Creates an empty value.
     pub(super) fn new() -> Self {
-        Self { next: None, unsent: VecDeque::new(), waiting: Queued::Told, told: 0 }
+        Self {
+            session_switch: None,
+            unsent: VecDeque::new(),
+            queue_sync: QueueSyncState::Synced,
+            queue_revision: 0,
+        }
     }
 }
 
-impl Unsent {
-    /// Makes a message of the command line's prompt. None where that says nothing.
-    pub(super) fn prompt(text: &str) -> Option<Self> {
-        let submission = Content::of_text(text).submission();
-        (!submission.text.is_empty()).then_some(Self { submission, when: When::Now, form: Form::Prompt })
+impl UnsentMessage {
+    /// Creates a message from the prompt of the command line. Returns `None` if the prompt is empty.
+    pub(super) fn from_prompt(text: &str) -> Option<Self> {
+        let submission = EditorContent::from_text(text).submission();
+        (!submission.text.is_empty()).then_some(Self {
+            submission,
+            when: DeliveryTime::Now,
+            source: MessageSource::CommandLine,
+        })
     }
 }
 
-impl Next {
-    pub(super) fn new(origin: Origin) -> Self {
+impl SessionSwitch {
+    pub(super) fn new(origin: SessionOrigin) -> Self {
         Self { origin, events: Vec::new(), questions: Vec::new() }
     }
 
-    pub(super) fn happens(&mut self, session: String, event: Event) {
+    pub(super) fn record_event(&mut self, session: String, event: ClientEvent) {
         match event {
-            Event::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
-            Event::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
-            event @ (Event::Rpc(_) | Event::Agent(_)) => {
+            ClientEvent::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
+            ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) => {
+                self.questions.retain(|(_, asked)| asked.id != id)
+            }
+            event @ (ClientEvent::Rpc(_) | ClientEvent::Agent(_)) => {
                 if self.events.len() < MOST_EVENTS {
                     self.events.push((session, event));
                 }
@@ -97,12 +107,12 @@ impl Next {
         }
     }
 
-    /// Returns the events of a session, and then its questions.
-    pub(super) fn of(self, session: &str) -> Vec<Event> {
-        let is_of = |of: &String| of.as_str() == session;
-        let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);
-        let asked = self.questions.into_iter().filter(|(of, _)| is_of(of));
-        events.chain(asked.map(|(_, asked)| Event::Rpc(RpcEvent::UiRequest(asked)))).collect()
+    /// Returns the events of a session, followed by its dialog requests.
+    pub(super) fn into_session_events(self, session: &str) -> Vec<ClientEvent> {
+        let matches = |id: &String| id.as_str() == session;
+        let events = self.events.into_iter().filter(|(id, _)| matches(id)).map(|(_, event)| event);
+        let questions = self.questions.into_iter().filter(|(id, _)| matches(id));
+        events.chain(questions.map(|(_, request)| ClientEvent::Rpc(RpcEvent::UiRequest(request)))).collect()
     }
 }
 
@@ -113,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn question(id: &str) -> Event {
-        Event::Rpc(RpcEvent::UiRequest(UiRequest {
+    fn question(id: &str) -> ClientEvent {
+        ClientEvent::Rpc(RpcEvent::UiRequest(UiRequest {
             id: id.to_owned(),
             extension: None,
             kind: UiKind::Confirm,
@@ -128,17 +138,17 @@ mod tests {
     }
 
     #[test]
-    fn no_question_is_left_out_however_much_happens() {
-        let mut next = Next::new(Origin::New);
-        next.happens("b".to_owned(), question("over"));
+    fn keeps_dialog_requests_on_event_overflow() {
+        let mut next = SessionSwitch::new(SessionOrigin::New);
+        next.record_event("b".to_owned(), question("over"));
         for _ in 0..2 * MOST_EVENTS {
-            next.happens("b".to_owned(), AgentEvent::AssistantStart.into());
+            next.record_event("b".to_owned(), AgentEvent::AssistantStart.into());
         }
-        next.happens("b".to_owned(), question("open"));
-        next.happens("c".to_owned(), question("elsewhere"));
+        next.record_event("b".to_owned(), question("open"));
+        next.record_event("c".to_owned(), question("elsewhere"));
         let done = RpcEvent::UiDone { id: "over".to_owned(), why: UiEnd::Timeout };
-        next.happens("b".to_owned(), Event::Rpc(done));
-        let events = next.of("b");
+        next.record_event("b".to_owned(), ClientEvent::Rpc(done));
+        let events = next.into_session_events("b");
         assert_eq!(events.len(), MOST_EVENTS + 1);
         assert_eq!(events.last(), Some(&question("open")));
     }

@@ -1,38 +1,38 @@
-//! `Intent`: what a component wants done beyond its own state, and the uses of answers and choices.
+//! Intents of components, and the uses of answers and choices.
 
 use haft_protocol::rpc::{EntryInfo, SessionInfo, UiAnswer};
 
 use crate::editor::Submission;
-use crate::queue::When;
+use crate::queue::DeliveryTime;
 
 use super::SettingRow;
 
-/// Something that a component wants done beyond its own state.
+/// An action that a component requests outside its own state.
 #[derive(Debug)]
-pub(super) enum Intent {
+pub(super) enum ComponentIntent {
     Flash(String),
     Info(String),
     Print(String),
     PrintOutput,
-    /// Prints the rows of the list that come next, or the first ones.
+    /// Prints the next rows of the list, or the first ones.
     PrintRows {
-        anew: bool,
+        from_start: bool,
     },
-    Say(Box<Submission>, When),
+    SendMessage(Box<Submission>, DeliveryTime),
     Answer(AnswerUse, UiAnswer),
-    /// Shows a theme that is not chosen yet.
+    /// Shows a theme without selecting it.
     PreviewTheme(String),
     Pick(ChoiceUse, String),
     Rename(String, String, bool),
-    /// A list was closed without a choice.
+    /// Handles a picker that was closed without a choice.
     CloseMenu(ChoiceUse),
     ShowMatch,
-    /// Says what could not be said so far.
-    SayUnsent,
-    Submit(When),
+    /// Sends the messages that could not be sent so far.
+    SendUnsent,
+    Submit(DeliveryTime),
     Abort,
     TakeBack,
-    /// Quits if the key was pressed a moment ago, too.
+    /// Quits on the second press of the key within the time limit.
     QuitTwice,
 }
 

@@ -1,4 +1,4 @@
-//! `Interface`: all that the loops of the terminal know of an interface, and the state as one.
+//! The interface as the terminal loops use it, and its implementation for [`AppState`].
 
 use std::time::Instant;
 
@@ -6,72 +6,72 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::image::Placement;
-use crate::look::Look;
+use crate::image::ImagePlacement;
+use crate::look::DrawContext;
 use crate::theme::{Appearance, Theme};
 
-use super::inline::Below;
+use super::inline::InlineOutput;
 use super::view::below;
-use super::{Effect, Event, Printed, State, draw, start, update};
+use super::{AppState, Effect, LinearOutput, UiEvent, draw, start, update};
 
-/// An interface: its output, and the effects of events.
-pub trait Interface {
-    /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
-    /// says otherwise.
-    fn appearance(&mut self, appearance: Appearance);
+/// An interface that draws frames and turns events into effects.
+pub trait UserInterface {
+    /// Sets the appearance of the terminal's background: first the assumed one before [`start`](Self::start), and again
+    /// when the terminal reports another one.
+    fn set_appearance(&mut self, appearance: Appearance);
 
-    /// It begins. The size of the terminal is the next event.
+    /// Starts the interface and returns the first effects. The next event is the size of the terminal.
     fn start(&mut self, now: Instant) -> Vec<Effect>;
 
-    /// Something happens.
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+    /// Handles an event and returns its effects.
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
-    /// Draws everything, and says where the cursor is seen.
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+    /// Draws a frame and returns the position of a visible cursor.
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)>;
 
-    /// The terminal has taken all of what was drawn last.
-    fn was_drawn(&mut self, now: Instant);
+    /// Records that the terminal has shown the last frame.
+    fn mark_drawn(&mut self, now: Instant);
 
-    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
-    fn was_hidden(&mut self);
+    /// Records that the last frame is no longer on the screen.
+    fn mark_hidden(&mut self);
 
-    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
-    /// None: all of a screen is drawn.
-    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+    /// Returns the rows to print in inline mode and the number of rows to draw below them. Returns `None` if the whole
+    /// screen is drawn.
+    fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
         let (_, _) = (area, look);
         None
     }
 
-    /// True if images are shown where the terminal can.
+    /// True if images are shown in terminals that support them.
     fn wants_images(&self) -> bool;
 
-    /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
-    fn images(&self) -> &[Placement];
+    /// Returns the placements of images in the last frame. An image is shown if its marks were not drawn over.
+    fn images(&self) -> &[ImagePlacement];
 
-    /// When [`Event::Tick`] shall come next, if it shall.
+    /// Returns the time of the next [`UiEvent::Tick`], or `None` if no tick is needed.
     fn wakes_at(&self, now: Instant) -> Option<Instant>;
 
-    /// The theme, with all of its colours.
+    /// Returns the theme with all its colors.
     fn theme(&self) -> Theme;
 
-    /// The end of the transcript, at most so many rows, for the screen that is left.
-    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+    /// Returns the last rows of the transcript, at most `rows`, to print on exit.
+    fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>>;
 }
 
-/// An interface whose news can be printed.
-pub trait Printing: Interface {
+/// An interface with a linear mode.
+pub trait LinearInterface: UserInterface {
     /// Returns the rows to print since the last call, for a width.
-    fn print(&mut self, now: Instant, width: u16) -> Printed;
+    fn take_output(&mut self, now: Instant, width: u16) -> LinearOutput;
 
-    /// Notes that these rows are on the terminal.
-    fn was_printed(&mut self, now: Instant);
+    /// Records that the terminal has printed the rows.
+    fn mark_printed(&mut self, now: Instant);
 
-    /// True if nobody may see what is typed next.
+    /// True if the typed text must not be shown.
     fn hides_input(&self) -> bool;
 }
 
-impl Interface for State {
-    fn appearance(&mut self, appearance: Appearance) {
+impl UserInterface for AppState {
+    fn set_appearance(&mut self, appearance: Appearance) {
         self.themes.set_appearance(appearance);
     }
 
@@ -80,60 +80,60 @@ impl Interface for State {
         start(self)
     }
 
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         update(self, now, event)
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         draw(self, area, buffer, look)
     }
 
-    fn was_drawn(&mut self, now: Instant) {
-        State::was_drawn(self, now);
+    fn mark_drawn(&mut self, now: Instant) {
+        AppState::mark_drawn(self, now);
     }
 
-    fn was_hidden(&mut self) {
-        State::was_hidden(self);
+    fn mark_hidden(&mut self) {
+        AppState::mark_hidden(self);
     }
 
-    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
-        below::below(self, area, look)
+    fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
+        below::next_inline_output(self, area, look)
     }
 
     fn wants_images(&self) -> bool {
-        self.settings.images()
+        self.settings.shows_images()
     }
 
-    fn images(&self) -> &[Placement] {
-        self.stack.conversation.transcript().images()
+    fn images(&self) -> &[ImagePlacement] {
+        self.stack.conversation.transcript().image_placements()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        State::wakes_at(self, now)
+        AppState::wakes_at(self, now)
     }
 
     fn theme(&self) -> Theme {
-        State::theme(self).clone()
+        AppState::theme(self).clone()
     }
 
-    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
+    fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>> {
         match self.inline.is_on() {
-            true => below::rest(self, width, look),
-            false => self.stack.conversation.transcript_mut().tail(width, rows, &look.theme),
+            true => below::unprinted_rows(self, width, look),
+            false => self.stack.conversation.transcript_mut().last_rows(width, rows, &look.theme),
         }
     }
 }
 
-impl Printing for State {
-    fn print(&mut self, now: Instant, width: u16) -> Printed {
-        State::print(self, now, width)
+impl LinearInterface for AppState {
+    fn take_output(&mut self, now: Instant, width: u16) -> LinearOutput {
+        AppState::take_linear_output(self, now, width)
     }
 
-    fn was_printed(&mut self, now: Instant) {
-        State::was_printed(self, now);
+    fn mark_printed(&mut self, now: Instant) {
+        AppState::mark_printed(self, now);
     }
 
     fn hides_input(&self) -> bool {
-        State::hides_input(self)
+        AppState::hides_input(self)
     }
 }

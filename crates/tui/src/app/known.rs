@@ -1,20 +1,20 @@
-//! The sources of completion: commands, files, and what may follow a command.
+//! The sources of completion: commands, files and arguments.
 
 use std::collections::BTreeSet;
 
 use haft_protocol::ext::CompletionItem;
 use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::complete::{Argument, Candidate, Command, Source};
+use crate::complete::{CandidateSource, CommandArgument, CompletionCandidate, CompletionCommand};
 
-use super::Provider;
+use super::LoginProvider;
 use super::settings::SETTINGS;
 
 /// The kind of a command's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Completes {
+pub(super) enum CommandArgumentKind {
     Models,
     Levels,
     Sessions,
@@ -25,49 +25,49 @@ pub(super) enum Completes {
     Settings,
 }
 
-/// A command of haft's own, as completion knows it.
+/// A built-in command, for completion.
 #[derive(Debug)]
-pub(super) struct OwnCommand {
+pub(super) struct CompletableCommand {
     pub(super) name: &'static str,
     pub(super) aliases: &'static [&'static str],
     pub(super) hint: &'static str,
     pub(super) help: &'static str,
-    pub(super) completes: Option<Completes>,
+    pub(super) completes: Option<CommandArgumentKind>,
 }
 
 /// The sources of completion.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    own: Vec<OwnCommand>,
-    commands: Vec<Command>,
-    /// Those that are not haft's own.
-    pub(super) others: Vec<CommandInfo>,
+pub(super) struct CompletionCatalog {
+    built_in: Vec<CompletableCommand>,
+    commands: Vec<CompletionCommand>,
+    /// The commands that are not built in.
+    pub(super) external_commands: Vec<CommandInfo>,
     pub(super) files: Vec<String>,
     pub(super) models: Option<Vec<ModelInfo>>,
     pub(super) sessions: Option<Vec<SessionInfo>>,
     pub(super) tools: Option<Vec<ToolInfo>>,
-    /// Names in `tui.approve` that some tool has, or of which was said that none has.
+    /// The names in `tui.approve` that were checked.
     pub(super) approved: BTreeSet<String>,
-    pub(super) providers: Option<Vec<Provider>>,
+    pub(super) providers: Option<Vec<LoginProvider>>,
     pub(super) extensions: Vec<String>,
     pub(super) themes: Vec<String>,
-    pub(super) said: Option<Completed>,
+    pub(super) extension_completions: Option<ExtensionCompletions>,
 }
 
-/// The completions of a command by its extension.
+/// The completions that an extension returned for its command.
 #[derive(Debug)]
-pub(super) struct Completed {
-    pub(super) of: (String, String),
+pub(super) struct ExtensionCompletions {
+    pub(super) query: (String, String),
     pub(super) items: Vec<CompletionItem>,
 }
 
-/// The prefix of the server for the names of the commands of skills.
+/// The prefix of a skill's command name.
 const SKILLS: &str = "skill:";
 
 /// The source of a skill's command.
 pub(super) const SKILL: &str = "skill";
 
-pub(super) fn source_of(info: &CommandInfo) -> String {
+pub(super) fn command_source(info: &CommandInfo) -> String {
     match &info.extension {
         Some(extension) => extension.to_string(),
         None if info.name.starts_with(SKILLS) => SKILL.to_owned(),
@@ -75,90 +75,97 @@ pub(super) fn source_of(info: &CommandInfo) -> String {
     }
 }
 
-impl Known {
-    pub(super) fn set_own(&mut self, own: Vec<OwnCommand>) {
-        self.own = own;
+impl CompletionCatalog {
+    pub(super) fn set_built_in(&mut self, own: Vec<CompletableCommand>) {
+        self.built_in = own;
         self.set_commands(Vec::new());
     }
 
-    pub(super) fn completes(&self, name: &str) -> Option<Completes> {
-        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
-        let is_named = |own: &&OwnCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
-        self.own.iter().find(is_named).and_then(|own| own.completes)
+    pub(super) fn argument_kind(&self, name: &str) -> Option<CommandArgumentKind> {
+        let matches = |known: &str| known.eq_ignore_ascii_case(name);
+        let is_named =
+            |own: &&CompletableCommand| matches(own.name) || own.aliases.iter().any(|alias| matches(alias));
+        self.built_in.iter().find(is_named).and_then(|own| own.completes)
     }
 
     pub(super) fn set_commands(&mut self, others: Vec<CommandInfo>) {
-        let own = self.own.iter().map(|command| Command {
+        let own = self.built_in.iter().map(|command| CompletionCommand {
             name: command.name.to_owned(),
             hint: Some(command.hint).filter(|hint| !hint.is_empty()).map(str::to_owned),
             description: command.help.to_owned(),
             source: String::new(),
         });
-        let told = others.iter().map(|info| Command {
+        let external = others.iter().map(|info| CompletionCommand {
             name: info.name.clone(),
-            // Whether something follows is not known: it is never run before somebody has seen it.
+            // The command may take arguments, so completing it must not run it.
             hint: Some("…".to_owned()),
             description: info.description.clone(),
-            source: source_of(info),
+            source: command_source(info),
         });
-        self.commands = own.chain(told).collect();
-        self.others = others;
+        self.commands = own.chain(external).collect();
+        self.external_commands = others;
     }
 
-    /// A command that is not haft's own.
-    pub(super) fn other(&self, name: &str) -> Option<&CommandInfo> {
-        self.others.iter().find(|info| info.name.eq_ignore_ascii_case(name))
+    /// Returns the command of that name that is not built in.
+    pub(super) fn external_command(&self, name: &str) -> Option<&CommandInfo> {
+        self.external_commands.iter().find(|info| info.name.eq_ignore_ascii_case(name))
     }
 
     pub(super) fn skills(&self) -> impl Iterator<Item = &CommandInfo> {
-        self.others.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILLS))
+        self.external_commands.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILLS))
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.commands.iter().map(|command| command.name.as_str())
     }
 
-    fn candidates(&self, completes: Completes) -> Option<Vec<Argument>> {
-        let argument = |text: &str, description: &str| Argument {
+    fn argument_candidates(&self, completes: CommandArgumentKind) -> Option<Vec<CommandArgument>> {
+        let argument = |text: &str, description: &str| CommandArgument {
             text: text.to_owned(),
             description: description.to_owned(),
         };
         let found = match completes {
-            Completes::Models => {
+            CommandArgumentKind::Models => {
                 let models = self.models.as_ref()?.iter();
                 let named = |model: &ModelInfo| format!("{}/{}", model.provider, model.id);
                 models
                     .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
                     .collect()
             }
-            Completes::Levels => Thinking::NAMES.iter().map(|name| argument(name, "")).collect(),
-            Completes::Sessions => {
-                let sessions = self.sessions.as_ref()?.iter();
-                sessions.map(|session| argument(&session.session, about(session))).collect()
+            CommandArgumentKind::Levels => {
+                ThinkingLevel::NAMES.iter().map(|name| argument(name, "")).collect()
             }
-            Completes::Themes => self.themes.iter().map(|name| argument(name, "")).collect(),
-            Completes::Tools => {
+            CommandArgumentKind::Sessions => {
+                let sessions = self.sessions.as_ref()?.iter();
+                sessions.map(|session| argument(&session.session, session_description(session))).collect()
+            }
+            CommandArgumentKind::Themes => self.themes.iter().map(|name| argument(name, "")).collect(),
+            CommandArgumentKind::Tools => {
                 let first = |tool: &ToolInfo| tool.description.lines().next().unwrap_or_default().to_owned();
                 self.tools.as_ref()?.iter().map(|tool| argument(&tool.name, &first(tool))).collect()
             }
-            Completes::Extensions => self.extensions.iter().map(|name| argument(name, "")).collect(),
-            Completes::Providers => {
+            CommandArgumentKind::Extensions => {
+                self.extensions.iter().map(|name| argument(name, "")).collect()
+            }
+            CommandArgumentKind::Providers => {
                 let providers = self.providers.as_ref()?.iter();
-                let key = |provider: &Provider| provider.key.clone().unwrap_or_default();
+                let key = |provider: &LoginProvider| provider.key.clone().unwrap_or_default();
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
-            Completes::Settings => SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect(),
+            CommandArgumentKind::Settings => {
+                SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect()
+            }
         };
         Some(found)
     }
 }
 
-fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
+fn to_candidate(item: &CompletionItem, prefix: &str, source: String) -> CompletionCandidate {
     let matched = match item.value.starts_with(prefix) {
         true => (0..u32::try_from(prefix.graphemes(true).count()).unwrap_or(0)).collect(),
         false => Vec::new(),
     };
-    Candidate {
+    CompletionCandidate {
         text: item.value.clone(),
         matched,
         hint: item.label.clone(),
@@ -167,32 +174,34 @@ fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
     }
 }
 
-pub(super) fn about(session: &SessionInfo) -> &str {
+pub(super) fn session_description(session: &SessionInfo) -> &str {
     let name = session.name.as_deref().filter(|name| !name.is_empty());
     name.or(session.first_text.as_deref()).unwrap_or_default()
 }
 
-impl Source for Known {
-    fn commands(&self) -> &[Command] {
+impl CandidateSource for CompletionCatalog {
+    fn commands(&self) -> &[CompletionCommand] {
         &self.commands
     }
 
-    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
-        match self.completes(command).filter(|_| before.is_empty()) {
-            Some(completes) => self.candidates(completes),
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>> {
+        match self.argument_kind(command).filter(|_| before.is_empty()) {
+            Some(completes) => self.argument_candidates(completes),
             None => Some(Vec::new()),
         }
     }
 
-    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
-        let info = self.other(command).filter(|info| info.completes)?;
-        let Some(Completed { of: (of, before), items }) = &self.said else { return Some(Vec::new()) };
+    fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>> {
+        let info = self.external_command(command).filter(|info| info.completes)?;
+        let Some(ExtensionCompletions { query: (of, before), items }) = &self.extension_completions else {
+            return Some(Vec::new());
+        };
         if of != &info.name || !prefix.starts_with(before.as_str()) {
             return Some(Vec::new());
         }
-        // What was said of less fits what is typed on, as far as it begins so, until there is an answer to that.
+        // Until the reply for the longer prefix arrives, the earlier items are filtered by it.
         let fits = |item: &&CompletionItem| prefix == before || item.value.starts_with(prefix);
-        Some(items.iter().filter(fits).map(|item| candidate(item, prefix, source_of(info))).collect())
+        Some(items.iter().filter(fits).map(|item| to_candidate(item, prefix, command_source(info))).collect())
     }
 
     fn files(&self) -> &[String] {

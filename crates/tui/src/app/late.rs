@@ -1,60 +1,60 @@
-//! Keys that were meant for a question that is over.
+//! Keys that were meant for a closed dialog.
 
 use std::time::Instant;
 
 use crate::keys::Chord;
 use crate::timeouts::QUIET;
 
-/// Words that people type where one letter is an answer.
+/// Words that people type although their first letter is the answer.
 const WORDS: &[&str] = &["yes", "no", "allow"];
 
-/// Keys that were meant for a question that is over: they come without a pause, and count for nothing else.
+/// A filter for keys that were meant for a closed dialog. It ignores keys that follow without a pause.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Late {
+pub(super) struct StrayKeys {
     until: Instant,
-    what: What,
+    filter: StrayKeyFilter,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum What {
-    /// The question went by itself: all that is typed on was meant for it.
+enum StrayKeyFilter {
+    /// The dialog closed unanswered: all keys were meant for it.
     Everything,
-    /// Its first letter was the answer: the rest of the word, and enter.
+    /// The first letter answered the dialog: the rest of the word and enter are ignored.
     RestOf(String),
 }
 
-impl Late {
-    pub(super) fn closed(now: Instant) -> Self {
-        Self { until: now + QUIET, what: What::Everything }
+impl StrayKeys {
+    pub(super) fn after_close(now: Instant) -> Self {
+        Self { until: now + QUIET, filter: StrayKeyFilter::Everything }
     }
 
-    pub(super) fn answered(chord: Chord, now: Instant) -> Option<Self> {
-        let begun = chord.text()?.to_lowercase().to_string();
+    pub(super) fn after_answer(chord: Chord, now: Instant) -> Option<Self> {
+        let begun = chord.typed_char()?.to_lowercase().to_string();
         let is_word = WORDS.iter().any(|word| word.starts_with(&begun));
-        is_word.then(|| Self { until: now + QUIET, what: What::RestOf(begun) })
+        is_word.then(|| Self { until: now + QUIET, filter: StrayKeyFilter::RestOf(begun) })
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.what == What::Everything
+    pub(super) fn is_after_close(&self) -> bool {
+        self.filter == StrayKeyFilter::Everything
     }
 
-    pub(super) fn counts(&self, now: Instant) -> bool {
+    pub(super) fn is_active(&self, now: Instant) -> bool {
         now < self.until
     }
 
-    /// True if a key was meant for it. The first one that was not ends it.
-    pub(super) fn takes(&mut self, chord: Chord, now: Instant) -> bool {
-        if !self.counts(now) {
+    /// True if the key was meant for the closed dialog. The first other key ends the filter.
+    pub(super) fn consumes_key(&mut self, chord: Chord, now: Instant) -> bool {
+        if !self.is_active(now) {
             return false;
         }
-        let takes = match &mut self.what {
-            What::Everything => true,
-            What::RestOf(begun) => match chord.text() {
+        let takes = match &mut self.filter {
+            StrayKeyFilter::Everything => true,
+            StrayKeyFilter::RestOf(begun) => match chord.typed_char() {
                 Some(c) => {
                     begun.extend(c.to_lowercase());
                     WORDS.iter().any(|word| word.starts_with(begun.as_str()))
                 }
-                None => chord.code() == crate::keys::Code::Enter,
+                None => chord.key() == crate::keys::ChordKey::Enter,
             },
         };
         if takes {
@@ -70,34 +70,34 @@ mod tests {
 
     use super::*;
 
-    /// Keys at these milliseconds, and which of them are taken.
+    /// Checks which keys, each typed at a time in milliseconds, are consumed.
     #[track_caller]
     fn check(answer: Option<&str>, keys: &[(&str, u64, bool)]) {
         let start = Instant::now();
         let mut late = match answer {
-            Some(key) => Late::answered(key.parse().unwrap(), start).unwrap(),
-            None => Late::closed(start),
+            Some(key) => StrayKeys::after_answer(key.parse().unwrap(), start).unwrap(),
+            None => StrayKeys::after_close(start),
         };
         for (key, millis, expect) in keys {
             let at = start + Duration::from_millis(*millis);
-            assert_eq!(late.takes(key.parse().unwrap(), at), *expect, "{key} at {millis}");
+            assert_eq!(late.consumes_key(key.parse().unwrap(), at), *expect, "{key} at {millis}");
         }
     }
 
     #[test]
-    fn what_is_typed_on_is_taken_until_there_is_a_pause() {
+    fn consumes_keys_until_a_pause() {
         check(None, &[("p", 100, true), ("enter", 350, true), ("esc", 600, true), ("x", 900, false)]);
         check(None, &[("x", 300, false)]);
     }
 
     #[test]
-    fn the_rest_of_a_word_is_taken_and_nothing_else() {
+    fn consumes_only_the_rest_of_the_word() {
         check(Some("y"), &[("e", 50, true), ("s", 100, true), ("enter", 200, true)]);
         check(Some("Y"), &[("E", 50, true), ("S", 100, true), ("t", 150, false)]);
         check(Some("n"), &[("o", 299, true), ("enter", 600, false)]);
         check(Some("y"), &[("y", 50, false)]);
         check(Some("y"), &[("e", 300, false)]);
-        assert_eq!(Late::answered("enter".parse().unwrap(), Instant::now()), None);
-        assert_eq!(Late::answered("x".parse().unwrap(), Instant::now()), None);
+        assert_eq!(StrayKeys::after_answer("enter".parse().unwrap(), Instant::now()), None);
+        assert_eq!(StrayKeys::after_answer("x".parse().unwrap(), Instant::now()), None);
     }
 }

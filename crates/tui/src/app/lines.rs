@@ -1,7 +1,7 @@
-//! The interface where lines are printed and typed, and nothing is drawn: for screen readers and simple terminals.
+//! The linear mode, which prints and reads lines instead of drawing: for screen readers and simple terminals.
 //!
-//! It is the same state as everywhere. What is new in it is printed once ([`State::print`](super::State::print)); a line
-//! that is typed is a prompt, a command, or the answer to what is open ([`Event::Typed`](super::Event::Typed)).
+//! [`AppState::take_linear_output`](super::AppState::take_linear_output) returns each change of the state once. A typed
+//! line ([`UiEvent::TypedLine`](super::UiEvent::TypedLine)) is a prompt, a command, or input for the open component.
 
 mod print;
 
@@ -15,110 +15,110 @@ use haft_protocol::rpc::PanelContent;
 use crate::clean::CleanLine;
 
 use super::settings::Screen;
-use super::waiting::Until;
+use super::waiting::DeliveryPoint;
 
-/// Rows of a list that are printed at once.
+/// The maximum number of rows of a list that are printed at once.
 const ROWS: usize = 20;
 
-/// The kinds of input, for `/help` where lines are typed.
-pub(super) const HELP: &str = "A line is a prompt, a command (`/model`), or the answer to what is asked. \
-A line that ends with `\\` goes on with the next one.
+/// The kinds of input, for `/help` in the linear mode.
+pub(super) const HELP: &str = "A line is a prompt, a command (`/model`), or the answer to a question. \
+A line that ends with `\\` continues on the next line.
 
-| typed | does |
+| input | action |
 |---|---|
-| a line while the agent works | is read by it at its next step |
-| `>> text` | is read when the agent is done |
-| an empty line | sends what was taken back or put there by an extension, if it is printed that there is something |
-| `:drop` | forgets that |
-| `:output` | prints all that the last call printed |
-| a number, while a list is open | picks that row |
+| a line while the agent works | sends a message that the agent reads at its next step |
+| `>> text` | sends a message that the agent reads when it is done |
+| an empty line | sends the text that was printed as not sent |
+| `:drop` | discards that text |
+| `:output` | prints the whole output of the last tool call |
+| a number, while a list is open | selects that row |
 | `more` | prints the next rows of the list |
-| other text, while a list is open | prints the rows that fit it |
+| other text, while a list is open | filters the list |
 | `:close` | closes the list, the panel or the question |
-| `:up`, `:down`, `:left`, `:right`, `:enter`, `:space`, `:tab` | are keys of a panel; other text is typed into it |
-| ctrl+c | stops the agent; twice within two seconds, while nothing goes on, leaves |
-| ctrl+d | leaves |
+| `:up`, `:down`, `:left`, `:right`, `:enter`, `:space`, `:tab` | press that key in a panel; other text is typed into the panel |
+| ctrl+c | stops the agent; when the agent is idle, twice within two seconds quits |
+| ctrl+d | quits |
 ";
 
-/// The state of what was printed.
+/// The printer of the linear mode.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    /// True if lines are printed and nothing is drawn.
-    pub(super) on: bool,
-    /// The number of lists that were opened, or show something else.
+pub(super) struct LinearPrinter {
+    /// True in the linear mode.
+    pub(super) enabled: bool,
+    /// The revision of the open list: the number of lists that were opened or changed.
     lists: u64,
-    /// To be printed next, beside what the state says.
-    said: Vec<CleanLine>,
-    /// Until when a line is taken for the answer to a question that has gone by itself.
-    late_until: Option<Instant>,
+    /// Rows to print next, in addition to the changes of the state.
+    pending_rows: Vec<CleanLine>,
+    /// The time until which a line is treated as an answer to a question that closed unanswered.
+    stray_until: Option<Instant>,
     draft: String,
-    told: Told,
+    printed: PrintedState,
 }
 
-/// The printed state of what changes.
+/// The part of the state that has been printed.
 #[derive(Debug, Default)]
-struct Told {
+struct PrintedState {
     greeted: bool,
     works: bool,
     notes: u64,
-    queue: Vec<(Until, String)>,
-    /// The revision of the text that waits to be sent.
+    queue: Vec<(DeliveryPoint, String)>,
+    /// The revision of the printed composer text.
     editor: u64,
     dialog: Option<u64>,
-    /// The list, and up to which row.
+    /// The revision of the printed list, and the number of printed rows.
     list: Option<(u64, usize)>,
-    panel: Option<Panel>,
+    panel: Option<PrintedPanel>,
 }
 
 #[derive(Debug)]
-struct Panel {
+struct PrintedPanel {
     extension: ExtensionName,
     content: PanelContent,
     at: Instant,
 }
 
-/// The rows to print.
+/// The output of the linear mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Printed {
-    /// The rows, each once.
+pub struct LinearOutput {
+    /// The rows to print.
     pub rows: Vec<CleanLine>,
-    /// True if something is asked that grants something: what was typed before is no answer to it.
-    pub asks: bool,
+    /// True if the rows end with a question that grants something. Lines typed before it must not answer it.
+    pub asks_for_grant: bool,
 }
 
-impl Lines {
+impl LinearPrinter {
     pub(super) fn new(screen: Screen) -> Self {
-        Self { on: screen == Screen::Linear, ..Self::default() }
+        Self { enabled: screen == Screen::Linear, ..Self::default() }
     }
 
-    /// Prints something once.
-    pub(super) fn say(&mut self, text: &str) {
-        if self.on {
-            self.said.push(CleanLine::new(text));
+    /// Prints a line.
+    pub(super) fn print_line(&mut self, text: &str) {
+        if self.enabled {
+            self.pending_rows.push(CleanLine::new(text));
         }
     }
 
-    /// Prints rows once, whatever they are.
-    pub(super) fn say_rows(&mut self, rows: Vec<CleanLine>) {
-        self.said.extend(rows);
+    /// Prints rows.
+    pub(super) fn print_rows(&mut self, rows: Vec<CleanLine>) {
+        self.pending_rows.extend(rows);
     }
 
-    /// Prints the list: it is new, or shows something else.
+    /// Prints the list again, because it was opened or changed.
     pub(super) fn list_changed(&mut self) {
         self.lists += 1;
     }
 
     pub(super) fn list_narrowed(&mut self) {
         self.lists += 1;
-        self.told.list = None;
+        self.printed.list = None;
     }
 
     pub(super) fn dialog_answered(&mut self) {
-        self.told.dialog = None;
+        self.printed.dialog = None;
     }
 
-    /// Joins a line with the lines before it. None while it ends with a backslash: the text continues.
-    pub(super) fn joined(&mut self, line: &str) -> Option<String> {
+    /// Joins a line with its predecessors. Returns `None` if the line ends with a backslash and the text continues.
+    pub(super) fn join_continuation(&mut self, line: &str) -> Option<String> {
         if let Some(begin) = line.strip_suffix('\\') {
             self.draft.push_str(begin);
             self.draft.push('\n');
@@ -131,19 +131,19 @@ impl Lines {
         self.draft.clear();
     }
 
-    /// Takes the next line for the answer to a question that has gone by itself, if it comes soon.
-    pub(super) fn expect_late_line(&mut self, now: Instant) {
-        self.late_until = Some(now + crate::timeouts::LATE_LINE);
+    /// Treats a line that arrives soon as an answer to a question that closed unanswered.
+    pub(super) fn expect_stray_line(&mut self, now: Instant) {
+        self.stray_until = Some(now + crate::timeouts::LATE_LINE);
     }
 
-    /// True if the line was meant for a question that has gone by itself.
-    pub(super) fn is_late(&mut self, now: Instant) -> bool {
-        self.late_until.take().is_some_and(|until| now < until)
+    /// True if the line was meant for a question that closed unanswered.
+    pub(super) fn is_stray_line(&mut self, now: Instant) -> bool {
+        self.stray_until.take().is_some_and(|until| now < until)
     }
 
-    pub(super) fn wakes_at(&self, open: Option<&crate::panel::Panel>) -> Option<Instant> {
-        let (told, open) = (self.told.panel.as_ref()?, open?);
-        let is_same = told.extension == *open.extension() && told.content == *open.content();
-        (!is_same).then(|| told.at + crate::timeouts::PANEL_PRINTED)
+    pub(super) fn wakes_at(&self, open: Option<&crate::panel::ExtensionPanel>) -> Option<Instant> {
+        let (printed, open) = (self.printed.panel.as_ref()?, open?);
+        let is_same = printed.extension == *open.extension() && printed.content == *open.content();
+        (!is_same).then(|| printed.at + crate::timeouts::PANEL_PRINTED)
     }
 }

@@ -1,4 +1,4 @@
-//! `Menu`: a list to pick from, in the place of the conversation, and the use of what is picked.
+//! The menu: a picker that covers the conversation, with the use of its choice.
 
 use std::collections::BTreeMap;
 
@@ -6,43 +6,43 @@ use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{CLOSE, Component, Flow, LIST, Scope};
-use super::intent::{ChoiceUse, Intent};
-use super::known::about;
+use super::component::{CLOSE, Component, InputContext, InputOutcome, LIST};
+use super::intent::{ChoiceUse, ComponentIntent};
+use super::known::session_description;
 use super::outbox::Outbox;
-use super::{Ask, Mouse, SettingRow};
-use crate::keys::{Context, Press};
-use crate::look::Look;
-use crate::picker::{Can, Picked, Picker, Row};
+use super::{BackendRequest, MouseAction, SettingRow};
+use crate::keys::{Context, KeyPress};
+use crate::look::DrawContext;
+use crate::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 
-/// A list to pick from.
+/// A picker with the use of its choice.
 #[derive(Debug)]
 pub(super) struct Menu {
     picker: Box<Picker>,
     purpose: ChoiceUse,
 }
 
-/// The question that must be answered before a picker can be opened.
+/// A picker that opens when the backend has replied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Coming {
+pub(super) enum PendingPicker {
     Settings(Option<String>),
     Login,
     Logout,
 }
 
-pub(super) fn setting_row(row: &SettingRow) -> Row {
+pub(super) fn setting_row(row: &SettingRow) -> PickerRow {
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
     let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
-    Row {
+    PickerRow {
         key: row.name.clone(),
         text: row.name.clone(),
         detail: format!("{}{origin}{about}", row.value),
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
 impl Menu {
-    pub(super) fn new(title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) -> Self {
+    pub(super) fn new(title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) -> Self {
         Self { picker: Box::new(Picker::new(title, rows, can)), purpose }
     }
 
@@ -50,27 +50,27 @@ impl Menu {
         &self.picker
     }
 
-    pub(super) fn choose(&mut self, key: &str) {
-        self.picker.choose(key);
+    pub(super) fn select_row(&mut self, key: &str) {
+        self.picker.choose_by_key(key);
     }
 
-    pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
-        let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
-        if is_of_tools {
+    pub(super) fn update_tools(&mut self, tools: &[ToolInfo]) -> bool {
+        let shows_tools = matches!(self.purpose, ChoiceUse::Tools);
+        if shows_tools {
             self.picker.set_rows(tools.iter().map(tool_row).collect());
         }
-        is_of_tools
+        shows_tools
     }
 
-    pub(super) fn show_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
+    pub(super) fn update_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             self.picker.set_rows(session_rows(now, shown));
             *sessions = now.to_vec();
         }
     }
 
-    /// Shows the new name of a session, if it is the list of sessions.
-    pub(super) fn renamed(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
+    /// Updates the name of a session in a session picker.
+    pub(super) fn rename_session(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
                 info.name = name.map(str::to_owned);
@@ -80,27 +80,29 @@ impl Menu {
     }
 }
 
-fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
+fn handle_pick(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
-        Picked::Open => {}
-        Picked::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
-        Picked::Moved(_) => {}
-        Picked::Taken(key) => {
-            out.intend(Intent::Pick(purpose.clone(), key));
+        PickerOutcome::Open => {}
+        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => {
+            out.push_intent(ComponentIntent::PreviewTheme(key))
+        }
+        PickerOutcome::Moved(_) => {}
+        PickerOutcome::Taken(key) => {
+            out.push_intent(ComponentIntent::Pick(purpose.clone(), key));
             if !matches!(purpose, ChoiceUse::Tools) {
                 *menu = None;
             }
         }
-        Picked::Rename(session, name) => {
+        PickerOutcome::Rename(session, name) => {
             let is_open = matches!(purpose, ChoiceUse::Session(sessions)
                 if sessions.iter().any(|info| info.session == session && info.open));
-            out.intend(Intent::Rename(session, name, is_open));
+            out.push_intent(ComponentIntent::Rename(session, name, is_open));
         }
-        Picked::Delete(session) => out.ask(Ask::Delete { session }),
-        Picked::Closed => {
+        PickerOutcome::Delete(session) => out.ask_backend(BackendRequest::Delete { session }),
+        PickerOutcome::Closed => {
             if let Some(closed) = menu.take() {
-                out.intend(Intent::CloseMenu(closed.purpose));
+                out.push_intent(ComponentIntent::CloseMenu(closed.purpose));
             }
         }
     }
@@ -111,91 +113,91 @@ impl Component for Option<Menu> {
         self.as_ref().map(|_| LIST)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         self.as_mut()?.picker.draw(area, buffer, look)
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
-        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(Menu { picker, .. }) = self else { return InputOutcome::PassedOn };
         let outcome = picker.key(press);
-        picked(self, outcome, scope.out);
-        Flow::typed(press, &[Context::Picker])
+        handle_pick(self, outcome, scope.out);
+        InputOutcome::for_text_input(press, &[Context::Picker])
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
-        let Some(menu) = self else { return Flow::PassedOn };
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(menu) = self else { return InputOutcome::PassedOn };
         let line = line.trim();
-        match line.parse::<usize>().ok().map(|number| menu.picker.key_of(number).map(str::to_owned)) {
-            Some(Some(key)) => picked(self, Picked::Taken(key), scope.out),
-            Some(None) => scope.out.print("there is no such row"),
+        match line.parse::<usize>().ok().map(|number| menu.picker.key_at(number).map(str::to_owned)) {
+            Some(Some(key)) => handle_pick(self, PickerOutcome::Taken(key), scope.out),
+            Some(None) => scope.out.print("no row has that number"),
             None if line == CLOSE => {
-                picked(self, Picked::Closed, scope.out);
-                scope.out.print("closed");
+                handle_pick(self, PickerOutcome::Closed, scope.out);
+                scope.out.print("list closed");
             }
-            None if line == "more" => scope.out.intend(Intent::PrintRows { anew: false }),
+            None if line == "more" => scope.out.push_intent(ComponentIntent::PrintRows { from_start: false }),
             None => {
-                menu.picker.narrow(line);
-                scope.out.intend(Intent::PrintRows { anew: true });
+                menu.picker.filter_rows(line);
+                scope.out.push_intent(ComponentIntent::PrintRows { from_start: true });
             }
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn paste(&mut self, text: &str, _: &mut Scope<'_>) -> Flow {
-        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+    fn handle_paste(&mut self, text: &str, _: &mut InputContext<'_>) -> InputOutcome {
+        let Some(Menu { picker, .. }) = self else { return InputOutcome::PassedOn };
         picker.paste(text);
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
-        if self.is_some() { Flow::Handled } else { Flow::PassedOn }
+    fn handle_mouse(&mut self, _: MouseAction, _: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_some() { InputOutcome::Handled } else { InputOutcome::PassedOn }
     }
 }
 
-pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<Row> {
+pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<PickerRow> {
     sessions.iter().map(|info| session_row(info, shown)).collect()
 }
 
-fn session_row(info: &SessionInfo, shown: Option<&str>) -> Row {
-    let text = match about(info).lines().next().unwrap_or_default().trim() {
-        "" => "(nothing said)".to_owned(),
+fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
+    let text = match session_description(info).lines().next().unwrap_or_default().trim() {
+        "" => "(empty)".to_owned(),
         about => about.to_owned(),
     };
     let when = info.last.as_ref().unwrap_or(&info.created);
     let when = when.0.get(..16).unwrap_or(&when.0).replace('T', " ");
     let messages =
         if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
-    let busy = if info.busy { " · at work" } else { "" };
+    let busy = if info.busy { " · busy" } else { "" };
     let current = shown == Some(info.session.as_str());
-    let this = if current { "this one · " } else { "" };
-    Row {
+    let prefix = if current { "current · " } else { "" };
+    PickerRow {
         key: info.session.clone(),
         text,
-        detail: format!("{this}{messages} · {when}{busy}"),
+        detail: format!("{prefix}{messages} · {when}{busy}"),
         current,
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
-pub(super) fn tool_row(tool: &ToolInfo) -> Row {
-    Row {
+pub(super) fn tool_row(tool: &ToolInfo) -> PickerRow {
+    PickerRow {
         key: tool.name.clone(),
         text: tool.name.clone(),
         detail: tool.description.lines().next().unwrap_or_default().to_owned(),
         current: tool.active,
         group: tool.extension.as_ref().map_or_else(|| "haft".to_owned(), ToString::to_string),
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
-/// The rows of a tree of messages, each as deep as the branches that lead to it.
-pub(super) fn tree_rows(tree: &TreeData) -> Vec<Row> {
+/// Returns the rows of the message tree, indented by the number of branch points above each.
+pub(super) fn tree_rows(tree: &TreeData) -> Vec<PickerRow> {
     let mut children: BTreeMap<&str, usize> = BTreeMap::new();
     for parent in tree.entries.iter().filter_map(|entry| entry.parent.as_deref()) {
         *children.entry(parent).or_default() += 1;
     }
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<PickerRow> = Vec::new();
     let mut current = None;
     for entry in &tree.entries {
         let parent = entry.parent.as_deref();
@@ -204,15 +206,15 @@ pub(super) fn tree_rows(tree: &TreeData) -> Vec<Row> {
             parent.and_then(|parent| depths.get(parent)).copied().unwrap_or(0) + usize::from(branches);
         depths.insert(&entry.id, depth);
         let role = entry.role.as_deref().unwrap_or_default();
-        let said = matches!(role, "user" | "assistant") && entry.text.is_some();
-        if said {
+        let is_message = matches!(role, "user" | "assistant") && entry.text.is_some();
+        if is_message {
             let mark = if role == "user" { "› " } else { "" };
-            rows.push(Row {
+            rows.push(PickerRow {
                 key: entry.id.clone(),
                 text: format!("{mark}{}", entry.text.as_deref().unwrap_or_default()),
                 detail: entry.label.clone().unwrap_or_default(),
                 depth,
-                ..Row::default()
+                ..PickerRow::default()
             });
         }
         if Some(&entry.id) == tree.leaf.as_ref() {

@@ -2,27 +2,27 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 
-/// The number of notes that are kept.
+/// The maximum number of notes that are kept.
 const MOST: usize = 50;
 
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct ExtensionNote {
     pub(super) owner: String,
-    pub(super) level: Level,
+    pub(super) level: NoteLevel,
     pub(super) text: String,
 }
 
 /// The notes of extensions, newest last.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
-    notes: VecDeque<Note>,
+pub(super) struct ExtensionNotes {
+    notes: VecDeque<ExtensionNote>,
     count: u64,
 }
 
-impl Notes {
-    pub(super) fn push(&mut self, note: Note) {
+impl ExtensionNotes {
+    pub(super) fn push(&mut self, note: ExtensionNote) {
         self.count += 1;
         self.notes.push_back(note);
         if self.notes.len() > MOST {
@@ -34,7 +34,7 @@ impl Notes {
         self.count
     }
 
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Note> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &ExtensionNote> {
         self.notes.iter()
     }
 
@@ -42,7 +42,7 @@ impl Notes {
         self.notes.clear();
     }
 
-    pub(super) fn clear_of(&mut self, owner: &str) {
+    pub(super) fn clear_owner(&mut self, owner: &str) {
         self.notes.retain(|note| note.owner != owner);
     }
 }

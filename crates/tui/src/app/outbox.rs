@@ -1,101 +1,108 @@
-//! `Outbox`: everything that follows from an event, until it is carried out.
+//! The outbox: effects, intents and requests that an event causes.
 //!
-//! Effects leave the interface. Intents are carried out by the state, after the component that asked for them has
-//! returned. A request is kept with the use of its reply.
+//! Effects leave the interface. The state carries out intents after the component that pushed them has returned. Each
+//! request is stored with the use of its reply.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use haft_protocol::rpc::{Command, Request};
+use haft_protocol::rpc::{Command, RpcRequest};
 
-use crate::queue::Queue;
+use crate::queue::MessageQueue;
 
-use super::intent::Intent;
-use super::pending::Pending;
-use super::{Ask, Effect};
+use super::intent::ComponentIntent;
+use super::pending::PendingRequest;
+use super::{BackendRequest, Effect};
 
-/// Everything that follows from an event.
+/// The effects, intents and requests that an event causes.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     effects: Vec<Effect>,
-    intents: VecDeque<Intent>,
-    /// The session that is shown. None until `hello` is answered.
+    intents: VecDeque<ComponentIntent>,
+    /// The shown session. `None` until the reply to `hello`.
     session: Option<String>,
     requests: u64,
     /// Requests without a reply.
-    open: BTreeMap<String, Pending>,
+    open: BTreeMap<String, PendingRequest>,
     number: u64,
 }
 
 impl Outbox {
-    /// The session that is shown, as soon as it is known.
+    /// Returns the shown session, or `None` until it is known.
     pub(super) fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// True if that session is shown.
-    pub(super) fn shows(&self, session: &str) -> bool {
+    /// True if `session` is shown.
+    pub(super) fn is_current_session(&self, session: &str) -> bool {
         self.session() == Some(session)
     }
 
-    /// Shows another session. Returns the one before it.
+    /// Sets the shown session. Returns the previous one.
     pub(super) fn set_session(&mut self, session: String) -> Option<String> {
         self.session.replace(session)
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn push_effect(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 
-    pub(super) fn ask(&mut self, ask: Ask) {
+    pub(super) fn ask_backend(&mut self, ask: BackendRequest) {
         self.effects.push(Effect::Ask(ask));
     }
 
-    pub(super) fn send(&mut self, command: impl Into<Command>, pending: Pending) {
+    pub(super) fn send(&mut self, command: impl Into<Command>, pending: PendingRequest) {
         let session = self.session.clone();
         self.send_to(command, session, pending);
     }
 
-    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
+    pub(super) fn send_to(
+        &mut self,
+        command: impl Into<Command>,
+        session: Option<String>,
+        pending: PendingRequest,
+    ) {
         self.requests += 1;
         let id = format!("ui-{}", self.requests);
         self.open.insert(id.clone(), pending);
-        let request = Request { id: Some(id), command: command.into(), session };
+        let request = RpcRequest { id: Some(id), command: command.into(), session };
         self.effects.push(Effect::Send(Box::new(request)));
     }
 
-    pub(super) fn take_pending(&mut self, id: &str) -> Option<Pending> {
+    pub(super) fn take_pending(&mut self, id: &str) -> Option<PendingRequest> {
         self.open.remove(id)
     }
 
-    /// True if such a request has no reply yet.
-    pub(super) fn is_pending(&self, is: impl Fn(&Pending) -> bool) -> bool {
+    /// True if a request that matches has no reply yet.
+    pub(super) fn is_pending(&self, is: impl Fn(&PendingRequest) -> bool) -> bool {
         self.open.values().any(is)
     }
 
-    /// Leaves the session in which `queue` waited. Of the requests about it, only the messages of the person matter, as
-    /// far as they were not heard. `goes_on` is a session with the same conversation.
-    pub(super) fn leave(&mut self, queue: &Queue, goes_on: Option<&str>) {
+    /// Leaves the session that `queue` belongs to. Of its pending requests, only unread messages of the user still
+    /// matter. `continued_by` is a session with the same conversation.
+    pub(super) fn leave_session(&mut self, queue: &MessageQueue, continued_by: Option<&str>) {
         let open = std::mem::take(&mut self.open).into_iter();
-        self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
+        self.open = open
+            .filter_map(|(id, pending)| Some((id, pending.into_previous_session(queue, continued_by)?)))
+            .collect();
     }
 
-    pub(super) fn intend(&mut self, intent: Intent) {
+    pub(super) fn push_intent(&mut self, intent: ComponentIntent) {
         self.intents.push_back(intent);
     }
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
-        self.intend(Intent::Flash(text.into()));
+        self.push_intent(ComponentIntent::Flash(text.into()));
     }
 
     pub(super) fn print(&mut self, text: impl Into<String>) {
-        self.intend(Intent::Print(text.into()));
+        self.push_intent(ComponentIntent::Print(text.into()));
     }
 
-    pub(super) fn next_intent(&mut self) -> Option<Intent> {
+    pub(super) fn next_intent(&mut self) -> Option<ComponentIntent> {
         self.intents.pop_front()
     }
 
-    /// Returns a number that was not given out before.
+    /// Returns a number that was not used before.
     pub(super) fn next_number(&mut self) -> u64 {
         self.number += 1;
         self.number

@@ -1,50 +1,50 @@
-//! `Page`: Markdown to read, in the place of the conversation.
+//! A page of Markdown that covers the conversation.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use super::component::put;
-use super::component::{Component, Flow, LIST, Scope};
-use super::{Mouse, MouseKind};
+use super::component::draw_line;
+use super::component::{Component, InputContext, InputOutcome, LIST};
+use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
-use crate::keys::{Action, App, Browse, Context, Press, Scroll};
-use crate::look::Look;
+use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};
+use crate::look::DrawContext;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 
-/// The rows that one turn of the wheel moves.
+/// The rows that one step of the mouse wheel scrolls.
 const WHEEL: isize = 3;
 
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct MarkdownPage {
     title: String,
     text: String,
     top: usize,
     height: usize,
-    drawn: Option<Drawn>,
+    cache: Option<PageRenderCache>,
 }
 
 #[derive(Debug)]
-struct Drawn {
+struct PageRenderCache {
     width: u16,
     theme: Theme,
     lines: Vec<Line<'static>>,
 }
 
-impl Page {
+impl MarkdownPage {
     pub(super) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, height: 0, drawn: None }
+        Self { title: title.into(), text: text.into(), top: 0, height: 0, cache: None }
     }
 
-    /// A key that moves it. None for one that does not.
-    fn browse(&mut self, action: Browse) -> Option<()> {
+    /// Applies a browse action. Returns `None` if the action closes the page.
+    fn apply_browse_action(&mut self, action: Browse) -> Option<()> {
         match action {
-            Browse::Up => self.by(-1),
-            Browse::Down => self.by(1),
+            Browse::Up => self.scroll_by(-1),
+            Browse::Down => self.scroll_by(1),
             Browse::LineStart => self.top = 0,
             Browse::LineEnd => self.top = usize::MAX,
-            Browse::Mark => self.by(self.page()),
+            Browse::Mark => self.scroll_by(self.page_rows()),
             Browse::Close => return None,
             Browse::Left | Browse::Right | Browse::MarkLines | Browse::Copy => {}
             Browse::NextMatch | Browse::PreviousMatch | Browse::Expand => {}
@@ -52,103 +52,103 @@ impl Page {
         Some(())
     }
 
-    fn scroll(&mut self, action: Scroll) {
+    fn apply_scroll_action(&mut self, action: Scroll) {
         match action {
-            Scroll::PageUp => self.by(-self.page()),
-            Scroll::PageDown => self.by(self.page()),
-            Scroll::LineUp | Scroll::MessageUp => self.by(-1),
-            Scroll::LineDown | Scroll::MessageDown => self.by(1),
+            Scroll::PageUp => self.scroll_by(-self.page_rows()),
+            Scroll::PageDown => self.scroll_by(self.page_rows()),
+            Scroll::LineUp | Scroll::MessageUp => self.scroll_by(-1),
+            Scroll::LineDown | Scroll::MessageDown => self.scroll_by(1),
             Scroll::Top => self.top = 0,
             Scroll::Bottom => self.top = usize::MAX,
             Scroll::Search | Scroll::Browse | Scroll::CopyAnswer => {}
         }
     }
 
-    /// Down, or up when negative.
-    fn by(&mut self, rows: isize) {
+    /// Scrolls down, or up if `rows` is negative.
+    fn scroll_by(&mut self, rows: isize) {
         self.top = self.top.saturating_add_signed(rows);
     }
 
-    fn page(&self) -> isize {
+    fn page_rows(&self) -> isize {
         isize::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
     }
 
-    /// The rows that are seen, and whether there are more above and below.
-    fn rows(&mut self, width: u16, height: u16, theme: &Theme) -> (&[Line<'static>], bool, bool) {
-        let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
-        let drawn = match self.drawn.take() {
+    /// Returns the visible rows, and whether more rows exist above and below.
+    fn visible_rows(&mut self, width: u16, height: u16, theme: &Theme) -> (&[Line<'static>], bool, bool) {
+        let fits = |drawn: &PageRenderCache| drawn.width == width && drawn.theme.is_same(theme);
+        let drawn = match self.cache.take() {
             Some(drawn) if fits(&drawn) => drawn,
             Some(_) | None => {
                 let lines = markdown::render(&self.text, width, theme);
-                Drawn { width, theme: theme.clone(), lines }
+                PageRenderCache { width, theme: theme.clone(), lines }
             }
         };
         self.height = usize::from(height);
         self.top = self.top.min(drawn.lines.len().saturating_sub(self.height));
         let end = drawn.lines.len().min(self.top + self.height);
         let (above, below) = (self.top > 0, end < drawn.lines.len());
-        let lines = &self.drawn.insert(drawn).lines;
+        let lines = &self.cache.insert(drawn).lines;
         (lines.get(self.top..end).unwrap_or_default(), above, below)
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let theme = &look.theme;
-        let title = CleanLine::new(&self.title).shortened(usize::from(area.width.saturating_sub(2)));
-        put(buffer, area, 0, &Line::from(span(title, theme.style(Role::Heading))));
+        let title = CleanLine::new(&self.title).truncate_to_width(usize::from(area.width.saturating_sub(2)));
+        draw_line(buffer, area, 0, &Line::from(span(title, theme.style(Role::Heading))));
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
-        let (lines, above, below) = self.rows(area.width, body.height, theme);
+        let (lines, above, below) = self.visible_rows(area.width, body.height, theme);
         for (row, line) in (0..body.height).zip(lines) {
-            put(buffer, body, row, line);
+            draw_line(buffer, body, row, line);
         }
         let hint = match (above, below) {
-            (false, false) => "esc closes",
-            (_, true) => "↓ more · esc closes",
-            (true, false) => "the end · esc closes",
+            (false, false) => "esc close",
+            (_, true) => "↓ more · esc close",
+            (true, false) => "end · esc close",
         };
         if area.height > 1 {
-            put(buffer, area, area.height - 1, &Line::from(span(hint, theme.style(Role::Muted))));
+            draw_line(buffer, area, area.height - 1, &Line::from(span(hint, theme.style(Role::Muted))));
         }
     }
 }
 
-impl Component for Option<Page> {
+impl Component for Option<MarkdownPage> {
     fn cover_rows(&self) -> Option<u16> {
         self.as_ref().map(|_| LIST)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         if let Some(page) = self {
             page.draw(area, buffer, look);
         }
         None
     }
 
-    fn key(&mut self, press: &Press, _: &mut Scope<'_>) -> Flow {
-        let Some(page) = self else { return Flow::PassedOn };
+    fn handle_key(&mut self, press: &KeyPress, _: &mut InputContext<'_>) -> InputOutcome {
+        let Some(page) = self else { return InputOutcome::PassedOn };
         match press.action(Context::Browse) {
             Some(Action::Browse(action)) => {
-                if page.browse(action).is_none() {
+                if page.apply_browse_action(action).is_none() {
                     *self = None;
                 }
             }
-            Some(Action::Scroll(action)) => page.scroll(action),
+            Some(Action::Scroll(action)) => page.apply_scroll_action(action),
             Some(Action::App(App::Help)) => *self = None,
-            unclaimed => return Flow::Unclaimed(unclaimed),
+            unclaimed => return InputOutcome::Unclaimed(unclaimed),
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn paste(&mut self, _: &str, _: &mut Scope<'_>) -> Flow {
-        if self.is_some() { Flow::Handled } else { Flow::PassedOn }
+    fn handle_paste(&mut self, _: &str, _: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_some() { InputOutcome::Handled } else { InputOutcome::PassedOn }
     }
 
-    fn mouse(&mut self, mouse: Mouse, _: &mut Scope<'_>) -> Flow {
-        let Some(page) = self else { return Flow::PassedOn };
+    fn handle_mouse(&mut self, mouse: MouseAction, _: &mut InputContext<'_>) -> InputOutcome {
+        let Some(page) = self else { return InputOutcome::PassedOn };
         match mouse.kind {
-            MouseKind::WheelUp => page.by(-WHEEL),
-            MouseKind::WheelDown => page.by(WHEEL),
+            MouseKind::WheelUp => page.scroll_by(-WHEEL),
+            MouseKind::WheelDown => page.scroll_by(WHEEL),
             MouseKind::Press | MouseKind::Drag | MouseKind::Release => {}
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 }

@@ -1,22 +1,22 @@
-//! `PanelHost`: the panel of an extension that is open, and the extensions that may not open another.
+//! The open panel of an extension, and the extensions that may not open a panel.
 
 use std::collections::BTreeMap;
 
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Command, ExtensionInfo, PanelClose, PanelContent};
+use haft_protocol::rpc::{Command, ExtensionInfo, PanelCloseCommand, PanelContent};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::Mouse;
-use super::component::{CLOSE, Component, Flow, Scope};
-use super::intent::Intent;
+use super::MouseAction;
+use super::component::{CLOSE, Component, InputContext, InputOutcome};
+use super::intent::ComponentIntent;
 use super::outbox::Outbox;
-use super::pending::Pending;
-use crate::keys::{Chord, Press};
-use crate::look::Look;
-use crate::panel::Panel;
+use super::pending::PendingRequest;
+use crate::keys::{Chord, KeyPress};
+use crate::look::DrawContext;
+use crate::panel::ExtensionPanel;
 
-/// The keys of a panel that can be typed as lines, behind a colon.
+/// The keys of a panel that can be typed as lines after a colon, for example `:up`.
 const KEYS: &[&str] = &[
     "up",
     "down",
@@ -35,10 +35,10 @@ const KEYS: &[&str] = &[
 
 #[derive(Debug, Default)]
 pub(super) struct PanelHost {
-    panel: Option<Panel>,
-    /// Extensions whose panel the person closed. None of them opens one by itself again, because a panel holds the
-    /// keyboard. The flag is true once the person was told so.
-    shut: BTreeMap<ExtensionName, bool>,
+    panel: Option<ExtensionPanel>,
+    /// The extensions whose panel the user closed. They cannot open a panel on their own, because a panel takes the
+    /// keyboard. The value is true once the user was informed.
+    blocked: BTreeMap<ExtensionName, bool>,
 }
 
 impl PanelHost {
@@ -46,7 +46,7 @@ impl PanelHost {
         self.panel.is_some()
     }
 
-    pub(super) fn panel(&self) -> Option<&Panel> {
+    pub(super) fn panel(&self) -> Option<&ExtensionPanel> {
         self.panel.as_ref()
     }
 
@@ -54,51 +54,52 @@ impl PanelHost {
         self.panel = None;
     }
 
-    /// Lets every extension open panels again: the person says something, so the next panel is an answer to it.
+    /// Lets all extensions open panels again, after input of the user that a panel may answer.
     pub(super) fn allow_all(&mut self) {
-        self.shut.clear();
+        self.blocked.clear();
     }
 
-    pub(super) fn tool_starts(&mut self, name: &str, extensions: &[ExtensionInfo]) {
+    pub(super) fn allow_tool_owner(&mut self, name: &str, extensions: &[ExtensionInfo]) {
         for info in extensions.iter().filter(|info| info.tools.iter().any(|tool| tool == name)) {
-            self.shut.remove(&info.name);
+            self.blocked.remove(&info.name);
         }
     }
 
-    /// Opens a panel of an extension in the place of the one that is open. Returns true if it is open now.
+    /// Opens a panel and replaces an open one. Returns false if the extension is blocked.
     pub(super) fn open(&mut self, extension: ExtensionName, panel: PanelContent, out: &mut Outbox) -> bool {
-        if let Some(told) = self.shut.get_mut(&extension) {
-            if !std::mem::replace(told, true) {
-                out.intend(Intent::Info(format!(
-                    "[{extension}] wants its panel open again; it stays closed until you say something, or a tool of it is called"
+        if let Some(informed) = self.blocked.get_mut(&extension) {
+            if !std::mem::replace(informed, true) {
+                out.push_intent(ComponentIntent::Info(format!(
+                    "[{extension}] tried to open its panel again; the panel stays closed until you send a prompt or the \
+                     model calls a tool of the extension"
                 )));
             }
-            tell_closed(extension, panel.panel_id, out);
+            send_close(extension, panel.panel_id, out);
             return false;
         }
-        let opened = Panel::open(extension, panel);
+        let opened = ExtensionPanel::open(extension, panel);
         let of = opened.extension().clone();
         let before = self.panel.replace(opened).filter(|before| *before.extension() != of);
         if let Some(before) = before {
-            tell_closed(before.extension().clone(), before.content().panel_id.clone(), out);
+            send_close(before.extension().clone(), before.content().panel_id.clone(), out);
         }
         true
     }
 
     pub(super) fn render(&mut self, extension: &ExtensionName, content: PanelContent) {
-        if let Some(panel) = self.panel.as_mut().filter(|open| open.is(extension, &content.panel_id)) {
-            panel.render(content);
+        if let Some(panel) = self.panel.as_mut().filter(|open| open.has_id(extension, &content.panel_id)) {
+            panel.update_content(content);
         }
     }
 
-    pub(super) fn close_of(&mut self, extension: &ExtensionName, id: &PanelId) {
-        self.panel.take_if(|open| open.is(extension, id));
+    pub(super) fn close_panel_of(&mut self, extension: &ExtensionName, id: &PanelId) {
+        self.panel.take_if(|open| open.has_id(extension, id));
     }
 
-    /// Tells the extension the size of its panel, if the size has changed.
-    pub(super) fn fit(&mut self, area: Rect, out: &mut Outbox) {
-        if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resized(area)) {
-            tell(command, out);
+    /// Sends the size of the panel to its extension, if the size has changed.
+    pub(super) fn resize(&mut self, area: Rect, out: &mut Outbox) {
+        if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resize(area)) {
+            send_command(command, out);
         }
     }
 }
@@ -108,35 +109,35 @@ impl Component for PanelHost {
         self.is_open().then_some(0)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         if let Some(panel) = &self.panel {
             panel.draw(area, buffer, look);
         }
         None
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
-        let Some(panel) = &mut self.panel else { return Flow::PassedOn };
-        let Some(command) = panel.key(press) else { return Flow::Unclaimed(None) };
+    fn handle_key(&mut self, press: &KeyPress, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(panel) = &mut self.panel else { return InputOutcome::PassedOn };
+        let Some(command) = panel.key(press) else { return InputOutcome::Unclaimed(None) };
         if let Command::PanelClose(close) = &command {
             self.panel = None;
-            self.shut.insert(close.extension.clone(), false);
+            self.blocked.insert(close.extension.clone(), false);
         }
-        tell(command, scope.out);
-        Flow::Handled
+        send_command(command, scope.out);
+        InputOutcome::Handled
     }
 
-    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
-        let Some(panel) = &self.panel else { return Flow::PassedOn };
+    fn handle_paste(&mut self, text: &str, scope: &mut InputContext<'_>) -> InputOutcome {
+        let Some(panel) = &self.panel else { return InputOutcome::PassedOn };
         if let Some(command) = panel.paste(text) {
-            tell(command, scope.out);
+            send_command(command, scope.out);
         }
-        Flow::Handled
+        InputOutcome::Handled
     }
 
-    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+    fn handle_line(&mut self, line: &str, scope: &mut InputContext<'_>) -> InputOutcome {
         if !self.is_open() {
-            return Flow::PassedOn;
+            return InputOutcome::PassedOn;
         }
         let word = line.trim();
         let named = word.strip_prefix(':').filter(|name| KEYS.contains(name));
@@ -148,21 +149,21 @@ impl Component for PanelHost {
             (None, ..) => None,
         };
         match key {
-            Some(chord) => self.key(&scope.keymap.press(chord), scope),
-            None => self.paste(line, scope),
+            Some(chord) => self.handle_key(&scope.keymap.press(chord), scope),
+            None => self.handle_paste(line, scope),
         }
     }
 
-    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
-        if self.is_open() { Flow::Handled } else { Flow::PassedOn }
+    fn handle_mouse(&mut self, _: MouseAction, _: &mut InputContext<'_>) -> InputOutcome {
+        if self.is_open() { InputOutcome::Handled } else { InputOutcome::PassedOn }
     }
 }
 
-fn tell_closed(extension: ExtensionName, panel_id: PanelId, out: &mut Outbox) {
-    tell(PanelClose { extension, panel_id }.into(), out);
+fn send_close(extension: ExtensionName, panel_id: PanelId, out: &mut Outbox) {
+    send_command(PanelCloseCommand { extension, panel_id }.into(), out);
 }
 
-/// Sends a command to the extension. A failure says nothing new: that the extension is gone was told already.
-fn tell(command: Command, out: &mut Outbox) {
-    out.send(command, Pending::Silent);
+/// Sends a command to the extension. A failure is ignored, because the end of the extension is reported elsewhere.
+fn send_command(command: Command, out: &mut Outbox) {
+    out.send(command, PendingRequest::Ignored);
 }

@@ -1,76 +1,76 @@
-//! `Pastes`: pastes of paths that may be images. They are text until the program has read the files.
+//! Pasted paths that may be images. A paste stays text until its files have been read.
 
 use std::path::PathBuf;
 
-use super::Ask;
+use super::BackendRequest;
 use super::outbox::Outbox;
-use crate::queue::When;
+use crate::queue::DeliveryTime;
 
 #[derive(Debug, Default)]
-pub(super) struct Pastes {
-    waiting: Vec<MayBeImages>,
-    /// Sends the prompt as soon as all of that is known.
-    sends: Option<When>,
+pub(super) struct PendingPastes {
+    waiting: Vec<ImagePathPaste>,
+    /// The prompt to send after all pastes are resolved.
+    delayed_submit: Option<DeliveryTime>,
 }
 
 #[derive(Debug)]
-struct MayBeImages {
+struct ImagePathPaste {
     text: String,
     paths: Vec<PathBuf>,
-    /// The numbers of the questions without an answer.
-    asked: Vec<u64>,
+    /// The numbers of the image requests without an answer.
+    unresolved: Vec<u64>,
 }
 
-impl Pastes {
-    pub(super) fn ask(&mut self, text: String, paths: Vec<PathBuf>, out: &mut Outbox) {
-        let mut asked = Vec::new();
+impl PendingPastes {
+    pub(super) fn request_images(&mut self, text: String, paths: Vec<PathBuf>, out: &mut Outbox) {
+        let mut unresolved = Vec::new();
         for path in paths.clone() {
             let number = out.next_number();
-            asked.push(number);
-            out.ask(Ask::Image { number, path });
+            unresolved.push(number);
+            out.ask_backend(BackendRequest::Image { number, path });
         }
-        self.waiting.push(MayBeImages { text, paths, asked });
+        self.waiting.push(ImagePathPaste { text, paths, unresolved });
     }
 
-    pub(super) fn asked(&self, number: u64) -> bool {
-        self.waiting.iter().any(|paste| paste.asked.contains(&number))
+    pub(super) fn is_waiting_for(&self, number: u64) -> bool {
+        self.waiting.iter().any(|paste| paste.unresolved.contains(&number))
     }
 
-    /// Takes an answer. Returns the paste once nothing more is to be known of it: all its files are images, or this one
-    /// is none.
-    pub(super) fn answered(&mut self, number: u64, is_image: bool) -> Option<(String, Vec<PathBuf>)> {
-        let at = self.waiting.iter().position(|paste| paste.asked.contains(&number))?;
-        let is_over = match self.waiting.get_mut(at) {
+    /// Applies an answer. Returns the paste once it is resolved: all its files are images, or one of them is not.
+    pub(super) fn resolve_image(&mut self, number: u64, is_image: bool) -> Option<(String, Vec<PathBuf>)> {
+        let at = self.waiting.iter().position(|paste| paste.unresolved.contains(&number))?;
+        let is_resolved = match self.waiting.get_mut(at) {
             Some(paste) if is_image => {
-                paste.asked.retain(|asked| *asked != number);
-                paste.asked.is_empty()
+                paste.unresolved.retain(|open| *open != number);
+                paste.unresolved.is_empty()
             }
-            // The paste stays text, with everything that was pasted beside it.
+            // One file that is not an image makes the whole paste text.
             Some(_) | None => true,
         };
-        is_over.then(|| {
-            let MayBeImages { text, paths, .. } = self.waiting.remove(at);
+        is_resolved.then(|| {
+            let ImagePathPaste { text, paths, .. } = self.waiting.remove(at);
             (text, paths)
         })
     }
 
-    /// Delays a prompt until its pastes are known. Returns false if it need not wait: a second try does not.
-    pub(super) fn delay(&mut self, when: When) -> bool {
-        let waits = !self.waiting.is_empty() && self.sends.is_none();
+    /// Delays a prompt until its pastes are resolved. Returns false if the prompt can be sent now; a second attempt
+    /// always can.
+    pub(super) fn delay_submit(&mut self, when: DeliveryTime) -> bool {
+        let waits = !self.waiting.is_empty() && self.delayed_submit.is_none();
         match waits {
-            true => self.sends = Some(when),
+            true => self.delayed_submit = Some(when),
             false => *self = Self::default(),
         }
         waits
     }
 
-    /// Takes the prompt that was delayed, once everything is known.
-    pub(super) fn take_delayed(&mut self) -> Option<When> {
-        self.sends.take_if(|_| self.waiting.is_empty())
+    /// Takes the delayed prompt after all pastes are resolved.
+    pub(super) fn take_delayed_submit(&mut self) -> Option<DeliveryTime> {
+        self.delayed_submit.take_if(|_| self.waiting.is_empty())
     }
 
-    /// Does not send the prompt that was delayed.
-    pub(super) fn keep(&mut self) {
-        self.sends = None;
+    /// Cancels the delayed prompt.
+    pub(super) fn cancel_submit(&mut self) {
+        self.delayed_submit = None;
     }
 }

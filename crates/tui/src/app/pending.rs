@@ -1,92 +1,106 @@
-//! Requests under way, and the uses of their replies.
+//! Pending requests and the uses of their replies.
 
 use crate::editor::Submission;
-use crate::queue::Queue;
+use crate::queue::MessageQueue;
 
 /// The use of a reply.
 #[derive(Debug)]
-pub(super) enum Pending {
+pub(super) enum PendingRequest {
     Hello,
-    /// The reply has the state of the session. Where it says that nothing is worked on, that counts if nothing has
-    /// begun since; what it says that waits counts if nothing was told of that since.
+    /// The state of the session. The reply is out of date for the activity or the queue if that revision has changed
+    /// since.
     State {
-        begun: u64,
-        told: u64,
+        work_revision: u64,
+        queue_revision: u64,
     },
     Commands,
-    Extensions(Shown),
-    Models(Shown),
-    Sessions(Shown),
-    Tools(Shown),
+    Extensions(ListUse),
+    Models(ListUse),
+    Sessions(ListUse),
+    Tools(ListUse),
     Tree,
     Prompt(Box<Submission>),
-    /// Something said to the agent at work.
-    Said(Box<Submission>),
-    /// A prompt, a command or something said to an agent, in a session that is not shown any more.
-    Before(Box<Submission>),
-    /// The queue of a session that is not shown any more, as it was known, and the session that continues it.
-    Left(Box<Queue>, Option<String>),
-    ShellSaid,
-    /// A command that is not haft's own.
+    /// A steering message or a follow-up.
+    QueuedMessage(Box<Submission>),
+    /// A message or a command in a session that is no longer shown.
+    PreviousSessionMessage(Box<Submission>),
+    /// The last known queue of a session that is no longer shown, and the session that continues it.
+    PreviousSessionQueue(Box<MessageQueue>, Option<String>),
+    ShellOutput,
+    /// A command that is not built in.
     Command(Box<Submission>),
     Completions(String, String),
     Abort,
-    Taken(Taken),
+    TakeQueued(TakeBackUse),
     Model,
     Thinking,
     SetTools,
-    Made,
-    /// The reply says that this session has the model of the one before it.
-    CarriedOver(String),
+    SessionCreated,
+    /// The new session gets the model of the previous one.
+    ModelCarriedOver(String),
     Switched,
     Cleared,
     Compacted,
     Reloaded,
-    Named(Option<String>),
+    Renamed(Option<String>),
     Moved,
     Answered,
-    /// Nothing more; a failure is said.
-    Quiet,
-    Silent,
+    /// Only a failure is reported.
+    ErrorsOnly,
+    Ignored,
 }
 
 /// The use of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shown {
-    /// It is only to be known.
-    No,
+pub(super) enum ListUse {
+    /// The list is only cached.
+    CacheOnly,
     Picker,
     One(String),
 }
 
-/// The use of the messages that waited.
+/// The use of the messages that were removed from the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
-    /// It comes back into the editor.
+pub(super) enum TakeBackUse {
+    /// The messages are moved into the composer.
     Editor,
-    /// It is said at once: nothing works on it.
-    Sent,
+    /// The messages are sent again, because the agent has become idle.
+    Resend,
 }
 
-impl Pending {
+impl PendingRequest {
     pub(super) fn is_completions(&self) -> bool {
         matches!(self, Self::Completions(..))
     }
 
-    /// Returns the use once the session that was shown when the request was sent is not shown any more.
-    pub(super) fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
+    /// Returns the use of the reply after the session of the request was left, or `None` if the reply no longer
+    /// matters.
+    pub(super) fn into_previous_session(
+        self,
+        queue: &MessageQueue,
+        continued_by: Option<&str>,
+    ) -> Option<Self> {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the other requests only concern the session that was shown"
+        )]
         match self {
-            Self::Prompt(said) | Self::Said(said) | Self::Command(said) => Some(Self::Before(said)),
-            Self::Taken(_) => Some(Self::Left(Box::new(queue.clone()), goes_on.map(str::to_owned))),
-            kept @ (Self::Before(_) | Self::Left(..) | Self::CarriedOver(_)) => Some(kept),
-            kept @ (Self::Hello | Self::Quiet | Self::Silent | Self::Answered) => Some(kept),
+            Self::Prompt(message) | Self::QueuedMessage(message) | Self::Command(message) => {
+                Some(Self::PreviousSessionMessage(message))
+            }
+            Self::TakeQueued(_) => {
+                Some(Self::PreviousSessionQueue(Box::new(queue.clone()), continued_by.map(str::to_owned)))
+            }
+            kept @ (Self::PreviousSessionMessage(_)
+            | Self::PreviousSessionQueue(..)
+            | Self::ModelCarriedOver(_)) => Some(kept),
+            kept @ (Self::Hello | Self::ErrorsOnly | Self::Ignored | Self::Answered) => Some(kept),
             _ => None,
         }
     }
 
-    pub(super) fn is_left(&self) -> bool {
-        matches!(self, Self::Left(..))
+    pub(super) fn is_previous_session_queue(&self) -> bool {
+        matches!(self, Self::PreviousSessionQueue(..))
     }
 
     pub(super) fn is_models(&self) -> bool {

@@ -1,16 +1,16 @@
-//! `SearchField`: the row in which the words of a search are typed.
+//! The input row of a search.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use super::component::put;
+use super::component::draw_line;
 use crate::clean::{CleanLine, span};
 use crate::editor::{Editor, NARROWEST};
-use crate::keys::{Action, Context, Edit, Press, Search};
-use crate::look::Look;
+use crate::keys::{Action, Context, Edit, KeyPress, Search};
+use crate::look::DrawContext;
 use crate::theme::Role;
-use crate::transcript::Found;
+use crate::transcript::SearchOutcome;
 
 #[derive(Debug)]
 pub(super) struct SearchField {
@@ -18,12 +18,12 @@ pub(super) struct SearchField {
     editor: Editor,
 }
 
-/// The outcome of a key in a search.
+/// The outcome of a key press in a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Searched {
+pub(super) enum SearchKeyOutcome {
     Nothing,
     Changed,
-    /// The next match is wanted: an older one, or a newer one.
+    /// Moves to the next older or newer match.
     Next {
         older: bool,
     },
@@ -41,39 +41,39 @@ impl SearchField {
         self.editor.text()
     }
 
-    pub(super) fn key(&mut self, press: &Press, width: u16) -> Searched {
+    pub(super) fn handle_key(&mut self, press: &KeyPress, width: u16) -> SearchKeyOutcome {
         let before = self.editor.revision();
-        match (press.action(Context::Search), press.chord().text()) {
-            (Some(Action::Search(Search::Accept)), _) => return Searched::Over { taken: true },
-            (Some(Action::Search(Search::Close)), _) => return Searched::Over { taken: false },
-            (Some(Action::Search(Search::Older)), _) => return Searched::Next { older: true },
-            (Some(Action::Search(Search::Newer)), _) => return Searched::Next { older: false },
+        match (press.action(Context::Search), press.chord().typed_char()) {
+            (Some(Action::Search(Search::Accept)), _) => return SearchKeyOutcome::Over { taken: true },
+            (Some(Action::Search(Search::Close)), _) => return SearchKeyOutcome::Over { taken: false },
+            (Some(Action::Search(Search::Older)), _) => return SearchKeyOutcome::Next { older: true },
+            (Some(Action::Search(Search::Newer)), _) => return SearchKeyOutcome::Next { older: false },
             (Some(Action::Edit(Edit::Newline)), _) => {}
             // One line has no history.
             (Some(Action::Edit(edit)), _) => {
-                let _ = self.editor.act(edit, width);
+                let _ = self.editor.apply_edit(edit, width);
             }
             (_, Some(c)) => self.editor.type_char(c),
             (_, None) => {}
         }
-        if self.editor.revision() == before { Searched::Nothing } else { Searched::Changed }
+        if self.editor.revision() == before { SearchKeyOutcome::Nothing } else { SearchKeyOutcome::Changed }
     }
 
     pub(super) fn paste(&mut self, text: &str) {
         self.editor.insert(text);
     }
 
-    /// Draws the row, with the outcome of the search so far.
-    pub(super) fn draw(&self, found: Found, area: Rect, buffer: &mut Buffer, look: &Look) {
+    /// Draws the row with the present outcome of the search.
+    pub(super) fn draw(&self, found: SearchOutcome, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let theme = &look.theme;
         let layout = self.editor.layout(self.text_area(area).width);
-        let row = self.editor.row(&layout, layout.row).into_iter();
+        let row = self.editor.row_pieces(&layout, layout.row).into_iter();
         let typed = row.map(|piece| span(CleanLine::new(&piece.text), theme.style(Role::Text)));
-        let found =
-            outcome(found).map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
+        let found = describe_outcome(found)
+            .map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
         let label = span(CleanLine::from(self.label), theme.style(Role::Prompt));
         let line: Line<'_> = std::iter::once(label).chain(typed).chain(found).collect();
-        put(buffer, area, 0, &line);
+        draw_line(buffer, area, 0, &line);
     }
 
     pub(super) fn cursor(&self, area: Rect) -> Option<(u16, u16)> {
@@ -92,16 +92,16 @@ impl SearchField {
     }
 }
 
-fn outcome(found: Found) -> Option<(String, Role)> {
+fn describe_outcome(found: SearchOutcome) -> Option<(String, Role)> {
     match found {
-        Found::Match => None,
-        Found::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
-        Found::Stopped => Some(("stopped".to_owned(), Role::Muted)),
-        Found::Searching(done) => Some((progress(done), Role::Muted)),
+        SearchOutcome::Match => None,
+        SearchOutcome::Nothing => Some(("no matches".to_owned(), Role::Warning)),
+        SearchOutcome::Stopped => Some(("search stopped".to_owned(), Role::Muted)),
+        SearchOutcome::Searching(done) => Some((progress_text(done), Role::Muted)),
     }
 }
 
 /// `searching… 43 %`
-pub(super) fn progress(done: u8) -> String {
+pub(super) fn progress_text(done: u8) -> String {
     format!("searching… {done} %")
 }

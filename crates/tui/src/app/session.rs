@@ -3,41 +3,41 @@
 use std::collections::BTreeMap;
 
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use crate::clean::CleanLine;
 
-/// The most characters of what a session is about: more than a title or a row of a list shows.
+/// The maximum characters of a description: more than a title or a row of a list shows.
 const LONGEST: usize = 200;
 
 /// The known state of the shown session.
 #[derive(Debug, Default)]
-pub(super) struct Session {
-    /// The provider of the model. For one request that may be another than the session's own.
+pub(super) struct CurrentSession {
+    /// The provider of the present model. During a fallback, the provider differs from the session's own.
     pub(super) provider: String,
     pub(super) model: String,
-    /// The session's own model, as `PROVIDER/MODEL`, as soon as it is known.
+    /// The session's own model as `PROVIDER/MODEL`, or `None` until it is known.
     pub(super) own_model: Option<String>,
-    pub(super) thinking: Thinking,
-    /// The level that was wanted last: a model without it takes the nearest.
-    pub(super) wanted_thinking: Option<Thinking>,
+    pub(super) thinking: ThinkingLevel,
+    /// The level that the user requested last. A model without this level uses the nearest one.
+    pub(super) wanted_thinking: Option<ThinkingLevel>,
     pub(super) cwd: String,
     pub(super) name: Option<String>,
     pub(super) first_text: Option<String>,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,
-    /// The items of extensions in the status line, by owner and key: `name: text`, fit to be shown.
-    pub(super) said: BTreeMap<(ExtensionName, String), CleanLine>,
+    /// The items of extensions in the status line, by owner and key, as `name: text`.
+    pub(super) status_items: BTreeMap<(ExtensionName, String), CleanLine>,
 }
 
-/// The longest name of an extension in the status line.
+/// The maximum columns of an extension's name in the status line.
 const LONGEST_NAME: usize = 24;
 
-impl Session {
+impl CurrentSession {
     pub(super) fn update(&mut self, data: StateData) {
         let ContextData { tokens, window, .. } = data.context;
         self.name = data.name.filter(|name| !name.is_empty());
@@ -47,15 +47,15 @@ impl Session {
         (self.context, self.window) = (tokens, window);
     }
 
-    /// An extension says something else in the status line, or nothing any more.
-    pub(super) fn says(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
+    /// Sets or removes an item of an extension in the status line.
+    pub(super) fn set_status_item(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
         let line = text.map(|text| {
-            let name = CleanLine::new(extension.as_str()).shortened(LONGEST_NAME);
+            let name = CleanLine::new(extension.as_str()).truncate_to_width(LONGEST_NAME);
             CleanLine::new(&format!("{}: {text}", name.as_str()))
         });
         match line {
-            Some(line) => self.said.insert((extension, key), line),
-            None => self.said.remove(&(extension, key)),
+            Some(line) => self.status_items.insert((extension, key), line),
+            None => self.status_items.remove(&(extension, key)),
         };
     }
 
@@ -64,42 +64,42 @@ impl Session {
         (self.provider, self.model) = (provider, model);
     }
 
-    pub(super) fn said_first(&mut self, text: &str) {
+    pub(super) fn set_first_text(&mut self, text: &str) {
         let from = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
-        self.first_text = Some(beginning(text.get(from..).unwrap_or_default()).to_owned());
+        self.first_text = Some(truncate_description(text.get(from..).unwrap_or_default()).to_owned());
     }
 
-    /// Returns a description in one line: its name, or what was said first. No more of it than is shown, so that it
-    /// costs the same however long that is.
-    pub(super) fn about(&self) -> Option<&str> {
+    /// Returns a description in one line: the name or the first prompt. Its length is limited, so that the cost does
+    /// not depend on the length of the prompt.
+    pub(super) fn description(&self) -> Option<&str> {
         let about = self.name.as_deref().or(self.first_text.as_deref())?;
-        beginning(about).lines().next().filter(|line| !line.is_empty())
+        truncate_description(about).lines().next().filter(|line| !line.is_empty())
     }
 
-    /// The whole name of a model, as `PROVIDER/MODEL`.
+    /// Sets the present model from `PROVIDER/MODEL`.
     pub(super) fn set_model(&mut self, whole: &str) {
         if let Some((provider, model)) = whole.split_once('/') {
             (self.provider, self.model) = (provider.to_owned(), model.to_owned());
         }
     }
 
-    pub(super) fn percent(&self) -> Option<u64> {
+    pub(super) fn context_percent(&self) -> Option<u64> {
         let window = self.window.filter(|window| *window > 0)?;
         Some(self.context.saturating_mul(100) / window)
     }
 
-    pub(super) fn not_ready(&self) -> impl Iterator<Item = &ExtensionInfo> {
+    pub(super) fn unready_extensions(&self) -> impl Iterator<Item = &ExtensionInfo> {
         self.extensions
             .iter()
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
-    /// Takes the new states of the extensions, and their items. Returns those that run again and did not.
+    /// Replaces the states and items of the extensions. Returns the extensions that are running again after a failure.
     pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
-        self.said.clear();
+        self.status_items.clear();
         for info in &extensions {
             for item in &info.status {
-                self.says(info.name.clone(), item.key.clone(), Some(&item.text));
+                self.set_status_item(info.name.clone(), item.key.clone(), Some(&item.text));
             }
         }
         let before = std::mem::replace(&mut self.extensions, extensions);
@@ -110,13 +110,13 @@ impl Session {
         self.extensions.iter().filter(was_down).map(|info| info.name.to_string()).collect()
     }
 
-    pub(super) fn changes_soon(&self) -> bool {
+    pub(super) fn has_changing_extensions(&self) -> bool {
         let soon = |state: &str| matches!(state, "starting" | "restarting" | "stopping");
         self.extensions.iter().any(|info| soon(&info.state))
     }
 }
 
-fn beginning(text: &str) -> &str {
+fn truncate_description(text: &str) -> &str {
     let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
 }
@@ -126,18 +126,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_is_about_is_short_however_long_that_is() {
+    fn limits_length_of_description() {
         let long = format!("  {}", "é\u{200b}".repeat(5 << 20));
-        let mut session = Session::default();
-        session.said_first(&long);
+        let mut session = CurrentSession::default();
+        session.set_first_text(&long);
         assert_eq!(session.first_text.as_deref().map(|text| text.chars().count()), Some(LONGEST));
-        assert_eq!(session.about().map(|about| about.chars().count()), Some(LONGEST));
+        assert_eq!(session.description().map(|about| about.chars().count()), Some(LONGEST));
         session.name = Some(long);
-        assert_eq!(session.about().map(|about| about.chars().count()), Some(LONGEST));
+        assert_eq!(session.description().map(|about| about.chars().count()), Some(LONGEST));
         session.name = Some("a name\nof two lines".into());
-        assert_eq!(session.about(), Some("a name"));
-        session.said_first("\n \n\tfirst\nsecond");
+        assert_eq!(session.description(), Some("a name"));
+        session.set_first_text("\n \n\tfirst\nsecond");
         session.name = None;
-        assert_eq!(session.about(), Some("first"));
+        assert_eq!(session.description(), Some("first"));
     }
 }

@@ -1,37 +1,37 @@
-//! The settings of the interface itself: the keys of `[tui]`, and their values.
+//! The settings of the interface: the keys of `[tui]` and their values.
 
 use std::collections::BTreeMap;
 
-use haft_config::{Key, Tui, value_text};
+use haft_config::{ConfigKey, Tui, value_text};
 
 use crate::transcript::Transcript;
 
 pub use haft_config::TuiScreen as Screen;
 
-/// The colours.
+/// The setting of the color theme.
 pub const THEME: &str = "tui.theme";
-/// Which part of the terminal is used.
+/// The setting of the screen mode.
 pub const SCREEN: &str = "tui.screen";
-/// The setting that turns the mouse on.
+/// The setting of the mouse.
 pub const MOUSE: &str = "tui.mouse";
-/// The setting that turns images on.
+/// The setting of images.
 pub const IMAGES: &str = "tui.images";
-/// The setting that shows thinking in full.
+/// The setting of the display of thinking.
 pub const THINKING: &str = "tui.thinking";
-/// Which tools the person is asked about.
+/// The setting of the tools that need approval.
 pub const APPROVE: &str = "tui.approve";
 /// The setting of the bell.
 pub const BELL: &str = "tui.bell";
 
 /// Every setting of the interface.
-pub const SETTINGS: &[Key] = Tui::KEYS;
+pub const SETTINGS: &[ConfigKey] = Tui::KEYS;
 
-/// The settings that count only from the next start on.
+/// The settings that take effect when haft starts again.
 pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
 
-/// A value that a setting cannot have.
+/// An invalid value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} cannot be {value:?}; write one of {}", choices.join(", "))]
+#[error("{name} cannot be {value:?}; use one of {}", choices.join(", "))]
 #[non_exhaustive]
 pub struct SettingError {
     /// The setting.
@@ -54,15 +54,15 @@ impl Default for Settings {
     }
 }
 
-fn default(key: &Key) -> String {
+fn default(key: &ConfigKey) -> String {
     key.default.map(|default| value_text(&default())).unwrap_or_default()
 }
 
 impl Settings {
-    /// Takes a setting. Whether it is one of the interface's.
+    /// Sets a value. Returns false if the setting is not one of the interface.
     ///
     /// # Errors
-    /// [`SettingError`] for a value that it cannot have; it stays as it was.
+    /// [`SettingError`] for an invalid value; the present value is kept.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, SettingError> {
         let Some(key) = SETTINGS.iter().find(|key| key.path == name) else { return Ok(false) };
         let value = value.trim();
@@ -74,12 +74,12 @@ impl Settings {
         Ok(true)
     }
 
-    /// Returns the value of a setting of the table; empty for any other.
+    /// Returns the value of a setting; empty for an unknown one.
     pub fn get(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
     }
 
-    /// Which part of the terminal is used.
+    /// Returns the screen mode.
     pub fn screen(&self) -> Screen {
         match self.get(SCREEN) {
             "inline" => Screen::Inline,
@@ -89,44 +89,44 @@ impl Settings {
     }
 
     /// True if the mouse is used.
-    pub fn mouse(&self) -> bool {
+    pub fn is_mouse_enabled(&self) -> bool {
         self.get(MOUSE) == "on"
     }
 
-    /// True if images are shown where the terminal can.
-    pub fn images(&self) -> bool {
+    /// True if images are shown in terminals that support them.
+    pub fn shows_images(&self) -> bool {
         self.get(IMAGES) == "auto"
     }
 
-    /// True if what the model thinks is shown in full.
-    pub fn thinking(&self) -> bool {
+    /// True if thinking is shown in full.
+    pub fn shows_thinking(&self) -> bool {
         self.get(THINKING) == "shown"
     }
 
-    /// A transcript with nothing in it, which shows what these settings say.
-    pub(super) fn transcript(&self) -> Transcript {
+    /// Returns an empty transcript that follows these settings.
+    pub(super) fn new_transcript(&self) -> Transcript {
         let mut transcript = Transcript::default();
-        if self.thinking() {
+        if self.shows_thinking() {
             transcript.toggle_thinking();
         }
         transcript
     }
 
     /// True if the bell rings.
-    pub fn bell(&self) -> bool {
+    pub fn is_bell_enabled(&self) -> bool {
         self.get(BELL) == "on"
     }
 
-    /// The tools that the person is asked about, as `hello` names them.
-    pub fn approve(&self) -> Vec<String> {
+    /// Returns the names of the tools that need approval.
+    pub fn tools_to_approve(&self) -> Vec<String> {
         let names = self.get(APPROVE).split(',').map(str::trim);
         names.filter(|name| !name.is_empty() && *name != "none").map(str::to_owned).collect()
     }
 }
 
-/// The table as Markdown.
+/// Returns the table as Markdown.
 pub fn markdown() -> String {
-    let mut out = "| setting | is | does |\n|---|---|---|\n".to_owned();
+    let mut out = "| setting | values | meaning |\n|---|---|---|\n".to_owned();
     for key in SETTINGS {
         let default = default(key);
         let choices = match key.kind.choices() {
@@ -137,7 +137,7 @@ pub fn markdown() -> String {
                 format!("`{default}`{rest}")
             }
         };
-        let later = if AT_START.contains(&key.path) { " Counts from the next start on." } else { "" };
+        let later = if AT_START.contains(&key.path) { " Takes effect at the next start." } else { "" };
         out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", key.path, key.summary()));
     }
     out
@@ -148,23 +148,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_is_what_was_said_last_and_can_be() {
+    fn rejects_invalid_values_and_keeps_the_last_valid_one() {
         let mut settings = Settings::default();
         assert_eq!(
-            (settings.screen(), settings.mouse(), settings.approve()),
+            (settings.screen(), settings.is_mouse_enabled(), settings.tools_to_approve()),
             (Screen::Alternate, true, vec![])
         );
         assert_eq!(settings.set("tui.screen", "linear"), Ok(true));
         assert_eq!(settings.set("tui.approve", "bash, edit"), Ok(true));
         assert_eq!(settings.set("model", "x"), Ok(false));
         let error = settings.set("tui.mouse", "maybe").unwrap_err();
-        assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; write one of on, off");
+        assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; use one of on, off");
         assert_eq!(settings.screen(), Screen::Linear);
-        assert_eq!(settings.approve(), ["bash", "edit"]);
+        assert_eq!(settings.tools_to_approve(), ["bash", "edit"]);
     }
 
     #[test]
-    fn every_setting_has_a_row_and_a_default() {
+    fn all_settings_have_a_row_and_a_valid_default() {
         let (text, mut settings) = (markdown(), Settings::default());
         for key in SETTINGS {
             assert!(text.contains(key.path) && key.brief.is_some(), "{}", key.path);

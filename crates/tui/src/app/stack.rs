@@ -1,22 +1,22 @@
-//! `Stack`: the components, in the order in which they are asked. A component is one line here.
+//! The components, in the order in which they are offered input. Each component is one line of `components!`.
 
 use std::time::Instant;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{Component, Flow, Scope};
+use super::component::{Component, InputContext, InputOutcome};
 use super::composer::Composer;
-use super::conversation::Conversation;
-use super::dialogs::Dialogs;
-use super::known::Known;
+use super::conversation::ConversationView;
+use super::dialogs::DialogQueue;
+use super::known::CompletionCatalog;
 use super::menu::Menu;
-use super::page::Page;
+use super::page::MarkdownPage;
 use super::panel::PanelHost;
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::transcript::Transcript;
 
-/// Declares the components: the name, the type and the beginning of each.
+/// Declares the components with their names, types and initial values.
 macro_rules! components {
     (new($($given:ident: $given_type:ty),*); $($name:ident: $type:ty = $begin:expr,)+) => {
         /// The components of the interface.
@@ -42,54 +42,54 @@ macro_rules! components {
 }
 
 components! {
-    new(transcript: Transcript, known: Known);
-    dialogs: Dialogs = Dialogs::default(),
+    new(transcript: Transcript, known: CompletionCatalog);
+    dialogs: DialogQueue = DialogQueue::default(),
     menu: Option<Menu> = None,
-    page: Option<Page> = None,
+    page: Option<MarkdownPage> = None,
     panel: PanelHost = PanelHost::default(),
-    conversation: Conversation = Conversation::new(transcript),
+    conversation: ConversationView = ConversationView::new(transcript),
     composer: Composer = Composer::new(known),
 }
 
 impl Stack {
-    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    pub(super) fn offer(
+    /// Offers input to the components in order, until one of them handles it or leaves it unclaimed.
+    pub(super) fn offer_input(
         &mut self,
-        scope: &mut Scope<'_>,
-        give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow,
-    ) -> Flow {
+        scope: &mut InputContext<'_>,
+        give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome,
+    ) -> InputOutcome {
         for component in self.all_mut() {
             match give(component, scope) {
-                Flow::PassedOn => {}
-                flow @ (Flow::Handled | Flow::Unclaimed(_)) => return flow,
+                InputOutcome::PassedOn => {}
+                flow @ (InputOutcome::Handled | InputOutcome::Unclaimed(_)) => return flow,
             }
         }
-        Flow::PassedOn
+        InputOutcome::PassedOn
     }
 
-    /// The fewest rows of the component in the place of the conversation. None if none is there.
+    /// Returns the minimum rows of the component that covers the conversation, or `None` if no component does.
     pub(super) fn cover_rows(&self) -> Option<u16> {
         self.all().find_map(Component::cover_rows)
     }
 
-    /// Draws the component in the place of the conversation. None if none is there, otherwise its cursor.
+    /// Draws the component that covers the conversation and returns its cursor. Returns `None` if no component does.
     pub(super) fn draw_cover(
         &mut self,
         area: Rect,
         buffer: &mut Buffer,
-        look: &Look,
+        look: &DrawContext,
     ) -> Option<Option<(u16, u16)>> {
         let cover = self.all_mut().find(|component| component.cover_rows().is_some())?;
         Some(cover.draw_cover(area, buffer, look))
     }
 
-    /// True if nothing is in the place of the conversation, and the keyboard is not in it.
+    /// True if no component covers the conversation and the conversation does not have the keyboard.
     pub(super) fn shows_conversation(&self) -> bool {
         self.cover_rows().is_none() && !self.conversation.is_open()
     }
 
-    /// True if no other component is open, so that the composer has the keyboard.
-    pub(super) fn composes(&self) -> bool {
+    /// True if no other component is open: the composer has the keyboard.
+    pub(super) fn is_composing(&self) -> bool {
         self.dialogs.is_empty() && self.shows_conversation()
     }
 

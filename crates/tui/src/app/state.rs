@@ -1,62 +1,63 @@
-//! `State`: everything that the interface knows.
+//! The state of the interface.
 
 use std::time::Instant;
 
 use haft_protocol::rpc::{
-    Abort, Client, GetState, Hello, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
+    AbortCommand, ClientInfo, GetState, HelloCommand, ListCommands, ListExtensions, ListSessions, ReloadExt,
+    TakeQueued,
 };
 
-use crate::dialog::{Question, Wanted};
+use crate::dialog::{AnswerKind, Question};
 use crate::keys::Keymap;
-use crate::look::Look;
-use crate::picker::{Can, Row};
-use crate::queue::Queue;
+use crate::look::DrawContext;
+use crate::picker::{PickerAbilities, PickerRow};
+use crate::queue::MessageQueue;
 use crate::theme::{Appearance, Theme};
-use crate::transcript::{Said, Transcript};
+use crate::transcript::{LocalMessage, Transcript};
 
-use super::areas::Areas;
-use super::component::{Component, Flow, Scope};
+use super::areas::ScreenAreas;
+use super::component::{Component, InputContext, InputOutcome};
 use super::composer::MARK;
-use super::held::{Held, Queued, Unsent};
-use super::inline::Inline;
+use super::held::{DeferredInput, QueueSyncState, UnsentMessage};
+use super::inline::InlineScreen;
 use super::intent::{AnswerUse, ChoiceUse};
-use super::known::Known;
-use super::lines::{Lines, PrintSources};
-use super::menu::{Coming, Menu};
-use super::notes::Notes;
+use super::known::CompletionCatalog;
+use super::lines::{LinearPrinter, PrintSources};
+use super::menu::{Menu, PendingPicker};
+use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
-use super::page::Page;
-use super::pending::{Pending, Shown, Taken};
-use super::sending::Sendings;
-use super::session::Session;
+use super::page::MarkdownPage;
+use super::pending::{ListUse, PendingRequest, TakeBackUse};
+use super::sending::ImagePromptQueue;
+use super::session::CurrentSession;
 use super::settings::Settings;
 use super::stack::Stack;
 use super::status::StatusBar;
-use super::themes::Themes;
-use super::waiting::waiting;
-use super::work::Work;
-use super::{Ask, Effect, Printed};
+use super::themes::ThemeCatalog;
+use super::waiting::list_waiting_messages;
+use super::work::ActivityState;
+use super::{BackendRequest, Effect, LinearOutput};
 
 /// The initial options of the interface.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// Columns and rows of the terminal.
+pub struct AppOptions {
+    /// The columns and rows of the terminal.
     pub size: (u16, u16),
-    /// Which key does what.
+    /// The key bindings.
     pub keymap: Keymap,
     /// The settings of the interface.
     pub settings: Settings,
     /// The appearance of the terminal's background.
     pub appearance: Appearance,
-    /// Which haft this is.
+    /// The version of haft.
     pub version: String,
-    /// A prompt that is sent as soon as it can be.
+    /// A prompt to send as soon as the session is open.
     pub prompt: Option<String>,
-    /// True if the first thing is to pick a session to go on with.
+    /// True if the interface opens with the session picker.
     pub resume: bool,
 }
 
-impl Default for Options {
+impl Default for AppOptions {
     fn default() -> Self {
         Self {
             size: (80, 24),
@@ -70,51 +71,51 @@ impl Default for Options {
     }
 }
 
-/// Everything that the interface knows. Only [`update`](super::update()) changes it; drawing fills caches.
+/// The state of the interface. Only [`update`](super::update()) changes it; drawing only fills caches.
 #[derive(Debug)]
-pub struct State {
+pub struct AppState {
     pub(super) now: Instant,
     pub(super) size: (u16, u16),
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
-    pub(super) themes: Themes,
+    pub(super) themes: ThemeCatalog,
     pub(super) version: String,
-    pub(super) session: Session,
-    /// The names that were reported as not used because the project is not trusted.
+    pub(super) session: CurrentSession,
+    /// The names of the items that were reported as skipped because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: Stack,
-    pub(super) lines: Lines,
-    pub(super) inline: Inline,
-    pub(super) queue: Queue,
-    pub(super) notes: Notes,
-    pub(super) coming: Option<Coming>,
-    pub(super) work: Work,
-    pub(super) sending: Sendings,
-    pub(super) held: Held,
+    pub(super) linear: LinearPrinter,
+    pub(super) inline: InlineScreen,
+    pub(super) queue: MessageQueue,
+    pub(super) notes: ExtensionNotes,
+    pub(super) pending_picker: Option<PendingPicker>,
+    pub(super) work: ActivityState,
+    pub(super) image_prompts: ImagePromptQueue,
+    pub(super) deferred: DeferredInput,
     pub(super) status: StatusBar,
-    pub(super) extensions_at: Option<Instant>,
-    pub(super) reloads: Option<ReloadExt>,
-    /// True if a session is to be picked before anything is said.
-    pub(super) resumes: bool,
+    pub(super) extensions_refresh_at: Option<Instant>,
+    pub(super) pending_reload: Option<ReloadExt>,
+    /// True until the user has chosen a session; no message is sent before that.
+    pub(super) awaits_session_choice: bool,
     pub(super) title: String,
-    pub(super) areas: Areas,
+    pub(super) areas: ScreenAreas,
     pub(super) out: Outbox,
 }
 
-impl State {
-    /// An interface that knows nothing yet; [`start`](super::start) says what it asks first.
-    pub fn new(options: Options, now: Instant) -> Self {
-        let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
-        let themes = Themes::new(appearance, settings.get(super::settings::THEME));
-        let mut known = Known::default();
+impl AppState {
+    /// Creates the initial state. [`start`](super::start) returns the first requests.
+    pub fn new(options: AppOptions, now: Instant) -> Self {
+        let AppOptions { size, keymap, settings, appearance, version, prompt, resume } = options;
+        let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
+        let mut known = CompletionCatalog::default();
         known.themes = themes.names();
-        let stack = Stack::new(settings.transcript(), known);
-        let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
-        let mut held = Held::new();
-        held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
+        let stack = Stack::new(settings.new_transcript(), known);
+        let (lines, inline) = (LinearPrinter::new(settings.screen()), InlineScreen::new(settings.screen()));
+        let mut held = DeferredInput::new();
+        held.unsent.extend(prompt.as_deref().and_then(UnsentMessage::from_prompt));
         Self {
             now,
-            lines,
+            linear: lines,
             inline,
             size,
             keymap,
@@ -122,87 +123,87 @@ impl State {
             themes,
             version,
             stack,
-            resumes: resume,
-            session: Session::default(),
+            awaits_session_choice: resume,
+            session: CurrentSession::default(),
             untrusted: Vec::new(),
-            queue: Queue::default(),
-            notes: Notes::default(),
-            coming: None,
-            work: Work::default(),
-            sending: Sendings::default(),
-            held,
+            queue: MessageQueue::default(),
+            notes: ExtensionNotes::default(),
+            pending_picker: None,
+            work: ActivityState::default(),
+            image_prompts: ImagePromptQueue::default(),
+            deferred: held,
             status: StatusBar::default(),
-            extensions_at: None,
-            reloads: None,
+            extensions_refresh_at: None,
+            pending_reload: None,
             title: String::new(),
-            areas: Areas::default(),
+            areas: ScreenAreas::default(),
             out: Outbox::default(),
         }
     }
 
-    /// The theme that counts, with all of its colours.
+    /// Returns the theme in effect, with all its colors.
     pub fn theme(&self) -> &Theme {
         self.themes.theme()
     }
 
-    /// Returns the look of a frame at this moment.
-    pub fn look(&self, now: Instant) -> Look {
-        Look { theme: self.theme().clone(), now, images: None }
+    /// Returns the drawing context of a frame at `now`.
+    pub fn look(&self, now: Instant) -> DrawContext {
+        DrawContext { theme: self.theme().clone(), now, images: None }
     }
 
-    /// The settings of the interface as they are now.
+    /// Returns the current settings of the interface.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The conversation.
+    /// Returns the transcript.
     pub fn transcript(&mut self) -> &mut Transcript {
         self.stack.conversation.transcript_mut()
     }
 
-    /// The session that is shown, as soon as it is known.
+    /// Returns the ID of the shown session, or `None` until it is known.
     pub fn session(&self) -> Option<&str> {
         self.out.session()
     }
 
-    /// True if something is worked on.
-    pub fn works(&self) -> bool {
-        self.work.is_on()
+    /// True while the agent works.
+    pub fn is_working(&self) -> bool {
+        self.work.is_active()
     }
 
-    /// When it looks different by itself, or wants to do something. None while nothing moves.
+    /// Returns the time of the next [`UiEvent::Tick`](super::UiEvent::Tick), or `None` if no tick is needed.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        if self.lines.on {
-            return [self.extensions_at, self.lines.wakes_at(self.stack.panel.panel())]
+        if self.linear.enabled {
+            return [self.extensions_refresh_at, self.linear.wakes_at(self.stack.panel.panel())]
                 .into_iter()
                 .flatten()
                 .min();
         }
-        let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
-        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_at];
+        let spinner = self.work.since.and_then(|since| self.theme().spinner().next_frame_at(since, now));
+        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_refresh_at];
         others.into_iter().flatten().min()
     }
 
-    pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(Said::Info(text.into()));
+    pub(super) fn show_info(&mut self, text: impl Into<String>) {
+        self.stack.conversation.push_notice(LocalMessage::Info(text.into()));
     }
 
-    pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(Said::Error(text.into()));
+    pub(super) fn show_error(&mut self, text: impl Into<String>) {
+        self.stack.conversation.push_notice(LocalMessage::Error(text.into()));
     }
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         let text = text.into();
-        self.lines.say(&text);
-        if !self.lines.on {
+        self.linear.print_line(&text);
+        if !self.linear.enabled {
             self.status.flash(text, self.now);
         }
     }
 
     pub(super) fn show_page(&mut self, title: &str, text: String) {
-        match self.lines.on {
-            true => self.stack.conversation.say(Said::Page(title.to_owned(), text)),
-            false => (self.stack.menu, self.stack.page) = (None, Some(Page::new(title, text))),
+        match self.linear.enabled {
+            true => self.stack.conversation.push_notice(LocalMessage::Page(title.to_owned(), text)),
+            false => (self.stack.menu, self.stack.page) = (None, Some(MarkdownPage::new(title, text))),
         }
     }
 
@@ -210,23 +211,26 @@ impl State {
         self.size.0.saturating_sub(MARK)
     }
 
-    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    pub(super) fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
+    /// Offers input to the components in order, until one of them handles it or leaves it unclaimed.
+    pub(super) fn offer_input(
+        &mut self,
+        give: impl Fn(&mut dyn Component, &mut InputContext<'_>) -> InputOutcome,
+    ) -> InputOutcome {
         let (now, width, main) = (self.now, self.text_width(), self.areas.main);
         let Self { stack, out, keymap, .. } = self;
-        stack.offer(&mut Scope { now, keymap, width, main, out }, give)
+        stack.offer_input(&mut InputContext { now, keymap, width, main, out }, give)
     }
 
-    /// Returns what is to be printed since the last time, as rows of a width.
-    pub fn print(&mut self, now: Instant, width: u16) -> Printed {
-        let waiting = waiting(&self.queue, &self.held, self.work.is_on());
-        let Self { lines, version, session, notes, stack, .. } = self;
+    /// Returns the rows to print since the last call, wrapped to `width` columns.
+    pub fn take_linear_output(&mut self, now: Instant, width: u16) -> LinearOutput {
+        let waiting = list_waiting_messages(&self.queue, &self.deferred, self.work.is_active());
+        let Self { linear: lines, version, session, notes, stack, .. } = self;
         let Stack { dialogs, menu, panel, conversation, composer, .. } = stack;
         let session = self.out.session().is_some().then_some(&*session);
         let facts = PrintSources {
             version,
             session,
-            works: self.work.is_on(),
+            works: self.work.is_active(),
             waiting,
             transcript: conversation.transcript_mut(),
             notes,
@@ -238,101 +242,107 @@ impl State {
         lines.print(facts, now, width)
     }
 
-    /// Notes that the rows that were to be printed stand on the terminal.
-    pub fn was_printed(&mut self, now: Instant) {
-        if let Some(dialog) = self.stack.dialogs.shown() {
-            dialog.was_printed(now);
+    /// Records that the terminal has printed the rows.
+    pub fn mark_printed(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.current_mut() {
+            dialog.mark_printed(now);
         }
     }
 
-    /// True if nobody may see what is typed.
+    /// True if the typed text must not be shown.
     pub fn hides_input(&self) -> bool {
-        let wanted = self.stack.dialogs.first().map(|dialog| &dialog.question().wanted);
-        wanted == Some(&Wanted::Input { secret: true })
+        let kind = self.stack.dialogs.current().map(|dialog| &dialog.question().wanted);
+        kind == Some(&AnswerKind::Input { secret: true })
     }
 
-    /// True if the end of the terminal's own screen is drawn, and not all of a screen.
-    pub(super) fn is_below(&self) -> bool {
+    /// True if the interface is drawn in inline mode, below the printed rows.
+    pub(super) fn draws_inline(&self) -> bool {
         self.inline.is_on() && self.stack.shows_conversation()
     }
 
-    pub(super) fn begin_printing(&mut self, fallback: &str) {
-        self.inline.begin(self.session.about().unwrap_or(fallback));
+    pub(super) fn announce_conversation(&mut self, fallback: &str) {
+        self.inline.announce_conversation(self.session.description().unwrap_or(fallback));
     }
 
-    /// Sends the greeting of the client, with the questions that it answers.
-    pub(super) fn greet(&mut self) {
-        let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
-        let approve = Some(self.settings.approve());
-        let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
-        self.out.send_to(hello, None, Pending::Hello);
+    /// Sends `hello`, with the dialogs that this client can answer.
+    pub(super) fn send_hello(&mut self) {
+        let client = ClientInfo { name: "haft".to_owned(), version: Some(self.version.clone()) };
+        let approve = Some(self.settings.tools_to_approve());
+        let hello = HelloCommand { token: None, client: Some(client), ui: Some(true), approve };
+        self.out.send_to(hello, None, PendingRequest::Hello);
     }
 
-    pub(super) fn refresh(&mut self) {
-        self.ask_state();
-        self.out.send(ListCommands {}, Pending::Commands);
-        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
-        self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+    pub(super) fn request_session_data(&mut self) {
+        self.request_state();
+        self.out.send(ListCommands {}, PendingRequest::Commands);
+        self.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
+        self.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
     }
 
-    /// The terminal has taken all of what was drawn last.
-    pub fn was_drawn(&mut self, now: Instant) {
-        if let Some(dialog) = self.stack.dialogs.shown() {
-            dialog.was_drawn(now);
+    /// Records that the terminal has shown the last frame.
+    pub fn mark_drawn(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.current_mut() {
+            dialog.mark_drawn(now);
         }
     }
 
-    /// Nothing of what was drawn is on the screen any more.
-    pub fn was_hidden(&mut self) {
-        self.stack.dialogs.hidden();
+    /// Records that the last frame is no longer on the screen.
+    pub fn mark_hidden(&mut self) {
+        self.stack.dialogs.mark_hidden();
     }
 
-    pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
+    pub(super) fn open_dialog(&mut self, question: Question, purpose: AnswerUse) {
         self.stack.dialogs.open(question, purpose, self.now);
-        if self.settings.bell() {
-            self.out.effect(Effect::Bell);
+        if self.settings.is_bell_enabled() {
+            self.out.push_effect(Effect::Bell);
         }
     }
 
-    pub(super) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) {
-        self.lines.list_changed();
+    pub(super) fn open_menu(
+        &mut self,
+        title: &str,
+        rows: Vec<PickerRow>,
+        can: PickerAbilities,
+        purpose: ChoiceUse,
+    ) {
+        self.linear.list_changed();
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
-    /// Puts a message that could not be sent back into the editor.
-    pub(super) fn give_back_unsent(&mut self) {
-        let unsent = std::mem::take(&mut self.held.unsent);
-        self.stack.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+    /// Moves unsent messages back into the composer.
+    pub(super) fn restore_unsent(&mut self) {
+        let unsent = std::mem::take(&mut self.deferred.unsent);
+        self.stack.composer.restore_prompts(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
-    /// Ends what is worked on; what waits comes back.
+    /// Stops the agent and moves queued messages back into the composer.
     pub(super) fn abort(&mut self) {
-        self.out.send(Abort { queued: Some(true) }, Pending::Abort);
-        self.take_back(Taken::Editor);
+        self.out.send(AbortCommand { queued: Some(true) }, PendingRequest::Abort);
+        self.take_back_queued(TakeBackUse::Editor);
     }
 
-    pub(super) fn take_back(&mut self, taken: Taken) {
-        if taken == Taken::Editor {
-            self.give_back_unsent();
+    pub(super) fn take_back_queued(&mut self, taken: TakeBackUse) {
+        if taken == TakeBackUse::Editor {
+            self.restore_unsent();
         }
-        self.held.waiting = Queued::Asked;
-        self.out.send(TakeQueued {}, Pending::Taken(taken));
+        self.deferred.queue_sync = QueueSyncState::Requested;
+        self.out.send(TakeQueued {}, PendingRequest::TakeQueued(taken));
     }
 
-    pub(super) fn ask_state(&mut self) {
-        let (begun, told) = (self.work.begun, self.held.told);
-        self.out.send(GetState {}, Pending::State { begun, told });
+    pub(super) fn request_state(&mut self) {
+        let (work_revision, queue_revision) = (self.work.revision, self.deferred.queue_revision);
+        self.out.send(GetState {}, PendingRequest::State { work_revision, queue_revision });
     }
 
     pub(super) fn stop_shell(&mut self) {
         if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.out.ask(Ask::StopShell { number });
+            self.out.ask_backend(BackendRequest::StopShell { number });
         }
     }
 
-    /// Asks for the conversation; what happens until it is known follows it.
-    pub(super) fn begin_conversation(&mut self, id: &str) {
-        self.stack.conversation.read();
-        self.out.ask(Ask::Conversation { session: id.to_owned() });
+    /// Requests the conversation and defers updates until it has arrived.
+    pub(super) fn load_conversation(&mut self, id: &str) {
+        self.stack.conversation.start_loading();
+        self.out.ask_backend(BackendRequest::Conversation { session: id.to_owned() });
     }
 }

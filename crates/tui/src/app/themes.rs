@@ -1,17 +1,17 @@
-//! The themes there are, and which of them counts.
+//! The available themes and the selected one.
 
 use crate::theme::{Appearance, Theme};
 
 #[derive(Debug)]
-pub(super) struct Themes {
+pub(super) struct ThemeCatalog {
     appearance: Appearance,
     files: Vec<(String, String)>,
-    /// Which one counts: `auto`, `dark`, `light` or a name.
+    /// The selected theme: `auto`, `dark`, `light` or the name of a theme file.
     chosen: String,
     theme: Theme,
 }
 
-impl Themes {
+impl ThemeCatalog {
     pub(super) fn new(appearance: Appearance, chosen: &str) -> Self {
         let theme = Theme::built_in(appearance);
         let mut themes = Self { appearance, files: Vec::new(), chosen: chosen.to_owned(), theme };
@@ -23,7 +23,7 @@ impl Themes {
         &self.theme
     }
 
-    pub(super) fn chosen(&self) -> &str {
+    pub(super) fn chosen_name(&self) -> &str {
         &self.chosen
     }
 
@@ -34,7 +34,7 @@ impl Themes {
         }
     }
 
-    /// The `theme.json` files. What is wrong with them, for people.
+    /// Replaces the `theme.json` files. Returns the problems found in them.
     pub(super) fn set_files(&mut self, files: Vec<(String, String)>) -> Vec<String> {
         let mut problems = Vec::new();
         self.files.clear();
@@ -62,22 +62,22 @@ impl Themes {
         built_in.chain(self.files.iter().map(|(name, _)| name.clone())).collect()
     }
 
-    pub(super) fn missing(&self) -> Option<&str> {
-        self.named(&self.chosen).is_none().then_some(self.chosen.as_str())
+    pub(super) fn missing_name(&self) -> Option<&str> {
+        self.find_theme(&self.chosen).is_none().then_some(self.chosen.as_str())
     }
 
-    /// Another theme from now on. Whether there is one of that name; a theme that is not there may be known later.
+    /// Selects a theme. Returns false if the name is unknown; the selection applies once a file of that name is loaded.
     pub(super) fn choose(&mut self, name: &str) -> bool {
         self.chosen = name.to_owned();
-        let theme = self.named(name);
+        let theme = self.find_theme(name);
         let known = theme.is_some();
         self.theme = theme.unwrap_or_else(|| Theme::built_in(self.appearance));
         known
     }
 
-    /// Shows a theme, which is not chosen by that.
+    /// Shows a theme without selecting it.
     pub(super) fn preview(&mut self, name: &str) {
-        if let Some(theme) = self.named(name) {
+        if let Some(theme) = self.find_theme(name) {
             self.theme = theme;
         }
     }
@@ -87,7 +87,7 @@ impl Themes {
         self.choose(&chosen);
     }
 
-    fn named(&self, name: &str) -> Option<Theme> {
+    fn find_theme(&self, name: &str) -> Option<Theme> {
         match name {
             "auto" => Some(Theme::built_in(self.appearance)),
             "dark" => Some(Theme::dark()),

@@ -1,4 +1,4 @@
-//! The effects of events.
+//! The update function: applies events to the state.
 
 mod answers;
 mod approve;
@@ -14,165 +14,176 @@ mod switch;
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Line, ListCommands, ListExtensions, UiAnswer, UiResponse};
+use haft_protocol::rpc::{ListCommands, ListExtensions, ServerLine, UiAnswer, UiResponse};
 use secrecy::SecretString;
 
 use super::dialogs::CLOSED;
-use super::held::Queued;
+use super::held::QueueSyncState;
 use super::intent::AnswerUse;
-use super::pending::{Pending, Shown, Taken};
-use super::state::State;
-use super::{Ask, Effect, Event, commands, view};
+use super::pending::{ListUse, PendingRequest, TakeBackUse};
+use super::state::AppState;
+use super::{BackendRequest, Effect, UiEvent, commands, view};
 use crate::clean::CleanLine;
 use crate::keys::Edit;
 
-/// The most columns of the title that the session gives it.
+/// The maximum columns of the session's description in the window title.
 const LONGEST_TITLE: usize = 48;
 
 /// Returns the first effects.
-pub fn start(state: &mut State) -> Vec<Effect> {
-    state.stack.composer.learn(|known| known.set_own(commands::own()));
-    state.greet();
-    state.refresh();
-    for ask in [Ask::Branch, Ask::History, Ask::Themes] {
-        state.out.ask(ask);
+pub fn start(state: &mut AppState) -> Vec<Effect> {
+    state.stack.composer.update_completions(|known| known.set_built_in(commands::completable_commands()));
+    state.send_hello();
+    state.request_session_data();
+    for ask in [BackendRequest::Branch, BackendRequest::History, BackendRequest::Themes] {
+        state.out.ask_backend(ask);
     }
-    settle(state);
+    finish_event(state);
     state.out.take_effects()
 }
 
 /// Returns the effects of an event.
-pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
+pub fn update(state: &mut AppState, now: Instant, event: UiEvent) -> Vec<Effect> {
     state.now = now;
-    let (asked, by_person) = (state.stack.dialogs.number(), is_of_person(&event));
+    let (asked, by_person) = (state.stack.dialogs.current_number(), is_user_input(&event));
     match event {
-        Event::Key(chord) => input::key(state, chord),
-        Event::Typed(line) => input::heard(state, &line),
-        Event::Interrupt => input::interrupted(state),
-        Event::Paste(text) => input::paste(state, &text),
-        Event::Mouse(mouse) => input::mouse(state, mouse),
-        Event::Resize(columns, rows) => state.size = (columns, rows),
-        Event::Line(line) => match *line {
-            Line::Reply(reply) => replies::reply(state, reply),
-            Line::Event(line) => events::event_line(state, line),
+        UiEvent::Key(chord) => input::handle_key(state, chord),
+        UiEvent::TypedLine(line) => input::handle_typed_line(state, &line),
+        UiEvent::Interrupt => input::handle_interrupt(state),
+        UiEvent::Paste(text) => input::handle_paste(state, &text),
+        UiEvent::Mouse(mouse) => input::handle_mouse(state, mouse),
+        UiEvent::Resize(columns, rows) => state.size = (columns, rows),
+        UiEvent::Line(line) => match *line {
+            ServerLine::Reply(reply) => replies::handle_reply(state, reply),
+            ServerLine::Event(line) => events::handle_event_line(state, line),
         },
-        Event::Gone => gone(state),
-        Event::Answer(answer) => answers::answer(state, answer),
-        Event::Edited(edited) => set_edited(state, edited),
-        Event::Copied(Ok(())) => state.flash("copied"),
-        Event::Copied(Err(why)) => state.error(why),
-        Event::Tick => {}
+        UiEvent::Disconnected => handle_disconnect(state),
+        UiEvent::Answer(answer) => answers::handle_backend_reply(state, answer),
+        UiEvent::Edited(edited) => apply_external_edit(state, edited),
+        UiEvent::Copied(Ok(())) => state.flash("copied"),
+        UiEvent::Copied(Err(why)) => state.show_error(why),
+        UiEvent::Tick => {}
     }
-    input::carry_out(state, None);
+    input::run_intents(state, None);
     if !by_person {
-        closed_by_itself(state, asked);
+        handle_unanswered_dialog(state, asked);
     }
-    settle(state);
+    finish_event(state);
     state.out.take_effects()
 }
 
-fn is_of_person(event: &Event) -> bool {
+fn is_user_input(event: &UiEvent) -> bool {
     match event {
-        Event::Key(_) | Event::Typed(_) | Event::Interrupt | Event::Paste(_) | Event::Mouse(_) => true,
-        Event::Resize(..) | Event::Line(_) | Event::Gone | Event::Answer(_) => false,
-        Event::Edited(_) | Event::Copied(_) | Event::Tick => false,
+        UiEvent::Key(_)
+        | UiEvent::TypedLine(_)
+        | UiEvent::Interrupt
+        | UiEvent::Paste(_)
+        | UiEvent::Mouse(_) => true,
+        UiEvent::Resize(..) | UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) => false,
+        UiEvent::Edited(_) | UiEvent::Copied(_) | UiEvent::Tick => false,
     }
 }
 
-/// Restores what holds after every event.
-fn settle(state: &mut State) {
-    state.work.keep_time(state.now);
-    state.status.settle(state.now);
-    if state.extensions_at.is_some_and(|at| at <= state.now) {
-        state.extensions_at = None;
-        state.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
-        state.out.send(ListCommands {}, Pending::Commands);
+/// Updates the derived state after every event.
+fn finish_event(state: &mut AppState) {
+    state.work.track_start(state.now);
+    state.status.expire_messages(state.now);
+    if state.extensions_refresh_at.is_some_and(|at| at <= state.now) {
+        state.extensions_refresh_at = None;
+        state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
+        state.out.send(ListCommands {}, PendingRequest::Commands);
     }
-    if !state.work.is_on() {
-        if let Some(reload) = state.reloads.take() {
-            state.out.send(reload, Pending::Reloaded);
+    if !state.work.is_active() {
+        if let Some(reload) = state.pending_reload.take() {
+            state.out.send(reload, PendingRequest::Reloaded);
         }
-        // The run ended before it came there, so that nobody reads it: it is said anew.
-        if state.held.waiting == Queued::Unheard {
-            state.take_back(Taken::Sent);
+        // The run ended before it read the queued messages, so they are sent again.
+        if state.deferred.queue_sync == QueueSyncState::Undelivered {
+            state.take_back_queued(TakeBackUse::Resend);
         }
     }
-    state.stack.conversation.settle(state.now);
+    state.stack.conversation.advance_search(state.now);
     if state.stack.panel.is_open() {
         let area = view::main_area(state);
-        state.stack.panel.fit(area, &mut state.out);
+        state.stack.panel.resize(area, &mut state.out);
     }
-    state.stack.composer.ask_for_candidates(&mut state.out);
+    state.stack.composer.request_candidates(&mut state.out);
     set_title(state);
 }
 
-fn set_title(state: &mut State) {
-    let about = CleanLine::new(state.session.about().unwrap_or_default()).shortened(LONGEST_TITLE);
+fn set_title(state: &mut AppState) {
+    let about =
+        CleanLine::new(state.session.description().unwrap_or_default()).truncate_to_width(LONGEST_TITLE);
     let title = match about.as_str().trim() {
         "" => "haft".to_owned(),
         about => format!("haft – {about}"),
     };
     if title != state.title {
         state.title.clone_from(&title);
-        state.out.effect(Effect::Title(title));
+        state.out.push_effect(Effect::Title(title));
     }
 }
 
-fn gone(state: &mut State) {
-    state.work.is_over();
+fn handle_disconnect(state: &mut AppState) {
+    state.work.stop_all();
     state.stack.panel.close();
     state.stack.dialogs.close_replies();
-    state.out.effect(Effect::Quit);
+    state.out.push_effect(Effect::Quit);
 }
 
-fn set_edited(state: &mut State, edited: Result<String, String>) {
-    match (edited, state.stack.dialogs.take_edited()) {
-        (Ok(text), Some(number)) => question_edited(state, number, &text),
-        (Ok(text), None) => state.stack.composer.set_edited(&text),
-        (Err(why), _) => state.error(why),
+fn apply_external_edit(state: &mut AppState, edited: Result<String, String>) {
+    match (edited, state.stack.dialogs.take_external_edit()) {
+        (Ok(text), Some(number)) => apply_dialog_edit(state, number, &text),
+        (Ok(text), None) => state.stack.composer.apply_external_edit(&text),
+        (Err(why), _) => state.show_error(why),
     }
 }
 
-/// The person's own editor is closed, which had the text of a question.
-fn question_edited(state: &mut State, number: u64, text: &str) {
-    if state.stack.dialogs.set_edited(number, text) {
+/// Applies the text of the external editor to its dialog, or keeps the text for yanking if the dialog is closed.
+fn apply_dialog_edit(state: &mut AppState, number: u64, text: &str) {
+    if state.stack.dialogs.apply_external_edit(number, text) {
         return;
     }
-    state.stack.composer.keep_cut(text);
+    state.stack.composer.push_cut_text(text);
     let key = state.keymap.keys(Edit::Yank).first();
-    let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
-    state.info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
+    let hint = key.map_or_else(String::new, |key| format!("; {key} inserts it into the editor"));
+    state.show_info(format!("the edited text was not used: its question is closed{hint}"));
 }
 
-/// Notes that the question that was shown is gone without an answer of the person: what is being typed was meant for
-/// it, and is no prompt.
-fn closed_by_itself(state: &mut State, shown: Option<u64>) {
-    if shown.is_none_or(|number| state.stack.dialogs.has(number)) {
+/// Handles a shown dialog that closed without an answer: text that is being typed was meant for it and is not a prompt.
+fn handle_unanswered_dialog(state: &mut AppState, shown: Option<u64>) {
+    if shown.is_none_or(|number| state.stack.dialogs.contains(number)) {
         return;
     }
-    match state.lines.on {
-        true => state.lines.expect_late_line(state.now),
+    match state.linear.enabled {
+        true => state.linear.expect_stray_line(state.now),
         false => {
-            state.stack.dialogs.expect_late_keys(state.now);
+            state.stack.dialogs.expect_stray_keys(state.now);
             state.flash(CLOSED);
         }
     }
 }
 
-fn answered(state: &mut State, purpose: AnswerUse, answer: UiAnswer) {
+fn apply_answer(state: &mut AppState, purpose: AnswerUse, answer: UiAnswer) {
     match (purpose, answer) {
         (AnswerUse::Reply { id, session }, answer) => {
-            state.out.send_to(UiResponse { request: id, answer }, session, Pending::Answered);
+            state.out.send_to(UiResponse { request: id, answer }, session, PendingRequest::Answered);
         }
         (AnswerUse::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
-            state.info(format!("the key is tried at {provider}…"));
-            state.out.ask(Ask::Login { provider, key: SecretString::from(key.trim().to_owned()) });
+            state.show_info(format!("verifying the key with {provider}…"));
+            state.out.ask_backend(BackendRequest::Login {
+                provider,
+                key: SecretString::from(key.trim().to_owned()),
+            });
         }
-        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => state.out.ask(Ask::Grant { digest }),
-        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => state.out.ask(Ask::Set { name, value }),
+        (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => {
+            state.out.ask_backend(BackendRequest::Grant { digest })
+        }
+        (AnswerUse::Setting { name }, UiAnswer::Value(value)) => {
+            state.out.ask_backend(BackendRequest::Set { name, value })
+        }
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
-        (AnswerUse::Grant { .. }, _) => state.info("project not trusted"),
-        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),
+        (AnswerUse::Grant { .. }, _) => state.show_info("project not trusted"),
+        (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing changed"),
         (AnswerUse::NewSession, _) => {}
     }
 }

@@ -1,5 +1,5 @@
-//! The layout of the whole interface: the transcript or what stands in its place, notes, what is worked on, the editor
-//! or a question, and the status line.
+//! Drawing of the whole interface: the transcript or its cover, notes, activity, queue, composer or dialog, and the
+//! status line.
 
 pub(super) mod below;
 mod editor;
@@ -11,26 +11,26 @@ mod welcome;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::Role;
-use crate::transcript::Found;
+use crate::transcript::SearchOutcome;
 
-use super::areas::Areas;
+use super::areas::ScreenAreas;
 use super::search::SearchField;
-use super::state::State;
-use super::status::StatusFacts;
+use super::state::AppState;
+use super::status::StatusBarSources;
 
 pub(super) use layout::main_area;
 
-/// Draws everything, and says where the terminal's cursor stands.
-pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    let is_below = state.is_below();
+/// Draws the interface and returns the position of the terminal's cursor.
+pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+    let is_below = state.draws_inline();
     let areas = match is_below {
-        // The ground is the terminal's own there, as it is of what was printed.
-        true => layout::areas_below(state, area, state.size.1, look),
+        // In inline mode the background stays the terminal's own, as in the printed rows.
+        true => layout::compute_inline_areas(state, area, state.size.1, look),
         false => {
             buffer.set_style(area, look.theme.style(Role::Background));
-            layout::areas(state, area, look)
+            layout::compute_areas(state, area, look)
         }
     };
     state.areas = areas;
@@ -39,46 +39,54 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
             state.stack.conversation.transcript_mut().draw_live(areas.main, buffer, look);
             None
         }
-        false => main(state, areas.main, buffer, look),
+        false => draw_main(state, areas.main, buffer, look),
     };
-    rows::notes(state, areas.notes, buffer, look);
-    rows::work(state, areas.work, buffer, look);
-    rows::queue(state, areas.queue, buffer, look);
-    if let Some((search, found)) = search(state) {
+    rows::draw_notes(state, areas.notes, buffer, look);
+    rows::draw_work(state, areas.work, buffer, look);
+    rows::draw_queue(state, areas.queue, buffer, look);
+    if let Some((search, found)) = active_search(state) {
         search.draw(found, areas.search, buffer, look);
     }
-    let below = ask(state, areas, buffer, look);
-    let searching = match state.stack.conversation.transcript().found() {
-        Found::Searching(done) if search(state).is_none() => Some(done),
-        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    let below = draw_input_area(state, areas, buffer, look);
+    let searching = match state.stack.conversation.transcript().search_outcome() {
+        SearchOutcome::Searching(done) if active_search(state).is_none() => Some(done),
+        SearchOutcome::Searching(_)
+        | SearchOutcome::Match
+        | SearchOutcome::Nothing
+        | SearchOutcome::Stopped => None,
     };
-    let facts = StatusFacts {
+    let facts = StatusBarSources {
         session: &state.session,
         keymap: &state.keymap,
         searching,
-        browses: state.stack.conversation.browses(),
-        works: state.work.is_on(),
-        questions: state.stack.dialogs.behind(),
+        browses: state.stack.conversation.is_browsing(),
+        works: state.work.is_active(),
+        questions: state.stack.dialogs.waiting_count(),
     };
     state.status.draw(facts, areas.status, buffer, look);
-    // What has the keyboard has the cursor.
+    // The cursor belongs to the component that has the keyboard.
     let cursor = match (state.stack.dialogs.is_empty(), state.stack.cover_rows().is_some()) {
         (false, _) => below,
         (true, true) => above,
-        (true, false) if state.stack.conversation.browses() => None,
-        (true, false) => search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
+        (true, false) if state.stack.conversation.is_browsing() => None,
+        (true, false) => active_search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
     };
-    // On a screen that has no room for what it is in, it stands at the edge.
+    // On a screen that is too small for the component, the cursor is placed at the edge.
     let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
     cursor.map(|(x, y)| (x.min(right), y.min(bottom)))
 }
 
-/// The rows that everything below the conversation wants, where that is printed.
-pub(super) fn rows_below(state: &mut State, screen: Rect, look: &Look) -> u16 {
-    layout::wanted_below(state, screen, look).rows()
+/// Returns the number of rows requested below the conversation in inline mode.
+pub(super) fn inline_rows(state: &mut AppState, screen: Rect, look: &DrawContext) -> u16 {
+    layout::inline_requested_rows(state, screen, look).total_rows()
 }
 
-fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+fn draw_main(
+    state: &mut AppState,
+    area: Rect,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
     }
@@ -93,7 +101,12 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     None
 }
 
-fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+fn draw_input_area(
+    state: &mut AppState,
+    areas: ScreenAreas,
+    buffer: &mut Buffer,
+    look: &DrawContext,
+) -> Option<(u16, u16)> {
     if !state.stack.dialogs.is_empty() {
         return state.stack.dialogs.draw(areas.ask, buffer, look);
     }
@@ -102,8 +115,8 @@ fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Opt
     cursor
 }
 
-pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
+pub(super) fn active_search(state: &AppState) -> Option<(&SearchField, SearchOutcome)> {
     let in_conversation =
-        state.stack.conversation.search().map(|search| (search, state.stack.conversation.found()));
+        state.stack.conversation.search().map(|search| (search, state.stack.conversation.search_status()));
     in_conversation.or_else(|| state.stack.composer.search())
 }

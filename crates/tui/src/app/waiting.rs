@@ -1,29 +1,33 @@
-//! The person's messages that wait for the agent, as they are shown.
+//! The queued messages of the user, as they are shown.
 
-use crate::queue::{Queue, When};
+use crate::queue::{DeliveryTime, MessageQueue};
 
-use super::held::Held;
+use super::held::DeferredInput;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum DeliveryPoint {
     Step,
     Done,
     Prompt,
     Session,
 }
 
-/// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
-/// without its output.
-pub(super) fn waiting(queue: &Queue, held: &Held, works: bool) -> Vec<(Until, String)> {
-    let at_agent = queue.waiting().map(|waiting| {
+/// Returns the queued messages in the order of delivery. A shell command is shown as it was typed, without its output.
+pub(super) fn list_waiting_messages(
+    queue: &MessageQueue,
+    deferred: &DeferredInput,
+    works: bool,
+) -> Vec<(DeliveryPoint, String)> {
+    let queued = queue.waiting_messages().map(|waiting| {
         let until = match (waiting.when, waiting.shell) {
-            (When::FollowUp, _) => Until::Done,
-            (When::Now | When::Steer, true) if !works => Until::Prompt,
-            (When::Now | When::Steer, _) => Until::Step,
+            (DeliveryTime::FollowUp, _) => DeliveryPoint::Done,
+            (DeliveryTime::Now | DeliveryTime::Steer, true) if !works => DeliveryPoint::Prompt,
+            (DeliveryTime::Now | DeliveryTime::Steer, _) => DeliveryPoint::Step,
         };
         let mark = if waiting.shell { "!" } else { "" };
         (until, format!("{mark}{}", waiting.text))
     });
-    let unsent = held.unsent.iter().map(|unsent| (Until::Session, unsent.submission.text.clone()));
-    at_agent.chain(unsent).collect()
+    let unsent =
+        deferred.unsent.iter().map(|unsent| (DeliveryPoint::Session, unsent.submission.text.clone()));
+    queued.chain(unsent).collect()
 }

@@ -1,50 +1,50 @@
-//! The work under way, and its start.
+//! The activity of the agent and of shell commands.
 
 use std::time::Instant;
 
 #[derive(Debug, Default)]
-pub(super) struct Work {
-    pub(super) runs: bool,
-    pub(super) sums_up: bool,
-    /// Prompts that were sent and are not replied to.
-    pub(super) prompts: usize,
-    /// The number of begins and ends: what is known of an earlier time does not count.
-    pub(super) begun: u64,
+pub(super) struct ActivityState {
+    pub(super) agent_running: bool,
+    pub(super) compacting: bool,
+    /// The number of prompts without a reply.
+    pub(super) unanswered_prompts: usize,
+    /// The number of starts and ends of activity. A reply that was requested at an earlier revision is out of date.
+    pub(super) revision: u64,
     pub(super) since: Option<Instant>,
-    pub(super) shells: Vec<Shell>,
+    pub(super) shells: Vec<ShellCommand>,
 }
 
-/// A command of the person's.
+/// A shell command that the user started.
 #[derive(Debug)]
-pub(super) struct Shell {
+pub(super) struct ShellCommand {
     pub(super) number: u64,
     pub(super) command: String,
-    /// True if the model is told, in the session in which the command began or one that goes on with it.
-    pub(super) kept: bool,
+    /// True if the output is sent to the model, in the session that started the command or in its fork.
+    pub(super) reported_to_model: bool,
 }
 
-impl Work {
-    pub(super) fn is_on(&self) -> bool {
-        self.runs || self.sums_up || self.prompts > 0
+impl ActivityState {
+    pub(super) fn is_active(&self) -> bool {
+        self.agent_running || self.compacting || self.unanswered_prompts > 0
     }
 
-    pub(super) fn begins(&mut self) {
-        self.begun += 1;
-        self.runs = true;
+    pub(super) fn start_run(&mut self) {
+        self.revision += 1;
+        self.agent_running = true;
     }
 
-    pub(super) fn ends(&mut self) {
-        self.begun += 1;
-        self.runs = false;
+    pub(super) fn end_run(&mut self) {
+        self.revision += 1;
+        self.agent_running = false;
     }
 
-    /// Nothing is worked on any more, as somebody knows who must know.
-    pub(super) fn is_over(&mut self) {
-        (self.runs, self.sums_up, self.prompts) = (false, false, 0);
+    /// Resets the activity after an authoritative report that the agent is idle.
+    pub(super) fn stop_all(&mut self) {
+        (self.agent_running, self.compacting, self.unanswered_prompts) = (false, false, 0);
     }
 
-    pub(super) fn keep_time(&mut self, now: Instant) {
-        self.since = match self.is_on() || !self.shells.is_empty() {
+    pub(super) fn track_start(&mut self, now: Instant) {
+        self.since = match self.is_active() || !self.shells.is_empty() {
             true => self.since.or(Some(now)),
             false => None,
         };

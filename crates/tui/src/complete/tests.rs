@@ -1,4 +1,4 @@
-//! Tests of completion: what is wanted, what is shown, what is put in.
+//! Tests of completion: which word is completed, which candidates are shown, which text is inserted.
 
 use proptest::prelude::*;
 
@@ -7,30 +7,30 @@ use crate::editor::Editor;
 
 #[derive(Default)]
 struct Fixed {
-    commands: Vec<Command>,
-    arguments: Option<Vec<Argument>>,
+    commands: Vec<CompletionCommand>,
+    arguments: Option<Vec<CommandArgument>>,
     files: Vec<String>,
-    /// What is said of a text.
+    /// The answers of a command's owner, by prefix.
     answers: Vec<(&'static str, &'static str)>,
 }
 
-fn told((_, value): &(&str, &str)) -> Candidate {
+fn told((_, value): &(&str, &str)) -> CompletionCandidate {
     let none = String::new;
     let (text, source) = ((*value).to_owned(), "todo".to_owned());
-    Candidate { text, matched: Vec::new(), hint: none(), description: none(), source }
+    CompletionCandidate { text, matched: Vec::new(), hint: none(), description: none(), source }
 }
 
-impl Source for Fixed {
-    fn commands(&self) -> &[Command] {
+impl CandidateSource for Fixed {
+    fn commands(&self) -> &[CompletionCommand] {
         &self.commands
     }
 
-    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>> {
         let known = command == "model" && before.is_empty();
         if known { self.arguments.clone() } else { Some(Vec::new()) }
     }
 
-    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
+    fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>> {
         (command == "todo").then(|| self.answers.iter().filter(|(of, _)| *of == prefix).map(told).collect())
     }
 
@@ -40,13 +40,13 @@ impl Source for Fixed {
 }
 
 fn source() -> Fixed {
-    let command = |name: &str, hint: Option<&str>, source: &str| Command {
+    let command = |name: &str, hint: Option<&str>, source: &str| CompletionCommand {
         name: name.into(),
         hint: hint.map(Into::into),
         description: format!("Does {name}."),
         source: source.into(),
     };
-    let argument = |text: &str| Argument { text: text.into(), description: String::new() };
+    let argument = |text: &str| CommandArgument { text: text.into(), description: String::new() };
     let files = ["src/main.rs", "src/", "docs/a plan.md", "README.md", "tests/main.rs", "my notes/"];
     Fixed {
         commands: vec![
@@ -62,7 +62,7 @@ fn source() -> Fixed {
     }
 }
 
-/// `|` in the text is the cursor.
+/// Splits a text at `|`, which marks the cursor.
 fn at(text: &str) -> (String, usize) {
     (text.replacen('|', "", 1), text.find('|').unwrap())
 }
@@ -75,7 +75,7 @@ fn shown(completer: &Completer) -> Vec<&str> {
 #[track_caller]
 fn wants(text: &str, expect: Option<(&str, &str)>) {
     let (text, cursor) = at(text);
-    let got = wanted(&text, cursor);
+    let got = find_target(&text, cursor);
     let got = got.as_ref().map(|wanted| (&text[wanted.range.clone()], wanted.query.as_str()));
     assert_eq!(got, expect, "{text}");
 }
@@ -94,7 +94,7 @@ fn completes(text: &str, expect: &str) {
 }
 
 #[test]
-fn words_to_complete_are_told_from_others() {
+fn finds_word_to_complete() {
     wants("/|", Some(("/", "")));
     wants("/he|lp", Some(("/help", "he")));
     wants("/he| now", Some(("/he", "he")));
@@ -118,7 +118,7 @@ fn words_to_complete_are_told_from_others() {
 }
 
 #[test]
-fn the_best_come_first() {
+fn ranks_best_candidates_first() {
     let (source, mut completer) = (source(), Completer::default());
     let mut check = |text: &str, expect: &[&str]| {
         let (text, cursor) = at(text);
@@ -140,7 +140,7 @@ fn the_best_come_first() {
 }
 
 #[test]
-fn what_is_put_in_stands_apart() {
+fn separates_inserted_text_with_blank() {
     completes("/he|", "/help|");
     completes("/mod|", "/model |");
     completes("/mod| x", "/model| x");
@@ -154,12 +154,12 @@ fn what_is_put_in_stands_apart() {
 }
 
 #[test]
-fn a_command_that_takes_no_more_can_be_run() {
+fn command_without_arguments_is_complete() {
     let (source, mut completer) = (source(), Completer::default());
     completer.update("/help", 5, &source);
     assert!(completer.accept("/help").unwrap().complete);
     completer.update("/help", 5, &source);
-    assert_eq!(completer.popup(), None, "it is done with");
+    assert_eq!(completer.popup(), None, "the word is finished");
     completer.update("/model", 6, &source);
     assert_eq!(completer.popup(), None);
     completer.open("/model", 6, &source);
@@ -167,7 +167,7 @@ fn a_command_that_takes_no_more_can_be_run() {
 }
 
 #[test]
-fn candidates_stay_while_a_word_is_typed_on() {
+fn keeps_candidates_while_word_grows() {
     let (source, mut completer) = (source(), Completer::default());
     completer.update("/", 1, &source);
     completer.previous();
@@ -191,7 +191,7 @@ fn candidates_stay_while_a_word_is_typed_on() {
 }
 
 #[test]
-fn what_is_not_known_yet_does_not_flicker() {
+fn keeps_list_while_answer_is_pending() {
     let (mut source, mut completer) = (source(), Completer::default());
     completer.update("/model s", 8, &source);
     assert_eq!(shown(&completer), ["sonnet", "opus"]);
@@ -204,7 +204,7 @@ fn what_is_not_known_yet_does_not_flicker() {
 }
 
 #[test]
-fn files_that_come_later_are_found() {
+fn finds_files_added_later() {
     let (mut source, mut completer) = (source(), Completer::default());
     completer.update("@new", 4, &source);
     assert_eq!(completer.popup(), None);
@@ -215,28 +215,28 @@ fn files_that_come_later_are_found() {
 
 proptest! {
     #[test]
-    fn what_is_wanted_is_in_the_text(text in "[/@\"a b\n日]{0,12}", cursor in 0_usize..14) {
+    fn target_range_is_inside_text(text in "[/@\"a b\n日]{0,12}", cursor in 0_usize..14) {
         prop_assume!(text.is_char_boundary(cursor));
-        if let Some(wanted) = wanted(&text, cursor) {
+        if let Some(wanted) = find_target(&text, cursor) {
             prop_assert!(wanted.range.start <= cursor && cursor <= wanted.range.end);
             prop_assert!(text.get(wanted.range).is_some_and(|word| word.contains(&wanted.query)));
         }
     }
 
     #[test]
-    fn what_is_put_in_is_read_again(path in "[a-z ]{1,8}/?[a-z ]{0,4}") {
+    fn inserted_file_mention_is_parsed_again(path in "[a-z ]{1,8}/?[a-z ]{0,4}") {
         let files = vec![path.clone()];
         let source = Fixed { files, ..Fixed::default() };
         let mut completer = Completer::default();
         completer.update("@", 1, &source);
         let text = completer.accept("@").unwrap().text;
-        let word = wanted(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
+        let word = find_target(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
         prop_assert_eq!(word.query.trim_end(), path.trim_end());
     }
 }
 
 #[test]
-fn what_is_told_stands_for_all_that_follows_a_command() {
+fn owner_candidates_replace_all_arguments() {
     let source = source();
     let mut completer = Completer::default();
     let mut shown = |text: &str| {
@@ -247,8 +247,11 @@ fn what_is_told_stands_for_all_that_follows_a_command() {
         let typed = popup.is_typed();
         Some((values.join(","), typed, completer.accept(&text)?))
     };
-    let accepted =
-        |range: Range<usize>, text: &str| Accepted { range, text: text.to_owned(), complete: false };
+    let accepted = |range: Range<usize>, text: &str| AcceptedCompletion {
+        range,
+        text: text.to_owned(),
+        complete: false,
+    };
     assert_eq!(shown("/todo |"), Some(("add,done 1".to_owned(), true, accepted(6..6, "add "))));
     assert_eq!(shown("/todo d|x rest"), Some(("done 1,drop 1".to_owned(), true, accepted(6..8, "done 1"))));
     assert_eq!(shown("/todo   done |"), Some(("done 1".to_owned(), true, accepted(8..13, "done 1 "))));
@@ -256,5 +259,5 @@ fn what_is_told_stands_for_all_that_follows_a_command() {
     let (text, cursor) = at("/todo d|");
     completer.open(&text, cursor, &source);
     completer.next();
-    assert!(!completer.popup().unwrap().is_typed(), "somebody has chosen");
+    assert!(!completer.popup().unwrap().is_typed(), "the user has chosen");
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The kind of the completed part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum CompletionKind {
     /// The name of a command.
     Command,
     /// The argument of a command.
@@ -23,43 +23,43 @@ pub enum Kind {
 
 /// A word to complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CompletionTarget {
     /// The kind.
-    pub kind: Kind,
-    /// The word with what marks it, in bytes of the text.
+    pub kind: CompletionKind,
+    /// The word with its marker, as a range of bytes.
     pub range: Range<usize>,
     /// The typed text.
     pub query: String,
 }
 
-impl Wanted {
-    pub(super) fn whole(&self, text: &str, cursor: usize) -> Option<Self> {
-        let Kind::Argument { command, .. } = &self.kind else { return None };
+impl CompletionTarget {
+    pub(super) fn extend_to_prefix(&self, text: &str, cursor: usize) -> Option<Self> {
+        let CompletionKind::Argument { command, .. } = &self.kind else { return None };
         let behind = text.get(1 + command.len()..cursor)?;
         let prefix = behind.trim_start();
         let range = cursor - prefix.len()..self.range.end;
         Some(Self { kind: self.kind.clone(), range, query: prefix.to_owned() })
     }
 
-    /// Which word it is, whatever is typed of it.
-    pub(super) fn word(&self) -> (Kind, usize) {
+    /// Identifies the word, independent of the typed part.
+    pub(super) fn word_identity(&self) -> (CompletionKind, usize) {
         let kind = match &self.kind {
-            // Quotes come and go.
-            Kind::File { .. } => Kind::File { quoted: false },
-            Kind::Command | Kind::Argument { .. } => self.kind.clone(),
+            // Quotes can be added and removed.
+            CompletionKind::File { .. } => CompletionKind::File { quoted: false },
+            CompletionKind::Command | CompletionKind::Argument { .. } => self.kind.clone(),
         };
         (kind, self.range.start)
     }
 }
 
-/// The word at the cursor, if it is one to complete. A command is the first word of the text.
-pub fn wanted(text: &str, cursor: usize) -> Option<Wanted> {
+/// Finds the word to complete at the cursor. A command is the first word of the text.
+pub fn find_target(text: &str, cursor: usize) -> Option<CompletionTarget> {
     let before = text.get(..cursor)?;
-    file(text, before).or_else(|| command(text, before))
+    parse_file_mention(text, before).or_else(|| parse_command(text, before))
 }
 
-/// `@path`, `@"path with blanks"`.
-fn file(text: &str, before: &str) -> Option<Wanted> {
+/// Parses `@path` and `@"path with blanks"`.
+fn parse_file_mention(text: &str, before: &str) -> Option<CompletionTarget> {
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
     let at = before
         .get(line..)?
@@ -73,37 +73,42 @@ fn file(text: &str, before: &str) -> Option<Wanted> {
         None if !typed.contains(char::is_whitespace) => (false, typed, word_length(rest)),
         Some(_) | None => return None,
     };
-    Some(Wanted { kind: Kind::File { quoted }, range: at..before.len() + length, query: query.to_owned() })
+    Some(CompletionTarget {
+        kind: CompletionKind::File { quoted },
+        range: at..before.len() + length,
+        query: query.to_owned(),
+    })
 }
 
-/// True if a word may begin here: an address of mail has its sign in the middle.
+/// True if a word may begin here. The `@` of an email address is in the middle of a word.
 fn begins_word(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '<' | '"' | '\'' | '`' | ','))
 }
 
-fn command(text: &str, before: &str) -> Option<Wanted> {
+fn parse_command(text: &str, before: &str) -> Option<CompletionTarget> {
     let typed = before.strip_prefix('/')?;
     let rest = text.get(before.len()..)?;
     let end = before.len() + word_length(rest);
     let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
-        // A path is no command.
-        let wanted = Wanted { kind: Kind::Command, range: 0..end, query: typed.to_owned() };
+        // A path is not a command.
+        let wanted =
+            CompletionTarget { kind: CompletionKind::Command, range: 0..end, query: typed.to_owned() };
         return (!typed.contains('/')).then_some(wanted);
     };
-    // Some blanks are longer than a byte.
+    // Some blanks are longer than one byte.
     let word = arguments.rsplit(char::is_whitespace).next().unwrap_or_default().len();
     let (words, query) = arguments.split_at(arguments.len() - word);
     let on_first_line = !before.contains('\n') && !name.is_empty() && !name.contains('/');
-    let kind = Kind::Argument { command: name.to_owned(), before: words.trim().to_owned() };
+    let kind = CompletionKind::Argument { command: name.to_owned(), before: words.trim().to_owned() };
     let range = before.len() - query.len()..end;
-    on_first_line.then(|| Wanted { kind, range, query: query.to_owned() })
+    on_first_line.then(|| CompletionTarget { kind, range, query: query.to_owned() })
 }
 
-/// Returns the length of a word in quotes behind the cursor: where they were not closed on the line, not at all.
+/// Returns the length of a quoted word after the cursor, or 0 if the quote is not closed on the line.
 fn quoted_length(rest: &str) -> usize {
     let line = rest.split('\n').next().unwrap_or_default();
-    // What comes after another sign is another file's.
+    // Text after another `@` belongs to another file.
     let (word, _) = line.split_once('@').unwrap_or((line, ""));
     word.find('"').map_or(0, |quote| quote + 1)
 }

@@ -1,8 +1,8 @@
-//! The text of a dialog, the part of it that is shown, and how far it was read.
+//! The text of a dialog, its visible part, and the reading progress.
 //!
-//! How far is counted in characters and not in rows, so that it holds at every width. Read is what stood on the screen,
-//! one page after the other from the first row on; who goes to the end at once has seen the end, and is told how many rows
-//! were not.
+//! The progress is counted in characters, not rows, so it holds at every width. Text counts as read once it was on
+//! the screen, page after page from the first row. A person who jumps to the end has seen the end and is told the
+//! number of unread rows.
 
 mod lay;
 
@@ -12,67 +12,67 @@ use ratatui_core::text::Line;
 
 use super::Question;
 use crate::clean::{CleanLine, span};
-use crate::frame::{put, row};
-use crate::look::Look;
+use crate::frame::{draw_line, row_area};
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
+use lay::BodyLayout;
 pub(super) use lay::GATE;
-use lay::Laid;
 
-/// Columns that say how much more there is, where only one row is there to say anything.
+/// Columns for the number of further rows, when only one row is available.
 const MARGIN: u16 = 7;
 
-/// With fewer columns, that is said in fewer words.
+/// Below this width, the number of further rows uses the short form.
 const SHORT: u16 = 32;
 
-/// Its rows, and which of them are shown.
+/// The rows of the text, and the visible part.
 #[derive(Debug, Default)]
-pub(super) struct Body {
-    laid: Option<Laid>,
-    /// The same, where the only row is shared with how much more there is.
-    narrow: Option<Laid>,
-    top: Top,
+pub(super) struct DialogBody {
+    laid: Option<BodyLayout>,
+    /// The same layout, narrower because its only row also shows the number of further rows.
+    narrow: Option<BodyLayout>,
+    top: BodyScroll,
     shown: usize,
-    drawn: Option<Part>,
-    read: Read,
+    drawn: Option<VisibleRange>,
+    read: ReadProgress,
 }
 
-/// The first row that is shown, at a width.
+/// The first visible row, at a width.
 #[derive(Debug, Clone, Copy, Default)]
-struct Top {
+struct BodyScroll {
     row: usize,
-    /// It is wherever the last row is the last one that is shown.
+    /// Keeps the last row as the last visible one.
     ends: bool,
     width: u16,
     before: usize,
 }
 
-/// The part that a frame shows, in characters.
+/// The visible part of a frame, in characters.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct VisibleRange {
     from: usize,
     upto: usize,
     total: usize,
-    /// True if its end is there, and it is said how much of it was not read.
+    /// True if the end is visible, with the number of unread rows.
     ends: bool,
 }
 
-/// The part that was on the screen.
+/// The part that was visible.
 #[derive(Debug, Clone, Copy, Default)]
-struct Read {
+struct ReadProgress {
     upto: usize,
     all: bool,
     end: bool,
 }
 
-impl Read {
-    fn is_through(self) -> bool {
+impl ReadProgress {
+    fn is_complete(self) -> bool {
         self.all || self.end
     }
 
-    /// With a part that is on the screen, too.
-    fn with(mut self, part: Option<Part>) -> Self {
-        let Some(Part { from, upto, total, ends }) = part else { return self };
+    /// Adds a visible part.
+    fn with_visible(mut self, part: Option<VisibleRange>) -> Self {
+        let Some(VisibleRange { from, upto, total, ends }) = part else { return self };
         if from <= self.upto {
             self.upto = self.upto.max(upto);
         }
@@ -82,97 +82,100 @@ impl Read {
     }
 }
 
-impl Body {
-    pub(super) fn rows(&mut self, question: &Question, width: u16, theme: &Theme) -> usize {
-        Laid::at(&mut self.laid, question, width, theme).len()
+impl DialogBody {
+    pub(super) fn row_count(&mut self, question: &Question, width: u16, theme: &Theme) -> usize {
+        BodyLayout::get_or_build(&mut self.laid, question, width, theme).len()
     }
 
-    pub(super) fn turn(&mut self, on: bool) {
+    pub(super) fn scroll_page(&mut self, on: bool) {
         let by = self.shown.max(1);
         let row = self.top.row;
         self.top.row = if on { row.saturating_add(by) } else { row.saturating_sub(by) };
         self.top.ends &= on;
     }
 
-    pub(super) fn go(&mut self, last: bool) {
-        self.top = if last { Top { ends: true, ..self.top } } else { Top::default() };
+    pub(super) fn jump_to_edge(&mut self, last: bool) {
+        self.top = if last { BodyScroll { ends: true, ..self.top } } else { BodyScroll::default() };
     }
 
-    pub(super) fn was_drawn(&mut self) -> bool {
-        let before = self.is_through();
-        self.read = self.read.with(self.drawn.take());
-        !before && self.is_through()
+    pub(super) fn mark_drawn(&mut self) -> bool {
+        let before = self.is_fully_read();
+        self.read = self.read.with_visible(self.drawn.take());
+        !before && self.is_fully_read()
     }
 
-    pub(super) fn is_through(&self) -> bool {
-        self.read.is_through()
+    pub(super) fn is_fully_read(&self) -> bool {
+        self.read.is_complete()
     }
 
-    /// Returns true for an end that will have been seen with the last drawing, and the number of rows that will not
-    /// have been read.
-    pub(super) fn once_drawn(&self) -> (bool, usize) {
-        let read = self.read.with(self.drawn);
-        let unread = |laid: &Laid| laid.len() - laid.rows_within(read.upto);
+    /// Returns whether the end will have been seen after the last drawing, and the number of rows that will be
+    /// unread.
+    pub(super) fn progress_after_draw(&self) -> (bool, usize) {
+        let read = self.read.with_visible(self.drawn);
+        let unread = |laid: &BodyLayout| laid.len() - laid.rows_within(read.upto);
         let unread = self.laid.as_ref().filter(|_| !read.all).map_or(0, unread);
-        (read.is_through(), unread)
+        (read.is_complete(), unread)
     }
 
-    pub(super) fn draw(&mut self, question: &Question, area: Rect, buffer: &mut Buffer, look: &Look) {
+    pub(super) fn draw(&mut self, question: &Question, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         self.drawn = None;
         if area.height == 0 {
             return;
         }
         let theme = &look.theme;
-        let total = self.rows(question, area.width, theme);
+        let total = self.row_count(question, area.width, theme);
         if total <= usize::from(area.height) {
-            self.top = Top::default();
+            self.top = BodyScroll::default();
             self.draw_part(false, area, buffer);
             return;
         }
         let style = theme.style(if question.grants { Role::Warning } else { Role::Muted });
         if area.height == 1 {
             let text = Rect { width: area.width.saturating_sub(MARGIN), ..area };
-            Laid::at(&mut self.narrow, question, text.width, theme);
+            BodyLayout::get_or_build(&mut self.narrow, question, text.width, theme);
             let below = self.draw_part(true, text, buffer);
             let words = if below > 0 { format!(" ↓{below}") } else { " ↑".to_owned() };
             let place = Rect { x: text.right(), width: area.width - text.width, ..area };
-            put(&Line::from(span(CleanLine::new(&words), style)), place, buffer);
+            draw_line(&Line::from(span(CleanLine::new(&words), style)), place, buffer);
             return;
         }
         let below = self.draw_part(false, Rect { height: area.height - 1, ..area }, buffer);
-        let unread = if question.grants { self.once_drawn().1 } else { 0 };
-        let words = CleanLine::new(&left_out(below, unread, area.width < SHORT));
-        put(&Line::from(span(words, style)), row(area, area.height - 1), buffer);
+        let unread = if question.grants { self.progress_after_draw().1 } else { 0 };
+        let words = CleanLine::new(&hidden_rows_label(below, unread, area.width < SHORT));
+        draw_line(&Line::from(span(words, style)), row_area(area, area.height - 1), buffer);
     }
 
     fn draw_part(&mut self, narrow: bool, area: Rect, buffer: &mut Buffer) -> usize {
         let Some(laid) = (if narrow { &self.narrow } else { &self.laid }) else { return 0 };
         let height = usize::from(area.height);
         let last = laid.len().saturating_sub(height);
-        // At another width, it is another row.
+        // At another width, this is another row.
         if self.top.width != area.width && self.top.row != 0 {
             self.top.row = laid.rows_within(self.top.before);
         }
         let top = if self.top.ends { last } else { self.top.row.min(last) };
-        self.top = Top { row: top, width: area.width, before: laid.before(top), ..self.top };
+        self.top =
+            BodyScroll { row: top, width: area.width, before: laid.characters_before(top), ..self.top };
         self.shown = height;
-        for (y, line) in (0..area.height).zip(laid.from(top)) {
-            put(line, row(area, y), buffer);
+        for (y, line) in (0..area.height).zip(laid.rows_from(top)) {
+            draw_line(line, row_area(area, y), buffer);
         }
         let below = last - top;
-        let (from, upto) = (laid.before(top), laid.before((top + height).min(laid.len())));
-        self.drawn = Some(Part { from, upto, total: laid.characters(), ends: below == 0 && !narrow });
+        let (from, upto) =
+            (laid.characters_before(top), laid.characters_before((top + height).min(laid.len())));
+        self.drawn =
+            Some(VisibleRange { from, upto, total: laid.character_count(), ends: below == 0 && !narrow });
         below
     }
 }
 
-/// The number of rows that are left out: below, or before that and never seen.
-fn left_out(below: usize, unread: usize, is_short: bool) -> String {
+/// Formats the number of hidden rows: below, or above and never seen.
+fn hidden_rows_label(below: usize, unread: usize, is_short: bool) -> String {
     let rows = |count: usize| if count == 1 { "1 more row".to_owned() } else { format!("{count} more rows") };
     match (below, unread, is_short) {
-        (0, 0, false) => "… that is all (pageup)".to_owned(),
-        (0, 0, true) => "… all (pageup)".to_owned(),
-        (0, unread, false) => format!("… the end; {unread} before it not read (pageup)"),
+        (0, 0, false) => "… end of text (pageup)".to_owned(),
+        (0, 0, true) => "… end (pageup)".to_owned(),
+        (0, unread, false) => format!("… end; {unread} above not read (pageup)"),
         (0, unread, true) => format!("… {unread} not read (pageup)"),
         (more, 0, false) => format!("… {} (pagedown)", rows(more)),
         (more, _, false) => format!("… {} to read (pagedown)", rows(more)),

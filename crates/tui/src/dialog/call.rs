@@ -1,13 +1,12 @@
-//! The call that a yes allows, to the last character: a tool's name and its arguments.
+//! The call that a yes allows, to the last character: the tool's name and its arguments.
 //!
-//! The arguments are taken from their JSON as it is, token by token and in its order; nothing of a name or a value is
-//! added or left out. The commas between them, and the braces around all of them, are rows here. What would not be seen
-//! as it is (control characters, direction marks, what has no width, blanks other than a space) stands there as
-//! `\u{…}`.
+//! The arguments follow their JSON text token by token, in order. Nothing of a name or a value is added or omitted.
+//! Commas between arguments and the outer braces are represented by rows. Characters that would be invisible (control
+//! characters, direction marks, zero-width characters, blanks other than a space) are written as `\u{…}`.
 //!
-//! A short string stands in its quotes. One of several lines, or with quotes or backslashes in it, stands as it is, line
-//! by line, behind marks that no text can reach; a string that ends with a newline has an empty row at its end. There, a
-//! backslash that would look like the begin of an escape stands as `\u{5c}`, so that each text looks like no other.
+//! A short string is shown in quotes. A string with several lines, quotes or backslashes is shown unchanged, line by
+//! line, behind marks that no text can imitate. A string that ends with a newline has an empty row at its end. A
+//! backslash that would look like an escape is written as `\u{5c}`, so that no two texts look the same.
 
 use std::fmt::Write as _;
 use std::path::{Component, Path};
@@ -16,15 +15,15 @@ use haft_core::sanitize::is_hidden;
 use haft_protocol::content::ToolCall;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::columns_of;
+use crate::clean::grapheme_columns;
 
-/// Blanks that a level is indented by.
+/// Blanks of one indentation level.
 const INDENT: usize = 2;
 
 /// The mark before each line of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Mark {
-    /// It is no line of a string.
+pub(super) enum LineMark {
+    /// Not a line of a string.
     #[default]
     No,
     Line,
@@ -32,8 +31,8 @@ pub(super) enum Mark {
     Added,
 }
 
-impl Mark {
-    fn of(name: &str) -> Self {
+impl LineMark {
+    fn from_argument_name(name: &str) -> Self {
         match name {
             "\"old_text\"" => Self::Removed,
             "\"new_text\"" => Self::Added,
@@ -42,26 +41,26 @@ impl Mark {
     }
 }
 
-/// A row of what is granted, before it is cut to a width.
+/// A row of the granted call, before it is wrapped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Row {
-    /// Blanks before it.
+pub(super) struct ArgumentRow {
+    /// Blanks before the row.
     pub(super) indent: usize,
     /// The mark before its text.
-    pub(super) mark: Mark,
-    /// Printable, but not yet clean.
+    pub(super) mark: LineMark,
+    /// Printable, but not sanitized yet.
     pub(super) text: String,
 }
 
 pub(super) fn name(call: &ToolCall) -> String {
-    visible(&call.name)
+    escape_invisible(&call.name)
 }
 
-/// The file or the directory that a tool of haft's own is about, as one reads it: as it was written where it is below
-/// the working directory, else from the root on.
-pub(super) fn place(call: &ToolCall, cwd: &Path) -> Option<String> {
+/// Returns the file or directory that a built-in tool works on: as written if it is below the working directory,
+/// otherwise as an absolute path.
+pub(super) fn target_path(call: &ToolCall, cwd: &Path) -> Option<String> {
     #[derive(serde::Deserialize)]
-    struct About {
+    struct PathArgument {
         path: String,
     }
 
@@ -70,7 +69,7 @@ pub(super) fn place(call: &ToolCall, cwd: &Path) -> Option<String> {
         "ls" | "find" | "grep" => "in",
         _ => return None,
     };
-    let About { path } = serde_json::from_str(call.args.as_str()).ok()?;
+    let PathArgument { path } = serde_json::from_str(call.args.as_str()).ok()?;
     let path = path.strip_prefix('@').unwrap_or(&path);
     let is_below =
         Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -78,66 +77,66 @@ pub(super) fn place(call: &ToolCall, cwd: &Path) -> Option<String> {
         true => path.to_owned(),
         false => cwd.join(path).to_string_lossy().into_owned(),
     };
-    (!path.is_empty()).then(|| format!("{what}: {}", visible(&shown)))
+    (!path.is_empty()).then(|| format!("{what}: {}", escape_invisible(&shown)))
 }
 
-pub(super) fn arguments(call: &ToolCall) -> Vec<Row> {
-    let mut rows = Rows::default();
+pub(super) fn argument_rows(call: &ToolCall) -> Vec<ArgumentRow> {
+    let mut rows = ArgumentRowBuilder::default();
     let mut rest = call.args.as_str().trim();
     let within = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map(str::trim);
     if let Some(within) = within.filter(|within| !within.is_empty()) {
         rest = within;
         rows.level = 1;
     }
-    rows.begin();
+    rows.begin_row();
     while let Some(first) = rest.chars().next() {
-        let token = token(rest, first);
+        let token = next_token(rest, first);
         rest = rest.get(token.len()..).unwrap_or_default();
         match first {
             '{' | '[' => {
-                rows.put(token);
+                rows.push_token(token);
                 rows.level += 1;
                 if !rest.trim_start().starts_with(['}', ']']) {
-                    rows.begin();
+                    rows.begin_row();
                 }
             }
             '}' | ']' => {
                 rows.level = rows.level.saturating_sub(1);
                 if !rows.is_empty_inside() {
-                    rows.begin();
+                    rows.begin_row();
                 }
-                rows.put(token);
+                rows.push_token(token);
             }
-            ',' => rows.begin(),
-            ':' => rows.put(":"),
+            ',' => rows.begin_row(),
+            ':' => rows.push_token(":"),
             '"' if rest.trim_start().starts_with(':') => {
-                rows.mark = Mark::of(token);
-                rows.quoted(token);
+                rows.mark = LineMark::from_argument_name(token);
+                rows.push_quoted(token);
             }
-            '"' => rows.string(token),
+            '"' => rows.push_string(token),
             blank if blank.is_ascii_whitespace() => {}
-            _ => rows.put(&visible(token)),
+            _ => rows.push_token(&escape_invisible(token)),
         }
     }
     rows.rows
 }
 
 #[derive(Debug, Default)]
-struct Rows {
-    rows: Vec<Row>,
+struct ArgumentRowBuilder {
+    rows: Vec<ArgumentRow>,
     level: usize,
-    /// Of the lines of the next string.
-    mark: Mark,
+    /// The mark of the lines of the next string.
+    mark: LineMark,
 }
 
-impl Rows {
-    fn begin(&mut self) {
+impl ArgumentRowBuilder {
+    fn begin_row(&mut self) {
         let indent = self.level * INDENT;
-        self.rows.push(Row { indent, mark: Mark::No, text: String::new() });
+        self.rows.push(ArgumentRow { indent, mark: LineMark::No, text: String::new() });
     }
 
-    fn put(&mut self, text: &str) {
-        let is_behind = |row: &Row| row.text.ends_with(':') && text != ":";
+    fn push_token(&mut self, text: &str) {
+        let is_behind = |row: &ArgumentRow| row.text.ends_with(':') && text != ":";
         if let Some(row) = self.rows.last_mut() {
             if is_behind(row) {
                 row.text.push(' ');
@@ -147,40 +146,40 @@ impl Rows {
     }
 
     fn is_empty_inside(&self) -> bool {
-        self.rows.last().is_some_and(|row| row.mark == Mark::No && row.text.ends_with(['{', '[']))
+        self.rows.last().is_some_and(|row| row.mark == LineMark::No && row.text.ends_with(['{', '[']))
     }
 
-    /// A string in its quotes, as short as it was written or shorter.
-    fn quoted(&mut self, token: &str) {
+    /// Adds a string in quotes, not longer than in the JSON text.
+    fn push_quoted(&mut self, token: &str) {
         let text = match serde_json::from_str::<String>(token) {
-            Ok(text) => format!("\"{}\"", escaped(&text)),
-            // Half of a surrogate pair: there is no other way to write it.
-            Err(_) => visible(token),
+            Ok(text) => format!("\"{}\"", escape_string(&text)),
+            // Half of a surrogate pair has no other notation.
+            Err(_) => escape_invisible(token),
         };
-        self.put(&text);
+        self.push_token(&text);
     }
 
-    /// A string; one of several lines, or with quotes or backslashes, stands below its name.
-    fn string(&mut self, token: &str) {
+    /// Adds a string. A string with several lines, quotes or backslashes is placed below its name.
+    fn push_string(&mut self, token: &str) {
         let mark = std::mem::take(&mut self.mark);
-        let mark = if mark == Mark::No { Mark::Line } else { mark };
+        let mark = if mark == LineMark::No { LineMark::Line } else { mark };
         match serde_json::from_str::<String>(token) {
-            Ok(text) if mark != Mark::Line || text.contains(['\n', '"', '\\']) => {
+            Ok(text) if mark != LineMark::Line || text.contains(['\n', '"', '\\']) => {
                 let indent = (self.level + 1) * INDENT;
-                // In a list, what begins is told from what goes on.
+                // In a list, this separates the beginning of an item from a continuation.
                 if self.rows.last().is_some_and(|row| row.text.is_empty()) {
-                    self.put("text:");
+                    self.push_token("text:");
                 }
                 for line in text.split('\n') {
-                    self.rows.push(Row { indent, mark, text: as_it_is(line) });
+                    self.rows.push(ArgumentRow { indent, mark, text: escape_line(line) });
                 }
             }
-            Ok(_) | Err(_) => self.quoted(token),
+            Ok(_) | Err(_) => self.push_quoted(token),
         }
     }
 }
 
-fn token(text: &str, first: char) -> &str {
+fn next_token(text: &str, first: char) -> &str {
     let end = match first {
         '"' => string_end(text),
         '{' | '}' | '[' | ']' | ',' | ':' => 1,
@@ -203,9 +202,9 @@ fn string_end(text: &str) -> usize {
     text.len()
 }
 
-/// A line of a string, every character of it seen. Of several blanks at its end the last is written out, since nothing
-/// stands behind it.
-fn as_it_is(line: &str) -> String {
+/// Escapes a line of a string so that every character is visible. The last of several trailing blanks is escaped,
+/// because nothing follows it.
+fn escape_line(line: &str) -> String {
     let (rest, last) = match line.strip_suffix(' ') {
         Some(rest) => (rest, "\\u{20}"),
         None => (line, ""),
@@ -217,13 +216,13 @@ fn as_it_is(line: &str) -> String {
             "\\" if behind.starts_with(['t', 'r', 'u']) => out.push_str("\\u{5c}"),
             "\t" => out.push_str("\\t"),
             "\r" => out.push_str("\\r"),
-            other => out.push_str(&visible(other)),
+            other => out.push_str(&escape_invisible(other)),
         }
     }
     out + last
 }
 
-fn escaped(text: &str) -> String {
+fn escape_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
         match grapheme {
@@ -233,19 +232,19 @@ fn escaped(text: &str) -> String {
             "\r\n" => out.push_str("\\r\\n"),
             "\r" => out.push_str("\\r"),
             "\t" => out.push_str("\\t"),
-            other => out.push_str(&visible(other)),
+            other => out.push_str(&escape_invisible(other)),
         }
     }
     out
 }
 
-/// A text in which every character is seen.
-fn visible(text: &str) -> String {
+/// Escapes a text so that every character is visible.
+fn escape_invisible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
-        let is_nothing = columns_of(grapheme) == 0;
+        let is_nothing = grapheme_columns(grapheme) == 0;
         for c in grapheme.chars() {
-            if is_nothing || is_unseen(c) {
+            if is_nothing || is_invisible(c) {
                 // Writing to a string does not fail.
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             } else {
@@ -256,8 +255,8 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// True if a character is not seen as what it is: also those that letters of some scripts and emoji need.
-fn is_unseen(c: char) -> bool {
+/// True if a character is not visible as itself. This includes characters that some scripts and emoji need.
+fn is_invisible(c: char) -> bool {
     c.is_control()
         || is_hidden(c)
         || (c.is_whitespace() && c != ' ')

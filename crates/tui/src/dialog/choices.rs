@@ -6,49 +6,49 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::Line;
 
-use super::{Question, Wanted};
+use super::{AnswerKind, Question};
 use crate::clean::{CleanLine, span};
-use crate::frame::{cut, put, row};
-use crate::look::Look;
+use crate::frame::{draw_line, row_area, truncate_spans};
+use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// Of what becomes of a gate, what grants nothing.
+/// The decision about a gate that grants nothing.
 const STOP: &str = "stop";
 
-/// The mark before the chosen one.
+/// The mark before the chosen choice.
 const CHOSEN: &str = "›";
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Choices {
-    choices: Vec<Choice>,
+pub(super) struct ChoiceList {
+    choices: Vec<DialogChoice>,
     chosen: usize,
-    /// Beside each other where there is room.
+    /// Side by side if there is room.
     across: bool,
-    /// True if those that grant something do not count yet.
+    /// True if choices that grant something are not accepted yet.
     locked: bool,
-    /// The number of rows of what is granted that were not read.
+    /// The number of unread rows of the granted call.
     unread: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Choice {
+struct DialogChoice {
     words: CleanLine,
     answer: UiAnswer,
     grants: bool,
 }
 
-impl Choices {
-    /// Those of a question, if it is one that is answered by choosing. What is careful is chosen at first.
-    pub(super) fn of(question: &Question) -> Option<Self> {
-        let choice = |words: CleanLine, answer, grants: bool| Choice {
+impl ChoiceList {
+    /// Makes the choices of a question that is answered by choosing. The safe choice is chosen at first.
+    pub(super) fn from_question(question: &Question) -> Option<Self> {
+        let choice = |words: CleanLine, answer, grants: bool| DialogChoice {
             words,
             answer,
             grants: grants && question.grants,
         };
         let value = |word: &String| UiAnswer::Value(word.clone());
         let place = |words: &[String], word: &str| words.iter().position(|known| known == word).unwrap_or(0);
-        let (choices, chosen, across): (Vec<Choice>, _, _) = match &question.wanted {
-            Wanted::Confirm => {
+        let (choices, chosen, across): (Vec<DialogChoice>, _, _) = match &question.wanted {
+            AnswerKind::Confirm => {
                 let [yes, no] = match (&question.call, question.grants) {
                     (Some(_), _) => ["Allow once", "Do not allow"],
                     (None, true) => ["Allow", "Do not allow"],
@@ -58,38 +58,37 @@ impl Choices {
                     .map(|(words, yes)| choice(words.into(), UiAnswer::Confirmed(yes), yes));
                 (choices.into(), 1, true)
             }
-            Wanted::Select(words) => {
+            AnswerKind::Select(words) => {
                 let choices = words.iter().map(|word| choice(CleanLine::new(word), value(word), true));
                 let chosen = question.default.as_ref().map_or(0, |word| place(words, word));
                 (choices.collect(), chosen, false)
             }
-            Wanted::Gate(words) => {
-                let choices = words.iter().map(|word| choice(gate(word), value(word), word != STOP));
+            AnswerKind::Gate(words) => {
+                let choices = words.iter().map(|word| choice(gate_label(word), value(word), word != STOP));
                 (choices.collect(), place(words, STOP), false)
             }
-            Wanted::Input { .. } | Wanted::Editor(_) => return None,
+            AnswerKind::Input { .. } | AnswerKind::Editor(_) => return None,
         };
         Some(Self { choices, chosen, across, ..Self::default() })
     }
 
-    /// Sets whether those that grant something do not count yet, and the number of rows that were not read where they
-    /// do.
-    pub(super) fn lock(&mut self, locked: bool, unread: usize) {
+    /// Sets whether choices that grant something are locked, and otherwise the number of unread rows.
+    pub(super) fn set_locked(&mut self, locked: bool, unread: usize) {
         (self.locked, self.unread) = (locked, unread);
     }
 
-    /// The next one; behind the last comes the first.
+    /// Chooses the next choice. After the last comes the first.
     pub(super) fn next(&mut self) {
         self.chosen = (self.chosen + 1).checked_rem(self.choices.len()).unwrap_or(0);
     }
 
-    /// The one before.
+    /// Chooses the previous choice.
     pub(super) fn previous(&mut self) {
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.choices.len().saturating_sub(1));
     }
 
-    /// The one of a number, from 1; whether there is one.
-    pub(super) fn choose(&mut self, number: Option<u32>) -> bool {
+    /// Chooses by number, from 1. Returns false if there is no such choice.
+    pub(super) fn choose_number(&mut self, number: Option<u32>) -> bool {
         let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
         let at = at.filter(|at| *at < self.choices.len());
         self.chosen = at.unwrap_or(self.chosen);
@@ -106,12 +105,12 @@ impl Choices {
     }
 
     /// Returns the names of the choices.
-    pub(super) fn words(&self) -> impl Iterator<Item = &CleanLine> {
+    pub(super) fn labels(&self) -> impl Iterator<Item = &CleanLine> {
         self.choices.iter().map(|choice| &choice.words)
     }
 
-    /// Returns the present name of a choice: what was not read is part of what is chosen.
-    fn words_of(&self, choice: &Choice) -> CleanLine {
+    /// Returns the label of a choice. It includes the number of unread rows.
+    fn label_of(&self, choice: &DialogChoice) -> CleanLine {
         if !choice.grants || self.locked || self.unread == 0 {
             return choice.words.clone();
         }
@@ -124,15 +123,15 @@ impl Choices {
     }
 
     fn fits_across(&self, width: u16) -> bool {
-        let columns: usize = self.choices.iter().map(|choice| self.words_of(choice).columns() + 5).sum();
+        let columns: usize = self.choices.iter().map(|choice| self.label_of(choice).columns() + 5).sum();
         self.across && columns <= usize::from(width) + 2
     }
 
-    /// Draws them, those around the chosen one where there is no room for all.
-    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    /// Draws the choices. If there is not enough room, draws those around the chosen one.
+    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         if self.choices.is_empty() {
-            let words = span("there is nothing to choose from", look.theme.style(Role::Muted));
-            put(&Line::from(words), row(area, 0), buffer);
+            let words = span("no choices", look.theme.style(Role::Muted));
+            draw_line(&Line::from(words), row_area(area, 0), buffer);
             return;
         }
         if self.fits_across(area.width) {
@@ -142,7 +141,7 @@ impl Choices {
         let height = usize::from(area.height);
         let top = (self.chosen + 1).saturating_sub(height.max(1));
         for (y, at) in (0..area.height).zip(top..self.choices.len()) {
-            self.draw_row(at, row(area, y), buffer, look);
+            self.draw_row(at, row_area(area, y), buffer, look);
         }
         if height < self.choices.len() {
             let words = format!(" {}/{}", self.chosen + 1, self.choices.len());
@@ -151,26 +150,26 @@ impl Choices {
             let place = Rect {
                 x: area.right() - columns,
                 width: columns,
-                ..row(area, area.height.saturating_sub(1))
+                ..row_area(area, area.height.saturating_sub(1))
             };
-            put(&Line::from(words), place, buffer);
+            draw_line(&Line::from(words), place, buffer);
         }
     }
 
-    fn draw_across(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw_across(&self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let mut spans = Vec::new();
         let text = look.theme.style(Role::Text);
         for (at, choice) in self.choices.iter().enumerate() {
             let is_chosen = at == self.chosen;
             let style = self.style(choice, is_chosen, look);
-            let words = self.words_of(choice);
+            let words = self.label_of(choice);
             spans.push(span(if is_chosen { CHOSEN } else { " " }, look.theme.style(Role::Accent)));
             spans.extend([span("[", style), span(words, style), span("]", style), span("  ", text)]);
         }
-        put(&Line::from_iter(spans), row(area, 0), buffer);
+        draw_line(&Line::from_iter(spans), row_area(area, 0), buffer);
     }
 
-    fn draw_row(&self, at: usize, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw_row(&self, at: usize, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let Some(choice) = self.choices.get(at) else { return };
         let is_chosen = at == self.chosen;
         let style = self.style(choice, is_chosen, look);
@@ -182,27 +181,27 @@ impl Choices {
             let number = if at < 9 { format!("{} ", at + 1) } else { "  ".to_owned() };
             spans.push(span(CleanLine::new(&number), look.theme.style(Role::Muted).patch(style)));
         }
-        spans.push(span(self.words_of(choice), style));
-        put(&cut(spans, usize::from(area.width)), area, buffer);
+        spans.push(span(self.label_of(choice), style));
+        draw_line(&truncate_spans(spans, usize::from(area.width)), area, buffer);
     }
 
-    fn style(&self, choice: &Choice, is_chosen: bool, look: &Look) -> Style {
+    fn style(&self, choice: &DialogChoice, is_chosen: bool, look: &DrawContext) -> Style {
         let theme = &look.theme;
         let text = theme.style(Role::Text);
         let style = match is_chosen {
             true => text.patch(theme.style(Role::Selection)).add_modifier(Modifier::BOLD),
             false => text,
         };
-        // What does not count yet.
+        // Locked choices are muted.
         if choice.grants && self.locked { style.patch(theme.style(Role::Muted)) } else { style }
     }
 }
 
-/// Returns the name of a decision about a failing gate; the body says more.
-fn gate(word: &str) -> CleanLine {
+/// Returns the label of a decision about a failing gate. The body explains it.
+fn gate_label(word: &str) -> CleanLine {
     match word {
-        "restart" => "Start it again".into(),
-        "continue_without" => "Go on without it".into(),
+        "restart" => "Restart".into(),
+        "continue_without" => "Continue without it".into(),
         STOP => "Stop".into(),
         other => CleanLine::new(other),
     }

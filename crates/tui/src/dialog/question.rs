@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 
-use super::{Question, Wanted, call};
+use super::{AnswerKind, Question, call};
 
 impl Question {
-    /// As the agent's side asks it.
-    pub fn of(request: &UiRequest) -> Self {
+    /// Makes a question from a request of the agent's side.
+    pub fn from_request(request: &UiRequest) -> Self {
         let options = || request.options.clone();
         let (wanted, grants) = match request.kind {
-            UiKind::Confirm => (Wanted::Confirm, false),
-            UiKind::Approve => (Wanted::Confirm, true),
-            UiKind::Select => (Wanted::Select(options()), false),
-            UiKind::Input => (Wanted::Input { secret: false }, false),
-            UiKind::GateFailing => (Wanted::Gate(options()), true),
+            UiKind::Confirm => (AnswerKind::Confirm, false),
+            UiKind::Approve => (AnswerKind::Confirm, true),
+            UiKind::Select => (AnswerKind::Select(options()), false),
+            UiKind::Input => (AnswerKind::Input { secret: false }, false),
+            UiKind::GateFailing => (AnswerKind::Gate(options()), true),
         };
-        // Of a gate, the extension is what the question is about; its title names it.
+        // For a gate, the extension is the subject of the question, and the title names it.
         let owner = request.extension.as_ref().filter(|_| request.kind != UiKind::GateFailing);
         Self {
             owner: owner.map(ToString::to_string),
@@ -28,14 +28,14 @@ impl Question {
             call: request.call.clone(),
             grants,
             within: Some(Duration::from_millis(request.timeout_ms)),
-            default: default(&request.default),
+            default: default_label(&request.default),
         }
     }
 
-    /// The same, asked where a session works: a call that is about a file says which one before anything else.
+    /// Uses the path of the file as the message of a question about a file, relative to the directory of the session.
     #[must_use]
     pub fn in_directory(mut self, cwd: &str) -> Self {
-        let place = self.call.as_ref().and_then(|granted| call::place(granted, Path::new(cwd)));
+        let place = self.call.as_ref().and_then(|granted| call::target_path(granted, Path::new(cwd)));
         if let Some(place) = place.filter(|_| self.message.is_empty()) {
             self.message = place;
         }
@@ -43,7 +43,7 @@ impl Question {
     }
 }
 
-fn default(answer: &UiAnswer) -> Option<String> {
+fn default_label(answer: &UiAnswer) -> Option<String> {
     match answer {
         UiAnswer::Confirmed(true) => Some("yes".to_owned()),
         UiAnswer::Confirmed(false) => Some("no".to_owned()),

@@ -1,34 +1,35 @@
-//! The look of a dialog.
+//! The layout and drawing of a dialog.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
-use super::{Control, Dialog, Wanted};
+use super::{AnswerControl, AnswerKind, Dialog};
 use crate::clean::{CleanLine, span};
-use crate::frame::{self, Frame, put};
-use crate::look::Look;
+use crate::frame::{self, BorderFrame, draw_line};
+use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// The smallest size in which a dialog can be read: who asks, something of what, something to choose.
+/// The smallest readable size: the asker, part of the question, and one choice.
 const READABLE: (u16, u16) = (20, 3);
 
 const MOST_TYPED: usize = 10;
 
-/// The fewest rows of a text of several lines.
+/// The minimum number of rows of a text of several lines.
 const FEWEST_TYPED: usize = 3;
 
 /// The division of the rows within the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Parts {
+struct RowSplit {
     body: u16,
     gap: u16,
     control: u16,
 }
 
-impl Parts {
-    /// Both have a row, and up to half of the rest before the other one has all it wants; what is read comes first.
-    fn of(height: u16, body: usize, control: usize) -> Self {
+impl RowSplit {
+    /// Divides the rows. Each part gets one row, then up to half of the rest, then all that the other leaves. The
+    /// body comes first.
+    fn divide(height: u16, body: usize, control: usize) -> Self {
         let room = usize::from(height);
         if room < 2 || body == 0 {
             return Self { body: 0, gap: 0, control: height };
@@ -43,66 +44,71 @@ impl Parts {
 }
 
 impl Dialog {
-    /// The number of rows it takes at this width, at most `most`.
-    pub fn rows(&mut self, width: u16, most: u16, look: &Look) -> u16 {
-        let columns = frame::columns_in(width);
-        let body = self.body.rows(&self.question, columns, &look.theme);
+    /// Returns the number of rows it takes at this width, at most `most`.
+    pub fn rows(&mut self, width: u16, most: u16, look: &DrawContext) -> u16 {
+        let columns = frame::inner_columns(width);
+        let body = self.body.row_count(&self.question, columns, &look.theme);
         let control = self.control_rows(columns);
         let gap = usize::from(body > 0);
         let wanted = u16::try_from(body + gap + control).unwrap_or(u16::MAX);
-        frame::rows_with(wanted).min(most)
+        frame::outer_rows(wanted).min(most)
     }
 
-    /// Draws it, and says where the terminal's cursor stands. It is seen when [`was_drawn`](Self::was_drawn) says so.
-    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    /// Draws the dialog and returns the position of the terminal's cursor. It counts as visible after
+    /// [`mark_drawn`](Self::mark_drawn).
+    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let (width, height) = READABLE;
         self.drawn = Some((area.width >= width && area.height >= height, look.now));
-        let inner = frame::inner(area);
-        let body = self.body.rows(&self.question, inner.width, &look.theme);
-        let parts = Parts::of(inner.height, body, self.control_rows(inner.width));
+        let inner = frame::inner_area(area);
+        let body = self.body.row_count(&self.question, inner.width, &look.theme);
+        let parts = RowSplit::divide(inner.height, body, self.control_rows(inner.width));
         let body = Rect { height: parts.body, ..inner };
         self.body.draw(&self.question, body, buffer, look);
-        let locked = self.lock();
-        self.frame(locked, look).draw(area, buffer);
+        let locked = self.update_lock();
+        self.build_frame(locked, look).draw(area, buffer);
         let control = Rect { y: body.bottom() + parts.gap, height: parts.control, ..inner };
         match &mut self.control {
-            Control::Choices(choices) => {
+            AnswerControl::Choices(choices) => {
                 choices.draw(control, buffer, look);
                 None
             }
-            Control::Field(field) => {
+            AnswerControl::Field(field) => {
                 let mark = Line::from(span("› ", look.theme.style(Role::Prompt)));
                 let beside = if control.width > 8 { 2 } else { 0 };
-                put(&mark, Rect { width: beside, height: control.height.min(1), ..control }, buffer);
+                draw_line(&mark, Rect { width: beside, height: control.height.min(1), ..control }, buffer);
                 let text = Rect { x: control.x + beside, width: control.width - beside, ..control };
                 field.draw(text, buffer, look.theme.style(Role::Text))
             }
         }
     }
 
-    /// Has the choices know how much was read once this frame is seen: whether those that grant something do not count
-    /// then.
-    fn lock(&mut self) -> bool {
-        let (is_through, unread) = self.body.once_drawn();
+    /// Updates the choices with the reading progress after this frame. Returns true if choices that grant something
+    /// stay locked.
+    fn update_lock(&mut self) -> bool {
+        let (is_through, unread) = self.body.progress_after_draw();
         let locked = self.question.grants && !is_through;
-        if let Control::Choices(choices) = &mut self.control {
-            choices.lock(locked, unread);
+        if let AnswerControl::Choices(choices) = &mut self.control {
+            choices.set_locked(locked, unread);
         }
         locked
     }
 
     fn control_rows(&self, width: u16) -> usize {
         match &self.control {
-            Control::Choices(choices) => choices.rows(width),
-            Control::Field(field) => {
+            AnswerControl::Choices(choices) => choices.rows(width),
+            AnswerControl::Field(field) => {
                 let rows = field.rows(width.saturating_sub(2)).min(MOST_TYPED);
-                if matches!(self.question.wanted, Wanted::Editor(_)) { rows.max(FEWEST_TYPED) } else { rows }
+                if matches!(self.question.wanted, AnswerKind::Editor(_)) {
+                    rows.max(FEWEST_TYPED)
+                } else {
+                    rows
+                }
             }
         }
     }
 
-    fn frame(&self, locked: bool, look: &Look) -> Frame {
+    fn build_frame(&self, locked: bool, look: &DrawContext) -> BorderFrame {
         let role = if self.question.grants { Role::Warning } else { Role::BorderFocused };
         let style = look.theme.style(role);
         let mut left = Vec::new();
@@ -120,33 +126,33 @@ impl Dialog {
         }
         let hint = self.hint.filter(|hinted| look.now < hinted.until).map(|hinted| hinted.hint);
         let role = if hint.is_some() { Role::Warning } else { Role::Muted };
-        let lower = hint.map(|hint| span(hint.words(), look.theme.style(role))).into_iter();
-        let lower = lower.chain([span(self.help(locked), look.theme.style(role))]).collect();
-        Frame { style, left, right: self.countdown(look), lower }
+        let lower = hint.map(|hint| span(hint.message(), look.theme.style(role))).into_iter();
+        let lower = lower.chain([span(self.key_help(locked), look.theme.style(role))]).collect();
+        BorderFrame { style, left, right: self.countdown_spans(look), lower }
     }
 
-    /// The time that is left, and what comes then; the shorter way to say it last.
-    fn countdown(&self, look: &Look) -> Vec<Span<'static>> {
-        let Some(left) = self.left(look.now) else { return Vec::new() };
+    /// Returns the time left and the default answer, in a long and a short form.
+    fn countdown_spans(&self, look: &DrawContext) -> Vec<Span<'static>> {
+        let Some(left) = self.seconds_left(look.now) else { return Vec::new() };
         let (minutes, seconds) = (left / 60, left % 60);
         let time =
             if minutes == 0 { format!("{seconds} s") } else { format!("{minutes} min {seconds:02} s") };
         let long = match &self.question.default {
-            Some(default) => format!("answers itself in {time}: {default}"),
-            None => format!("closes itself in {time}"),
+            Some(default) => format!("automatic answer in {time}: {default}"),
+            None => format!("closes in {time}"),
         };
         let words = |text: String| span(CleanLine::new(&text), look.theme.style(Role::Muted));
         vec![words(long), words(time)]
     }
 
-    fn help(&self, locked: bool) -> &'static str {
+    fn key_help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
-            Wanted::Confirm if locked => "space reads on · end to its end · n no · esc leaves it",
-            Wanted::Gate(_) if locked => "space reads on · ↑↓ choose · enter answers · esc leaves it",
-            Wanted::Confirm => "y yes · n no · enter what is chosen · esc leaves it",
-            Wanted::Select(_) | Wanted::Gate(_) => "↑↓ choose · enter answers · esc leaves it",
-            Wanted::Input { .. } => "enter answers · esc leaves it",
-            Wanted::Editor(_) => "enter answers · shift+enter new line · ctrl+g your editor · esc leaves it",
+            AnswerKind::Confirm if locked => "space next page · end jump to end · n no · esc cancel",
+            AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc cancel",
+            AnswerKind::Confirm => "y yes · n no · enter select · esc cancel",
+            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter select · esc cancel",
+            AnswerKind::Input { .. } => "enter submit · esc cancel",
+            AnswerKind::Editor(_) => "enter submit · shift+enter new line · ctrl+g open editor · esc cancel",
         }
     }
 }
@@ -156,9 +162,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_divided() {
+    fn divides_rows_between_body_and_control() {
         let parts = |height, body, control| {
-            let Parts { body, gap, control } = Parts::of(height, body, control);
+            let RowSplit { body, gap, control } = RowSplit::divide(height, body, control);
             (body, gap, control)
         };
         assert_eq!(parts(10, 3, 1), (3, 1, 1));

@@ -1,44 +1,44 @@
-//! Cut texts, to be put in again.
+//! The kill ring: cut texts that can be pasted.
 
 use std::collections::VecDeque;
 
-/// The number of cuts that are kept.
+/// The maximum number of cuts.
 const MOST: usize = 60;
 
-/// The cuts, the last one first.
+/// The cuts, the latest first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kills {
+pub(super) struct KillRing {
     ring: VecDeque<String>,
-    /// Which of them was put in last.
+    /// The index of the cut that was pasted last.
     at: usize,
 }
 
-/// Which way a cut went from the cursor.
+/// The direction of a cut from the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum KillDirection {
     Back,
     Forward,
 }
 
-impl Kills {
-    /// Something was cut; `joins` the cut just before it.
-    pub(super) fn cut(&mut self, text: &str, way: Way, joins: bool) {
+impl KillRing {
+    /// Records a cut. `joins` appends it to the previous cut.
+    pub(super) fn record_cut(&mut self, text: &str, way: KillDirection, joins: bool) {
         self.at = 0;
         match (self.ring.front_mut().filter(|_| joins), way) {
-            (Some(last), Way::Forward) => last.push_str(text),
-            (Some(last), Way::Back) => last.insert_str(0, text),
+            (Some(last), KillDirection::Forward) => last.push_str(text),
+            (Some(last), KillDirection::Back) => last.insert_str(0, text),
             (None, _) => self.ring.push_front(text.to_owned()),
         }
         self.ring.truncate(MOST);
     }
 
-    pub(super) fn last(&mut self) -> Option<&str> {
+    pub(super) fn latest(&mut self) -> Option<&str> {
         self.at = 0;
         self.ring.front().map(String::as_str)
     }
 
-    /// The cut before the one that was put in; behind the oldest comes the last.
-    pub(super) fn before(&mut self) -> Option<&str> {
+    /// Returns the cut before the one that was pasted. After the oldest comes the latest.
+    pub(super) fn next_older(&mut self) -> Option<&str> {
         self.at = (self.at + 1).checked_rem(self.ring.len())?;
         self.ring.get(self.at).map(String::as_str)
     }

@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use super::atom::{Atom, Atoms};
+use super::atom::{AtomTable, EditorAtom};
 use super::unit::{columns, columns_at, lines, units};
 
-/// The narrowest width; a narrower one counts as this.
+/// The minimum width. Smaller widths count as this one.
 pub const NARROWEST: u16 = 3;
 
-/// The text in rows of a width, and where the cursor stands in them.
+/// The text in rows of a width, with the position of the cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct EditorLayout {
     width: usize,
     rows: Vec<Range<usize>>,
-    /// Where the cursor stands: a row.
+    /// The row of the cursor.
     pub row: usize,
-    /// And a column of it, always less than the width.
+    /// The column of the cursor, always less than the width.
     pub column: usize,
 }
 
 /// A piece of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// The text that is shown: no control characters, tabs are spaces.
+pub struct RowPiece {
+    /// The text to show: no control characters, tabs as spaces.
     pub text: String,
     /// The kind.
     pub kind: PieceKind,
@@ -31,7 +31,7 @@ pub struct Piece {
 /// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// Text, as it was typed.
+    /// Typed text.
     Text,
     /// The label of a paste.
     Paste,
@@ -41,45 +41,46 @@ pub enum PieceKind {
 
 /// A text with its atoms.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Laid<'t> {
+pub(super) struct TextWithAtoms<'t> {
     pub(super) text: &'t str,
-    pub(super) atoms: &'t Atoms,
+    pub(super) atoms: &'t AtomTable,
 }
 
-impl Layout {
-    /// The number of rows there are; at least one.
+impl EditorLayout {
+    /// Returns the number of rows, at least one.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Never: there is always a row.
+    /// Always false: there is at least one row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub(super) fn range(&self, row: usize) -> Option<Range<usize>> {
+    pub(super) fn row_range(&self, row: usize) -> Option<Range<usize>> {
         self.rows.get(row).cloned()
     }
 }
 
-impl<'t> Laid<'t> {
-    pub(super) fn layout(self, width: u16, cursor: usize) -> Layout {
+impl<'t> TextWithAtoms<'t> {
+    pub(super) fn layout(self, width: u16, cursor: usize) -> EditorLayout {
         let width = usize::from(width.max(NARROWEST));
         let mut rows = Vec::new();
         lines(self.text).for_each(|line| self.wrap(line, width, &mut rows));
-        // The last one that begins at or before it: where a row is full, the next one has its end.
+        // The last row that begins at or before the cursor: the end of a full row belongs to the next row.
         let row = rows.partition_point(|row| row.start <= cursor).saturating_sub(1);
         let start = rows.get(row).map_or(0, |row| row.start);
         let column = self.columns(start..cursor, width);
-        Layout { width, rows, row, column: column.min(width - 1) }
+        EditorLayout { width, rows, row, column: column.min(width - 1) }
     }
 
-    /// One column is left for the cursor behind the last character, and for a blank where a row ends.
+    /// Wraps a line. One column is reserved for the cursor behind the last character, and for a blank at the end of a
+    /// row.
     fn wrap(self, line: Range<usize>, width: usize, rows: &mut Vec<Range<usize>>) {
         let room = width - 1;
         let mut start = line.start;
         let mut column = 0;
-        // Where the row may end: behind blanks, and around what is a word of its own.
+        // A possible end of the row: after blanks, and around a unit that is a word of its own.
         let mut break_at = None;
         for (begins, unit) in units(self.text.get(line.clone()).unwrap_or_default()) {
             let at = line.start + begins;
@@ -87,13 +88,13 @@ impl<'t> Laid<'t> {
             if alone && at > start {
                 break_at = Some(at);
             }
-            let mut columns = self.width_of(unit, column, width);
+            let mut columns = self.unit_columns(unit, column, width);
             while column + columns > room && at > start && !(unit == " " && column == room) {
                 let end = break_at.take().unwrap_or(at);
                 rows.push(start..end);
                 start = end;
                 column = self.columns(start..at, width);
-                columns = self.width_of(unit, column, width);
+                columns = self.unit_columns(unit, column, width);
             }
             column += columns;
             let end = at + unit.len();
@@ -108,42 +109,42 @@ impl<'t> Laid<'t> {
     }
 
     fn stands_alone(self, unit: &str) -> bool {
-        self.atom(unit).is_some() || (unit != "\t" && columns_at(unit, 0) > 1)
+        self.atom_of(unit).is_some() || (unit != "\t" && columns_at(unit, 0) > 1)
     }
 
-    fn atom(self, unit: &str) -> Option<&'t Atom> {
+    fn atom_of(self, unit: &str) -> Option<&'t EditorAtom> {
         unit.chars().next().and_then(|c| self.atoms.get(c))
     }
 
-    /// The number of columns a unit takes; none takes more than a row has.
-    fn width_of(self, unit: &str, column: usize, width: usize) -> usize {
-        let columns = match self.atom(unit) {
+    /// Returns the width of a unit, at most the width of a row.
+    fn unit_columns(self, unit: &str, column: usize, width: usize) -> usize {
+        let columns = match self.atom_of(unit) {
             Some(atom) => columns(&atom.label()),
             None => columns_at(unit, column),
         };
         columns.min(width - 1)
     }
 
-    /// The number of columns a part of a row takes that begins it.
+    /// Returns the width of a part that begins its row.
     fn columns(self, part: Range<usize>, width: usize) -> usize {
         let units = units(self.text.get(part).unwrap_or_default());
-        units.fold(0, |column, (_, unit)| column + self.width_of(unit, column, width))
+        units.fold(0, |column, (_, unit)| column + self.unit_columns(unit, column, width))
     }
 
-    /// The place in a row that is nearest to a column, and not behind it.
-    pub(super) fn place(self, layout: &Layout, row: usize, column: usize) -> Option<usize> {
-        let range = layout.range(row)?;
-        // The end of a row that goes on in the next one is the beginning of that.
-        let goes_on = layout.range(row + 1).is_some_and(|next| next.start == range.end);
+    /// Returns the place in a row that is nearest to a column without passing it.
+    pub(super) fn offset_at(self, layout: &EditorLayout, row: usize, column: usize) -> Option<usize> {
+        let range = layout.row_range(row)?;
+        // The end of a wrapped row is the beginning of the next row.
+        let continues = layout.row_range(row + 1).is_some_and(|next| next.start == range.end);
         let mut at = 0;
         let (mut place, mut place_column) = (range.start, 0);
         for (begins, unit) in units(self.text.get(range.clone())?) {
             let end = range.start + begins + unit.len();
-            at += self.width_of(unit, at, layout.width);
-            if at > column || (goes_on && end == range.end) {
+            at += self.unit_columns(unit, at, layout.width);
+            if at > column || (continues && end == range.end) {
                 break;
             }
-            // Behind what has no width is no other column.
+            // A zero-width unit does not add a column.
             if at > place_column {
                 (place, place_column) = (end, at);
             }
@@ -151,16 +152,20 @@ impl<'t> Laid<'t> {
         Some(place)
     }
 
-    pub(super) fn pieces(self, layout: &Layout, row: usize) -> Vec<Piece> {
-        let Some(range) = layout.range(row) else { return Vec::new() };
-        let mut pieces: Vec<Piece> = Vec::new();
+    pub(super) fn row_pieces(self, layout: &EditorLayout, row: usize) -> Vec<RowPiece> {
+        let Some(range) = layout.row_range(row) else { return Vec::new() };
+        let mut pieces: Vec<RowPiece> = Vec::new();
         let mut column = 0;
         for (_, unit) in units(self.text.get(range).unwrap_or_default()) {
-            let columns = self.width_of(unit, column, layout.width);
+            let columns = self.unit_columns(unit, column, layout.width);
             column += columns;
-            let (text, kind) = match self.atom(unit) {
-                Some(atom @ Atom::Paste { .. }) => (shortened(&atom.label(), columns), PieceKind::Paste),
-                Some(atom @ Atom::Image { .. }) => (shortened(&atom.label(), columns), PieceKind::Image),
+            let (text, kind) = match self.atom_of(unit) {
+                Some(atom @ EditorAtom::Paste { .. }) => {
+                    (shorten_label(&atom.label(), columns), PieceKind::Paste)
+                }
+                Some(atom @ EditorAtom::Image { .. }) => {
+                    (shorten_label(&atom.label(), columns), PieceKind::Image)
+                }
                 None if unit == "\t" => (" ".repeat(columns), PieceKind::Text),
                 None => (unit.to_owned(), PieceKind::Text),
             };
@@ -168,14 +173,14 @@ impl<'t> Laid<'t> {
                 Some(last) if last.kind == PieceKind::Text && kind == PieceKind::Text => {
                     last.text.push_str(&text)
                 }
-                _ => pieces.push(Piece { text, kind }),
+                _ => pieces.push(RowPiece { text, kind }),
             }
         }
         pieces
     }
 }
 
-fn shortened(label: &str, most: usize) -> String {
+fn shorten_label(label: &str, most: usize) -> String {
     if columns(label) <= most {
         return label.to_owned();
     }

@@ -1,30 +1,30 @@
-//! Pasted text: text, long text that is folded, and paths of images.
+//! Pasted text: short text, long text that is folded, and paths of images.
 
 use std::path::{Path, PathBuf};
 
 use super::Editor;
-use super::undo::Kind;
+use super::undo::ChangeKind;
 
-/// The most lines that are pasted as they are.
+/// The maximum number of lines that are pasted without folding.
 pub const MOST_LINES: usize = 10;
 
-/// The most characters that are pasted as they are.
+/// The maximum number of characters that are pasted without folding.
 pub const MOST_CHARACTERS: usize = 1000;
 
-/// The endings of images' names: those that models read.
+/// The file name extensions of images that models can read.
 const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
 /// The outcome of a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pasted {
-    /// It is part of the text.
+pub enum PasteOutcome {
+    /// The paste was inserted as text.
     Text,
-    /// It is folded into one atom.
+    /// The paste was folded into one atom.
     Folded,
-    /// It is part of the text, and may be paths of images: once they are known to be there,
-    /// [`fold_images`](Editor::fold_images) makes them those.
+    /// The paste was inserted as text and may be paths of images. Once the files are known to exist,
+    /// [`fold_images`](Editor::fold_images) turns the paths into images.
     Images {
-        /// The text that was put in.
+        /// The inserted text.
         text: String,
         /// The paths.
         paths: Vec<PathBuf>,
@@ -32,73 +32,74 @@ pub enum Pasted {
 }
 
 impl Editor {
-    /// Puts in what was pasted, as one step. `may_be_image` is asked about a name that ends as one of an image.
-    pub fn paste(&mut self, text: &str, may_be_image: impl Fn(&Path) -> bool) -> Pasted {
-        let text = self.fit(text);
+    /// Inserts a paste, as one step. `may_be_image` is called for paths with the extension of an image.
+    pub fn paste(&mut self, text: &str, may_be_image: impl Fn(&Path) -> bool) -> PasteOutcome {
+        let text = self.sanitize_for_cursor(text);
         if self.one_line {
-            self.put(&text);
-            return Pasted::Text;
+            self.insert_text(&text);
+            return PasteOutcome::Text;
         }
-        if let Some(paths) = images(&text, may_be_image) {
-            self.put(&text);
-            return Pasted::Images { text, paths };
+        if let Some(paths) = parse_image_paths(&text, may_be_image) {
+            self.insert_text(&text);
+            return PasteOutcome::Images { text, paths };
         }
         let folds = text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS;
-        match folds.then(|| self.atoms.paste(&text)).flatten() {
+        match folds.then(|| self.atoms.add_paste(&text)).flatten() {
             Some(atom) => {
-                self.put(&atom.to_string());
-                Pasted::Folded
+                self.insert_text(&atom.to_string());
+                PasteOutcome::Folded
             }
             None => {
-                self.put(&text);
-                Pasted::Text
+                self.insert_text(&text);
+                PasteOutcome::Text
             }
         }
     }
 
-    /// Puts images in the place of the paths that were pasted, as one step, where those still stand. Whether they did.
+    /// Replaces pasted paths that are still in the text with images, as one step. Returns true if they were replaced.
     pub fn fold_images(&mut self, text: &str, paths: Vec<PathBuf>) -> bool {
         let before = self.text.get(..self.cursor).unwrap_or_default();
         let Some(at) = before.rfind(text).or_else(|| self.text.find(text)) else { return false };
-        let atoms = paths.into_iter().map(|path| Some(format!("{} ", self.atoms.image(path)?)));
+        let atoms = paths.into_iter().map(|path| Some(format!("{} ", self.atoms.add_image(path)?)));
         let Some(atoms) = atoms.collect::<Option<String>>() else { return false };
         let (cursor, end) = (self.cursor, at + text.len());
-        // What was typed beside it may have become a part of its first or last character.
-        if [at, end].iter().any(|edge| super::unit::boundary(&self.text, *edge) != *edge) {
+        // Text typed next to it may have joined its first or last character.
+        if [at, end].iter().any(|edge| super::unit::next_boundary(&self.text, *edge) != *edge) {
             return false;
         }
-        self.undo.close();
-        self.change(at..end, &atoms, Kind::Whole);
-        // Who went on typing stays where that is.
+        self.undo.close_step();
+        self.replace_range(at..end, &atoms, ChangeKind::Whole);
+        // A cursor that moved on keeps its place.
         let behind = cursor.checked_sub(end).map(|behind| at + atoms.len() + behind);
         let place = if cursor <= at { Some(cursor) } else { behind };
-        self.cursor = super::unit::boundary(&self.text, place.unwrap_or(self.cursor));
-        self.moved();
+        self.cursor = super::unit::next_boundary(&self.text, place.unwrap_or(self.cursor));
+        self.mark_changed();
         true
     }
 
-    fn put(&mut self, text: &str) {
-        self.undo.close();
-        self.change(self.cursor..self.cursor, text, Kind::Whole);
-        self.moved();
+    fn insert_text(&mut self, text: &str) {
+        self.undo.close_step();
+        self.replace_range(self.cursor..self.cursor, text, ChangeKind::Whole);
+        self.mark_changed();
     }
 }
 
-fn images(text: &str, may_be_image: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
+fn parse_image_paths(text: &str, may_be_image: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
     let is_one = |path: &Path| {
         let ends = path.extension().and_then(|ends| ends.to_str());
         ends.is_some_and(|ends| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ends)))
             && may_be_image(path)
     };
     let text = text.trim();
-    // A path may have blanks that nobody quoted.
+    // A path may contain unquoted blanks.
     let whole = || (!text.contains('\n')).then(|| PathBuf::from(text)).filter(|path| is_one(path));
-    let several = paths(text).filter(|paths| paths.iter().all(|path| is_one(path)));
+    let several = parse_paths(text).filter(|paths| paths.iter().all(|path| is_one(path)));
     several.or_else(|| whole().map(|path| vec![path]))
 }
 
-/// Paths as a file manager or a shell writes several: with quotes, backslashes or as addresses. None for anything else.
-fn paths(text: &str) -> Option<Vec<PathBuf>> {
+/// Parses several paths as file managers and shells write them: quoted, with backslashes, or as URLs. `None` for
+/// other text.
+fn parse_paths(text: &str) -> Option<Vec<PathBuf>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -111,7 +112,7 @@ fn paths(text: &str) -> Option<Vec<PathBuf>> {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            // Windows parts its paths with them.
+            // On Windows, backslashes separate path components.
             (None, '\\') if chars.peek().is_some_and(|next| !next.is_alphanumeric()) => {
                 word.get_or_insert_default().extend(chars.next());
             }
@@ -120,11 +121,11 @@ fn paths(text: &str) -> Option<Vec<PathBuf>> {
         }
     }
     words.extend(word);
-    let paths: Option<Vec<PathBuf>> = words.iter().map(|word| path(word)).collect();
+    let paths: Option<Vec<PathBuf>> = words.iter().map(|word| parse_path(word)).collect();
     paths.filter(|paths| !paths.is_empty() && quote.is_none())
 }
 
-fn path(word: &str) -> Option<PathBuf> {
+fn parse_path(word: &str) -> Option<PathBuf> {
     let Some(address) = word.strip_prefix("file://") else { return Some(word.into()) };
     let mut bytes = Vec::new();
     let mut rest = address.strip_prefix("localhost").unwrap_or(address).bytes();
@@ -147,11 +148,11 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
         let expect = expect.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(paths(text).unwrap_or_default(), expect, "{text}");
+        assert_eq!(parse_paths(text).unwrap_or_default(), expect, "{text}");
     }
 
     #[test]
-    fn paths_are_read_as_file_managers_write_them() {
+    fn parses_paths_of_file_managers() {
         check("/a/b.png", &["/a/b.png"]);
         check("'/a/b c.png' /d.png", &["/a/b c.png", "/d.png"]);
         check(r"/a/b\ c.png", &["/a/b c.png"]);

@@ -1,33 +1,33 @@
-//! Changes of the text, to be undone and redone.
+//! Changes of the text, for undo and redo.
 
 use std::collections::VecDeque;
 
-/// The number of steps that are kept.
+/// The maximum number of steps.
 const MOST_STEPS: usize = 1000;
 
-/// The number of bytes of text the steps may hold.
+/// The maximum size of the steps, in bytes of text.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// One change: at a place, one text came in place of another.
+/// One change: at a position, one text replaced another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct TextChange {
     pub(super) at: usize,
     pub(super) removed: String,
     pub(super) inserted: String,
-    /// Where the cursor was before, and where it was after.
+    /// The position of the cursor before and after.
     pub(super) before: usize,
     pub(super) after: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: ChangeKind,
 }
 
-/// The kind of a change, which may be one step with its neighbours.
+/// The kind of a change, which may join its neighbors in one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A character was typed: words are steps, with the blanks behind them.
+pub(super) enum ChangeKind {
+    /// A typed character. A step is a word with the blanks after it.
     Typed,
-    /// The character before the cursor was deleted.
+    /// A deletion before the cursor.
     Back,
-    /// The character behind the cursor was deleted.
+    /// A deletion after the cursor.
     Forward,
     /// A step of its own.
     Whole,
@@ -35,48 +35,52 @@ pub(super) enum Kind {
 
 /// The steps.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Undo {
-    done: VecDeque<Change>,
-    undone: Vec<Change>,
+pub(super) struct UndoHistory {
+    done: VecDeque<TextChange>,
+    undone: Vec<TextChange>,
     bytes: usize,
-    /// True if the next change begins a new step, whatever it is.
+    /// True if the next change must begin a new step.
     closed: bool,
 }
 
-impl Change {
+impl TextChange {
     fn bytes(&self) -> usize {
         self.removed.len() + self.inserted.len()
     }
 
-    /// Takes a change that goes on with this one; gives it back if it is something else.
-    fn join(&mut self, next: Change) -> Option<Change> {
+    /// Joins a change that continues this one. Returns it unchanged otherwise.
+    fn join(&mut self, next: TextChange) -> Option<TextChange> {
         let joins = self.kind == next.kind && self.after == next.before;
         match next.kind {
-            Kind::Typed if joins && next.removed.is_empty() && self.goes_on_with(&next.inserted) => {
+            ChangeKind::Typed if joins && next.removed.is_empty() && self.continues_with(&next.inserted) => {
                 self.inserted.push_str(&next.inserted);
             }
-            Kind::Back if joins && next.inserted.is_empty() && next.at + next.removed.len() == self.at => {
+            ChangeKind::Back
+                if joins && next.inserted.is_empty() && next.at + next.removed.len() == self.at =>
+            {
                 self.removed.insert_str(0, &next.removed);
                 self.at = next.at;
             }
-            Kind::Forward if joins && next.inserted.is_empty() && next.at == self.at => {
+            ChangeKind::Forward if joins && next.inserted.is_empty() && next.at == self.at => {
                 self.removed.push_str(&next.removed);
             }
-            Kind::Typed | Kind::Back | Kind::Forward | Kind::Whole => return Some(next),
+            ChangeKind::Typed | ChangeKind::Back | ChangeKind::Forward | ChangeKind::Whole => {
+                return Some(next);
+            }
         }
         self.after = next.after;
         None
     }
 
-    fn goes_on_with(&self, typed: &str) -> bool {
+    fn continues_with(&self, typed: &str) -> bool {
         let blank_before = self.inserted.ends_with(char::is_whitespace);
         self.at + self.inserted.len() == self.after
             && (!blank_before || typed.starts_with(char::is_whitespace))
     }
 }
 
-impl Undo {
-    pub(super) fn record(&mut self, change: Change) {
+impl UndoHistory {
+    pub(super) fn record(&mut self, change: TextChange) {
         self.undone.clear();
         let closed = std::mem::take(&mut self.closed);
         self.bytes += change.bytes();
@@ -92,11 +96,11 @@ impl Undo {
     }
 
     /// Makes the next change a step of its own.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_step(&mut self) {
         self.closed = true;
     }
 
-    pub(super) fn undo(&mut self) -> Option<Change> {
+    pub(super) fn undo(&mut self) -> Option<TextChange> {
         let change = self.done.pop_back()?;
         self.bytes -= change.bytes();
         self.undone.push(change.clone());
@@ -104,7 +108,7 @@ impl Undo {
         Some(change)
     }
 
-    pub(super) fn redo(&mut self) -> Option<Change> {
+    pub(super) fn redo(&mut self) -> Option<TextChange> {
         let change = self.undone.pop()?;
         self.bytes += change.bytes();
         self.done.push_back(change.clone());

@@ -1,65 +1,65 @@
-//! Searching the prompts of before, while the words to search for are typed.
+//! Incremental search of the prompt history.
 
 use std::ops::Range;
 
-use super::History;
+use super::PromptHistory;
 
-/// A search that goes on: it stands at the newest prompt that has what is typed.
+/// An incremental search. Its match is the newest prompt that contains the query.
 ///
-/// Capitals count where some are typed.
+/// Case matters if the query contains capitals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct PromptSearch {
     query: String,
     at: Option<usize>,
     failed: bool,
 }
 
-/// A prompt that was found.
+/// A matching prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match<'h> {
+pub struct PromptMatch<'h> {
     /// The prompt.
     pub prompt: &'h str,
-    /// Where in it, in bytes.
+    /// The range of the match, in bytes.
     pub found: Range<usize>,
 }
 
-impl Search {
-    /// True if nothing more was found; the last match still stands.
+impl PromptSearch {
+    /// True if the last search found nothing. The previous match remains.
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Takes a new typed text. A search for more goes on from its match, any other begins anew.
-    pub fn set_query(&mut self, history: &History, query: &str) {
-        let goes_on = query.starts_with(&self.query) && !self.query.is_empty();
-        let from = self.at.filter(|_| goes_on).unwrap_or(history.prompts.len().saturating_sub(1));
+    /// Sets the query. A longer query continues from the current match; any other restarts.
+    pub fn set_query(&mut self, history: &PromptHistory, query: &str) {
+        let continues = query.starts_with(&self.query) && !self.query.is_empty();
+        let from = self.at.filter(|_| continues).unwrap_or(history.prompts.len().saturating_sub(1));
         self.query = query.to_owned();
         if query.is_empty() {
             (self.at, self.failed) = (None, false);
             return;
         }
-        self.go_to((0..=from).rev().find(|at| self.found(history, *at).is_some()));
+        self.go_to((0..=from).rev().find(|at| self.match_in(history, *at).is_some()));
     }
 
-    /// The match before, another prompt than this one.
-    pub fn older(&mut self, history: &History) {
+    /// Moves to the previous match in a different prompt.
+    pub fn find_older(&mut self, history: &PromptHistory) {
         let before = 0..self.at.unwrap_or(0);
-        self.go_to(before.rev().find(|at| self.is_another(history, *at)));
+        self.go_to(before.rev().find(|at| self.is_new_match(history, *at)));
     }
 
-    /// The match after.
-    pub fn newer(&mut self, history: &History) {
+    /// Moves to the next match.
+    pub fn find_newer(&mut self, history: &PromptHistory) {
         let after = self.at.map_or(0, |at| at + 1)..history.prompts.len();
-        self.go_to(after.into_iter().find(|at| self.is_another(history, *at)));
+        self.go_to(after.into_iter().find(|at| self.is_new_match(history, *at)));
     }
 
-    /// Where it stands. None while nothing was found.
-    pub fn matched<'h>(&self, history: &'h History) -> Option<Match<'h>> {
+    /// Returns the current match. `None` if nothing was found.
+    pub fn current_match<'h>(&self, history: &'h PromptHistory) -> Option<PromptMatch<'h>> {
         let at = self.at?;
         let prompt = history.prompts.get(at)?;
-        // When the words go on and are found no more, the last match still shows where they began.
-        let found = self.found(history, at).unwrap_or(0..0);
-        Some(Match { prompt, found })
+        // If a longer query has no match, the last match is still shown, without a range.
+        let found = self.match_in(history, at).unwrap_or(0..0);
+        Some(PromptMatch { prompt, found })
     }
 
     fn go_to(&mut self, found: Option<usize>) {
@@ -67,12 +67,12 @@ impl Search {
         self.at = found.or(self.at);
     }
 
-    fn is_another(&self, history: &History, at: usize) -> bool {
+    fn is_new_match(&self, history: &PromptHistory, at: usize) -> bool {
         let text = |at: usize| history.prompts.get(at);
-        self.found(history, at).is_some() && self.at.is_none_or(|now| text(now) != text(at))
+        self.match_in(history, at).is_some() && self.at.is_none_or(|now| text(now) != text(at))
     }
 
-    fn found(&self, history: &History, at: usize) -> Option<Range<usize>> {
+    fn match_in(&self, history: &PromptHistory, at: usize) -> Option<Range<usize>> {
         find(history.prompts.get(at)?, &self.query)
     }
 }
@@ -84,11 +84,11 @@ fn find(text: &str, word: &str) -> Option<Range<usize>> {
     if word.contains(char::is_uppercase) {
         return text.rfind(word).map(|at| at..at + word.len());
     }
-    text.char_indices().rev().find_map(|(at, _)| Some(at..at + alike(text.get(at..)?, word)?))
+    text.char_indices().rev().find_map(|(at, _)| Some(at..at + matching_prefix_len(text.get(at..)?, word)?))
 }
 
-/// Returns the length of the word that the text begins with, capitals or not.
-fn alike(text: &str, word: &str) -> Option<usize> {
+/// Returns the length of the word at the beginning of the text, ignoring case.
+fn matching_prefix_len(text: &str, word: &str) -> Option<usize> {
     let mut rest = word.chars().flat_map(char::to_lowercase).peekable();
     for (at, c) in text.char_indices() {
         if rest.peek().is_none() {
@@ -105,8 +105,8 @@ fn alike(text: &str, word: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn history() -> History {
-        let mut history = History::default();
+    fn history() -> PromptHistory {
+        let mut history = PromptHistory::default();
         for prompt in ["run the tests", "Fix the bug", "run the bench", "run the tests", "say hi"] {
             history.push(prompt);
         }
@@ -114,16 +114,16 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(search: &Search, expect: Option<(&str, &str)>, failed: bool) {
+    fn check(search: &PromptSearch, expect: Option<(&str, &str)>, failed: bool) {
         let history = history();
-        let matched = search.matched(&history);
+        let matched = search.current_match(&history);
         let got = matched.as_ref().map(|found| (found.prompt, &found.prompt[found.found.clone()]));
         assert_eq!((got, search.has_failed()), (expect, failed), "{search:?}");
     }
 
     #[test]
-    fn it_stands_at_the_newest_match() {
-        let (history, mut search) = (history(), Search::default());
+    fn search_finds_newest_match() {
+        let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "r");
         check(&search, Some(("run the tests", "r")), false);
         search.set_query(&history, "run the b");
@@ -137,23 +137,23 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_to_other_prompts_only() {
-        let (history, mut search) = (history(), Search::default());
+    fn search_skips_equal_prompts() {
+        let (history, mut search) = (history(), PromptSearch::default());
         search.set_query(&history, "the");
         check(&search, Some(("run the tests", "the")), false);
-        search.older(&history);
+        search.find_older(&history);
         check(&search, Some(("run the bench", "the")), false);
-        search.older(&history);
-        search.older(&history);
+        search.find_older(&history);
+        search.find_older(&history);
         check(&search, Some(("run the tests", "the")), false);
-        search.older(&history);
+        search.find_older(&history);
         check(&search, Some(("run the tests", "the")), true);
-        search.newer(&history);
+        search.find_newer(&history);
         check(&search, Some(("Fix the bug", "the")), false);
     }
 
     #[test]
-    fn capitals_count_where_they_are_typed() {
+    fn capitals_make_search_case_sensitive() {
         assert_eq!(find("Fix fix FIX", "fix"), Some(8..11));
         assert_eq!(find("Fix fix FIX", "Fix"), Some(0..3));
         assert_eq!(find("İstanbul", "i\u{307}st"), Some(0..4));

@@ -1,9 +1,9 @@
-//! `Chord`: one key with what is held down beside it.
+//! `Chord`: a key with its modifiers.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One key with what is held down beside it, as it is written in the keybindings file: `ctrl+o`, `alt+enter`, `f1`, `Q`.
+/// A key with its modifiers, as written in the keybindings file: `ctrl+o`, `alt+enter`, `f1`, `Q`.
 ///
 /// ```
 /// use haft_tui::keys::Chord;
@@ -15,18 +15,18 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Chord {
-    code: Code,
+    key: ChordKey,
     modifiers: Modifiers,
 }
 
 /// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// A key that types a character: the character, as shift makes it.
+pub enum ChordKey {
+    /// A key that types a character. The character includes the effect of shift.
     Char(char),
     /// Return.
     Enter,
-    /// Tab; with shift, the one that goes back.
+    /// Tab. With shift: back tab.
     Tab,
     /// Backspace.
     Backspace,
@@ -36,13 +36,13 @@ pub enum Code {
     Insert,
     /// Escape.
     Esc,
-    /// The arrow.
+    /// Up arrow.
     Up,
-    /// The arrow.
+    /// Down arrow.
     Down,
-    /// The arrow.
+    /// Left arrow.
     Left,
-    /// The arrow.
+    /// Right arrow.
     Right,
     /// Home.
     Home,
@@ -63,78 +63,77 @@ pub struct Modifiers {
     pub ctrl: bool,
     /// Alt, or Option.
     pub alt: bool,
-    /// Shift; never with a character, which shows it itself.
+    /// Shift. Never set with a character, which already includes shift.
     pub shift: bool,
-    /// Super: the Windows key, or Command. Few terminals pass it on.
+    /// Super: the Windows key, or Command. Few terminals report it.
     pub cmd: bool,
 }
 
 const LAST_F: u8 = 24;
 
-/// The keys that have a name, by the name that is printed; then other names that are understood.
-const NAMES: &[(&str, Code)] = &[
-    ("enter", Code::Enter),
-    ("tab", Code::Tab),
-    ("backspace", Code::Backspace),
-    ("delete", Code::Delete),
-    ("insert", Code::Insert),
-    ("esc", Code::Esc),
-    ("up", Code::Up),
-    ("down", Code::Down),
-    ("left", Code::Left),
-    ("right", Code::Right),
-    ("home", Code::Home),
-    ("end", Code::End),
-    ("pageup", Code::PageUp),
-    ("pagedown", Code::PageDown),
-    ("space", Code::Char(' ')),
-    ("plus", Code::Char('+')),
-    ("return", Code::Enter),
-    ("del", Code::Delete),
-    ("ins", Code::Insert),
-    ("escape", Code::Esc),
-    ("pgup", Code::PageUp),
-    ("pgdn", Code::PageDown),
+/// The named keys: first the canonical names, then the aliases.
+const NAMES: &[(&str, ChordKey)] = &[
+    ("enter", ChordKey::Enter),
+    ("tab", ChordKey::Tab),
+    ("backspace", ChordKey::Backspace),
+    ("delete", ChordKey::Delete),
+    ("insert", ChordKey::Insert),
+    ("esc", ChordKey::Esc),
+    ("up", ChordKey::Up),
+    ("down", ChordKey::Down),
+    ("left", ChordKey::Left),
+    ("right", ChordKey::Right),
+    ("home", ChordKey::Home),
+    ("end", ChordKey::End),
+    ("pageup", ChordKey::PageUp),
+    ("pagedown", ChordKey::PageDown),
+    ("space", ChordKey::Char(' ')),
+    ("plus", ChordKey::Char('+')),
+    ("return", ChordKey::Enter),
+    ("del", ChordKey::Delete),
+    ("ins", ChordKey::Insert),
+    ("escape", ChordKey::Esc),
+    ("pgup", ChordKey::PageUp),
+    ("pgdn", ChordKey::PageDown),
 ];
 
-/// A text that is no key.
+/// The error for a text that is not a chord.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChordError {
-    /// There is no such key.
+    /// Unknown key.
     #[error(
-        "`{name}` is no key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
+        "`{name}` is not a key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
     )]
     Key {
-        /// The text in place of the key.
+        /// The unknown name.
         name: String,
     },
-    /// There is nothing of that name to hold down.
-    #[error("`{name}` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`")]
+    /// Unknown modifier.
+    #[error("`{name}` is not a modifier; write `ctrl`, `alt`, `shift` or `cmd`")]
     Modifier {
-        /// The text.
+        /// The unknown name.
         name: String,
     },
-    /// One thing is held down twice.
-    #[error("`{name}` stands there twice; write it once")]
+    /// Repeated modifier.
+    #[error("`{name}` is repeated; write it once")]
     Twice {
-        /// Which.
+        /// The repeated modifier.
         name: &'static str,
     },
 }
 
 impl Chord {
-    /// A key with what is held down. A letter with shift is the capital letter, and shift says nothing more with any
-    /// other character.
-    pub fn new(code: Code, modifiers: Modifiers) -> Self {
-        let Code::Char(c) = code else { return Self { code, modifiers } };
+    /// Makes a chord. A letter with shift becomes the capital letter; for other characters, shift is dropped.
+    pub fn new(code: ChordKey, modifiers: Modifiers) -> Self {
+        let ChordKey::Char(c) = code else { return Self { key: code, modifiers } };
         let c = if modifiers.shift { c.to_ascii_uppercase() } else { c };
-        Self { code: Code::Char(c), modifiers: Modifiers { shift: false, ..modifiers } }
+        Self { key: ChordKey::Char(c), modifiers: Modifiers { shift: false, ..modifiers } }
     }
 
     /// The key.
-    pub fn code(self) -> Code {
-        self.code
+    pub fn key(self) -> ChordKey {
+        self.key
     }
 
     /// Returns the modifiers.
@@ -142,40 +141,40 @@ impl Chord {
         self.modifiers
     }
 
-    /// Returns the character that it types, if it types one.
-    pub fn text(self) -> Option<char> {
-        let Code::Char(c) = self.code else { return None };
+    /// Returns the character that the key types, if any.
+    pub fn typed_char(self) -> Option<char> {
+        let ChordKey::Char(c) = self.key else { return None };
         (self.modifiers == Modifiers::default()).then_some(c)
     }
 
-    /// Returns the key for an extension's panel, by the names of the protocol: the key, and what was typed. None for a
-    /// key that panels know nothing of.
+    /// Returns the key for an extension's panel in the protocol's names, with the typed character. `None` for keys
+    /// that panels do not support.
     pub fn panel_key(self) -> Option<(&'static str, Option<char>)> {
-        if let Some(c) = self.text() {
+        if let Some(c) = self.typed_char() {
             return Some(("rune", Some(c)));
         }
-        let known = !matches!(self.code, Code::Char(_) | Code::Insert | Code::F(_));
-        (known && self.modifiers == Modifiers::default()).then(|| (name(self.code), None))
+        let known = !matches!(self.key, ChordKey::Char(_) | ChordKey::Insert | ChordKey::F(_));
+        (known && self.modifiers == Modifiers::default()).then(|| (key_name(self.key), None))
     }
 }
 
-fn name(code: Code) -> &'static str {
+fn key_name(code: ChordKey) -> &'static str {
     NAMES.iter().find(|(_, named)| *named == code).map_or("", |(name, _)| name)
 }
 
 impl fmt::Display for Chord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Modifiers { ctrl, alt, shift, cmd } = self.modifiers;
-        // A capital letter is written with shift where something else is held down: `ctrl+A` would be read as `ctrl+a`.
-        let capital = matches!(self.code, Code::Char(c) if c.is_ascii_uppercase()) && (ctrl || alt || cmd);
+        // A capital letter with other modifiers is written with shift, because `ctrl+A` would be read as `ctrl+a`.
+        let capital = matches!(self.key, ChordKey::Char(c) if c.is_ascii_uppercase()) && (ctrl || alt || cmd);
         let held = [(ctrl, "ctrl+"), (alt, "alt+"), (shift || capital, "shift+"), (cmd, "cmd+")];
         held.iter().filter(|(is, _)| *is).try_for_each(|(_, name)| f.write_str(name))?;
-        if let Code::F(number) = self.code {
+        if let ChordKey::F(number) = self.key {
             return write!(f, "f{number}");
         }
-        match (self.code, name(self.code)) {
-            (Code::Char(c), _) if capital => write!(f, "{}", c.to_ascii_lowercase()),
-            (Code::Char(c), "") => write!(f, "{c}"),
+        match (self.key, key_name(self.key)) {
+            (ChordKey::Char(c), _) if capital => write!(f, "{}", c.to_ascii_lowercase()),
+            (ChordKey::Char(c), "") => write!(f, "{c}"),
             (_, name) => f.write_str(name),
         }
     }
@@ -185,7 +184,7 @@ impl FromStr for Chord {
     type Err = ChordError;
 
     fn from_str(text: &str) -> Result<Self, ChordError> {
-        // The plus key may be written as itself.
+        // The plus key may be written as `+`.
         let plus = text.strip_suffix('+').filter(|before| before.is_empty() || before.ends_with('+'));
         let (held, key) = match plus {
             Some(before) => (before.strip_suffix('+'), "plus"),
@@ -193,14 +192,14 @@ impl FromStr for Chord {
         };
         let mut modifiers = Modifiers::default();
         for name in held.into_iter().flat_map(|held| held.split('+')) {
-            hold(&mut modifiers, name)?;
+            add_modifier(&mut modifiers, name)?;
         }
-        let code = code(key, modifiers).ok_or_else(|| ChordError::Key { name: key.to_owned() })?;
+        let code = parse_key(key, modifiers).ok_or_else(|| ChordError::Key { name: key.to_owned() })?;
         Ok(Self::new(code, modifiers))
     }
 }
 
-fn hold(modifiers: &mut Modifiers, name: &str) -> Result<(), ChordError> {
+fn add_modifier(modifiers: &mut Modifiers, name: &str) -> Result<(), ChordError> {
     let (held, name) = match name.trim().to_ascii_lowercase().as_str() {
         "ctrl" | "control" => (&mut modifiers.ctrl, "ctrl"),
         "alt" | "option" | "meta" => (&mut modifiers.alt, "alt"),
@@ -214,17 +213,17 @@ fn hold(modifiers: &mut Modifiers, name: &str) -> Result<(), ChordError> {
     }
 }
 
-fn code(key: &str, modifiers: Modifiers) -> Option<Code> {
+fn parse_key(key: &str, modifiers: Modifiers) -> Option<ChordKey> {
     let key = key.trim();
     let mut chars = key.chars();
     if let (Some(c), None) = (chars.next(), chars.next()) {
-        // With something held down, capitals are a way of writing: shift is written out.
+        // With modifiers, case does not matter and shift is explicit.
         let c = if modifiers == Modifiers::default() { c } else { c.to_ascii_lowercase() };
-        return (!c.is_control()).then_some(Code::Char(c));
+        return (!c.is_control()).then_some(ChordKey::Char(c));
     }
     let key = key.to_ascii_lowercase();
     let number = key.strip_prefix('f').and_then(|number| number.parse().ok());
-    let function = number.filter(|number| (1..=LAST_F).contains(number)).map(Code::F);
+    let function = number.filter(|number| (1..=LAST_F).contains(number)).map(ChordKey::F);
     function.or_else(|| NAMES.iter().find(|(name, _)| *name == key).map(|(_, code)| *code))
 }
 
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn chords_are_read_and_printed() {
+    fn parses_and_formats_chords() {
         for same in [
             "ctrl+o",
             "alt+enter",
@@ -268,17 +267,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chord_is_named() {
-        check("", Err("`` is no key"));
-        check("ctrl+", Err("`` is no key"));
-        check("f25", Err("`f25` is no key"));
-        check("ctrl+entre", Err("`entre` is no key"));
-        check("crtl+o", Err("`crtl` is nothing that is held down"));
-        check("ctrl+ctrl+o", Err("`ctrl` stands there twice"));
+    fn names_error_in_invalid_chord() {
+        check("", Err("`` is not a key"));
+        check("ctrl+", Err("`` is not a key"));
+        check("f25", Err("`f25` is not a key"));
+        check("ctrl+entre", Err("`entre` is not a key"));
+        check("crtl+o", Err("`crtl` is not a modifier"));
+        check("ctrl+ctrl+o", Err("`ctrl` is repeated"));
     }
 
     #[test]
-    fn panels_are_told_the_names_of_the_protocol() {
+    fn panel_keys_use_protocol_names() {
         let told = |text: &str| text.parse::<Chord>().unwrap().panel_key();
         assert_eq!(told("Q"), Some(("rune", Some('Q'))));
         assert_eq!(told("space"), Some(("rune", Some(' '))));
@@ -289,9 +288,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_as_the_same(c in any::<char>(), held in any::<[bool; 4]>()) {
+        fn parses_formatted_chords(c in any::<char>(), held in any::<[bool; 4]>()) {
             let [ctrl, alt, shift, cmd] = held;
-            let chord = Chord::new(Code::Char(c), Modifiers { ctrl, alt, shift, cmd });
+            let chord = Chord::new(ChordKey::Char(c), Modifiers { ctrl, alt, shift, cmd });
             prop_assume!(!c.is_control() && !c.is_whitespace() || c == ' ');
             prop_assert_eq!(chord.to_string().parse::<Chord>(), Ok(chord));
         }

@@ -1,8 +1,8 @@
-//! `Context`: what has the keyboard.
+//! `Context`: the part of the interface with keyboard focus.
 
 use super::Section;
 
-/// The part of the interface that has the keyboard.
+/// The part of the interface with keyboard focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// The editor of prompts.
@@ -15,7 +15,7 @@ pub enum Context {
     Dialog,
     /// A dialog that asks for yes or no.
     Confirm,
-    /// A search, in the prompts of before or in the transcript.
+    /// A search in the prompt history or in the transcript.
     Search,
     /// The transcript.
     Browse,
@@ -24,7 +24,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// All of them.
+    /// All contexts.
     pub const ALL: &'static [Self] = &[
         Self::Editor,
         Self::Completion,
@@ -36,8 +36,8 @@ impl Context {
         Self::Panel,
     ];
 
-    /// The sections whose keys count, in layers: a key means what it means in the first layer that has it. Within one
-    /// layer no key has two meanings.
+    /// Returns the sections of this context, in layers. A key has the meaning of the first layer that contains it.
+    /// Within a layer, no key has two meanings.
     pub fn layers(self) -> &'static [&'static [Section]] {
         const EDITOR: &[Section] = &[Section::Edit, Section::Prompt, Section::Scroll, Section::App];
         match self {
@@ -52,8 +52,8 @@ impl Context {
         }
     }
 
-    /// Where one is, as it ends a sentence.
-    pub fn place(self) -> &'static str {
+    /// Returns the context as the end of a sentence.
+    pub fn location_phrase(self) -> &'static str {
         match self {
             Self::Editor => "in the editor",
             Self::Completion => "while candidates are shown",

@@ -1,13 +1,13 @@
-//! Keys as the terminal's library tells them.
+//! Conversion of crossterm's key events.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{Chord, Code, Modifiers};
+use super::{Chord, ChordKey, Modifiers};
 
-/// The chord of a key that is pressed or repeats. None for one that is let go, and for keys that mean nothing here.
+/// Converts a pressed or repeated key. `None` for released keys and unsupported keys.
 ///
-/// Some chords are the same byte for a terminal of the old kind, and get one name here: `ctrl+_` is told as `ctrl+7`
-/// there, `ctrl+\` as `ctrl+4`, and so on.
+/// Legacy terminals send the same byte for some chords, and those get one name here. For example, crossterm reports
+/// `ctrl+_` as `ctrl+7` and `ctrl+\` as `ctrl+4`.
 pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
     if event.kind == KeyEventKind::Release {
         return None;
@@ -19,34 +19,34 @@ pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
         shift: held(KeyModifiers::SHIFT),
         cmd: held(KeyModifiers::SUPER),
     };
-    let (code, modifiers) = match code(event.code)? {
-        // Terminals tell going back by its own key, with shift or without.
-        (Code::Tab, true) => (Code::Tab, Modifiers { shift: true, ..modifiers }),
-        (Code::Char(c), _) if modifiers.ctrl => control(c, modifiers),
+    let (code, modifiers) = match convert_key(event.code)? {
+        // Terminals report back tab as a key of its own, with shift or without.
+        (ChordKey::Tab, true) => (ChordKey::Tab, Modifiers { shift: true, ..modifiers }),
+        (ChordKey::Char(c), _) if modifiers.ctrl => convert_control(c, modifiers),
         (code, _) => (code, modifiers),
     };
     Some(Chord::new(code, modifiers))
 }
 
-fn code(code: KeyCode) -> Option<(Code, bool)> {
+fn convert_key(code: KeyCode) -> Option<(ChordKey, bool)> {
     let code = match code {
-        KeyCode::Char(c) => Code::Char(c),
-        KeyCode::Enter => Code::Enter,
-        KeyCode::Tab => Code::Tab,
-        KeyCode::BackTab => return Some((Code::Tab, true)),
-        KeyCode::Backspace => Code::Backspace,
-        KeyCode::Delete => Code::Delete,
-        KeyCode::Insert => Code::Insert,
-        KeyCode::Esc => Code::Esc,
-        KeyCode::Up => Code::Up,
-        KeyCode::Down => Code::Down,
-        KeyCode::Left => Code::Left,
-        KeyCode::Right => Code::Right,
-        KeyCode::Home => Code::Home,
-        KeyCode::End => Code::End,
-        KeyCode::PageUp => Code::PageUp,
-        KeyCode::PageDown => Code::PageDown,
-        KeyCode::F(number) => Code::F(number),
+        KeyCode::Char(c) => ChordKey::Char(c),
+        KeyCode::Enter => ChordKey::Enter,
+        KeyCode::Tab => ChordKey::Tab,
+        KeyCode::BackTab => return Some((ChordKey::Tab, true)),
+        KeyCode::Backspace => ChordKey::Backspace,
+        KeyCode::Delete => ChordKey::Delete,
+        KeyCode::Insert => ChordKey::Insert,
+        KeyCode::Esc => ChordKey::Esc,
+        KeyCode::Up => ChordKey::Up,
+        KeyCode::Down => ChordKey::Down,
+        KeyCode::Left => ChordKey::Left,
+        KeyCode::Right => ChordKey::Right,
+        KeyCode::Home => ChordKey::Home,
+        KeyCode::End => ChordKey::End,
+        KeyCode::PageUp => ChordKey::PageUp,
+        KeyCode::PageDown => ChordKey::PageDown,
+        KeyCode::F(number) => ChordKey::F(number),
         KeyCode::Null => return None,
         KeyCode::CapsLock | KeyCode::ScrollLock | KeyCode::NumLock | KeyCode::PrintScreen => return None,
         KeyCode::Pause | KeyCode::Menu | KeyCode::KeypadBegin => return None,
@@ -55,10 +55,10 @@ fn code(code: KeyCode) -> Option<(Code, bool)> {
     Some((code, false))
 }
 
-fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
-    // On Windows, AltGr is control with alt: what it types is text.
+fn convert_control(c: char, modifiers: Modifiers) -> (ChordKey, Modifiers) {
+    // On Windows, AltGr is reported as ctrl+alt and types text.
     if cfg!(windows) && modifiers.alt && !c.is_ascii_alphanumeric() {
-        return (Code::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
+        return (ChordKey::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
     }
     let c = match c {
         '4' => '\\',
@@ -67,7 +67,7 @@ fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
         '7' => '_',
         c => c,
     };
-    (Code::Char(c), modifiers)
+    (ChordKey::Char(c), modifiers)
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn events_become_chords() {
+    fn converts_events_to_chords() {
         check(KeyCode::Char('o'), KeyModifiers::CONTROL, "ctrl+o");
         check(KeyCode::Char('A'), KeyModifiers::SHIFT, "A");
         check(KeyCode::Char('a'), KeyModifiers::SHIFT, "A");
@@ -98,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_let_go_is_none() {
+    fn ignores_key_release() {
         let event = |kind| KeyEvent::new_with_kind(KeyCode::Char('a'), KeyModifiers::NONE, kind);
         assert_eq!(from_crossterm(event(KeyEventKind::Release)), None);
-        assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::text), Some('a'));
+        assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::typed_char), Some('a'));
     }
 }

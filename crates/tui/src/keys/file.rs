@@ -1,4 +1,4 @@
-//! The user's keybindings file: a table `[keys]` with a list of keys for each action that shall have other ones.
+//! The user's keybindings file: a table `[keys]` with a list of keys per changed action.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,34 +6,34 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keymap::{Clash, default_keys, keeps};
+use super::keymap::{KeyClash, default_keys, is_fixed_key};
 use super::{ACTIONS, Chord, Entry, Keymap};
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, of at most 1, for the suggestion of another name.
 const ALIKE: f64 = 0.8;
 
-/// The keybindings file has mistakes; none of it counts.
+/// The problems of a keybindings file. The whole file is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", listed(problems))]
 #[non_exhaustive]
 pub struct KeysError {
     /// The problems, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<KeybindingProblem>,
 }
 
-/// One mistake in it.
+/// A problem of the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct KeybindingProblem {
     /// Counted from 1.
     pub line: usize,
-    /// The text in the file: the name of an action. Empty where the file is no TOML.
+    /// The action's name in the file. Empty if the file is not TOML.
     pub name: String,
-    /// The mistake, and the next step.
+    /// The problem and the next step.
     pub detail: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for KeybindingProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name.is_empty() {
             true => write!(f, "line {}: {}", self.line, self.detail),
@@ -42,7 +42,7 @@ impl fmt::Display for Problem {
     }
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn listed(problems: &[KeybindingProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -57,7 +57,7 @@ impl Keymap {
     /// let error = Keymap::read("[keys]\n\"editor.undo\" = [\"ctrl+o\"]\n").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key"
+    ///     "line 2: `editor.undo`: `ctrl+o` is also a key of `app.expand` in the editor; give one of them another key"
     /// );
     /// # Ok::<(), haft_tui::keys::KeysError>(())
     /// ```
@@ -68,82 +68,90 @@ impl Keymap {
         let table = DeTable::parse(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));
             let detail = format!("{}; correct it or remove the line", error.message());
-            KeysError { problems: vec![Problem { line, name: String::new(), detail }] }
+            KeysError { problems: vec![KeybindingProblem { line, name: String::new(), detail }] }
         })?;
         let mut reading =
-            Reading { text, lines: BTreeMap::new(), keys: BTreeMap::new(), problems: Vec::new() };
+            KeybindingsReader { text, lines: BTreeMap::new(), keys: BTreeMap::new(), problems: Vec::new() };
         for (name, value) in table.get_ref() {
             match (name.get_ref().as_ref(), value.get_ref()) {
-                ("keys", DeValue::Table(keys)) => reading.table("", keys),
-                ("keys", _) => {
-                    reading.problem(name, "keys", "write a table `[keys]`, a line for each action")
-                }
-                (other, _) => {
-                    reading.problem(name, other, "there is only the table `[keys]` here; move it there")
-                }
+                ("keys", DeValue::Table(keys)) => reading.read_table("", keys),
+                ("keys", _) => reading.push_problem(
+                    name,
+                    "keys",
+                    "expected a table `[keys]` with one line for each action",
+                ),
+                (other, _) => reading.push_problem(
+                    name,
+                    other,
+                    "only the table `[keys]` is allowed; move this entry into it",
+                ),
             }
         }
-        reading.finished()
+        reading.finish()
     }
 }
 
-struct Reading<'t> {
+struct KeybindingsReader<'t> {
     text: &'t str,
-    /// The lines of the names, by places in the table.
+    /// The line of each action's name, by index in the table.
     lines: BTreeMap<usize, usize>,
     keys: BTreeMap<usize, Vec<Chord>>,
-    problems: Vec<Problem>,
+    problems: Vec<KeybindingProblem>,
 }
 
-impl Reading<'_> {
-    /// The lines of a table; `editor.undo` without quotes is a table within it.
-    fn table(&mut self, above: &str, table: &DeTable<'_>) {
+impl KeybindingsReader<'_> {
+    /// Reads the lines of a table. `editor.undo` without quotes is a nested table.
+    fn read_table(&mut self, above: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = match above {
                 "" => key.get_ref().to_string(),
                 above => format!("{above}.{}", key.get_ref()),
             };
             match (ACTIONS.iter().position(|entry| entry.name == name), value.get_ref()) {
-                (Some(at), DeValue::Array(list)) => self.action(at, key, list),
-                (Some(_), _) => self.problem(key, &name, r#"write a list of keys: ["ctrl+o", "f2"]"#),
-                (None, DeValue::Table(below)) if above.is_empty() => self.table(&name, below),
-                (None, _) => self.problem(key, &name, &unknown(&name)),
+                (Some(at), DeValue::Array(list)) => self.read_action(at, key, list),
+                (Some(_), _) => self.push_problem(key, &name, r#"expected a list of keys: ["ctrl+o", "f2"]"#),
+                (None, DeValue::Table(below)) if above.is_empty() => self.read_table(&name, below),
+                (None, _) => self.push_problem(key, &name, &unknown_name_detail(&name)),
             }
         }
     }
 
-    fn action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
+    fn read_action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
         let Some(entry) = ACTIONS.get(at) else { return };
         self.lines.insert(at, line_of(self.text, key.span().start));
         let mut chords = Vec::new();
         for item in list {
             let chord = match item.get_ref().as_str() {
                 Some(text) => text.parse::<Chord>().map_err(|error| error.to_string()),
-                None => Err(r#"write each key as a text: "ctrl+o""#.to_owned()),
+                None => Err(r#"write each key as a string: "ctrl+o""#.to_owned()),
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
-                    self.problem(item, entry.name, &format!("`{chord}` stands there twice; write it once"));
+                    self.push_problem(item, entry.name, &format!("`{chord}` is listed twice; write it once"));
                 }
                 Ok(chord) => chords.push(chord),
-                Err(detail) => self.problem(item, entry.name, &detail),
+                Err(detail) => self.push_problem(item, entry.name, &detail),
             }
         }
-        if let Some(detail) = bound_away(entry, &chords) {
-            self.problem(key, entry.name, &detail);
+        if let Some(detail) = lost_fixed_keys(entry, &chords) {
+            self.push_problem(key, entry.name, &detail);
         }
         self.keys.insert(at, chords);
     }
 
-    fn problem<T>(&mut self, at: &Spanned<T>, name: &str, detail: &str) {
+    fn push_problem<T>(&mut self, at: &Spanned<T>, name: &str, detail: &str) {
         let line = line_of(self.text, at.span().start);
-        self.problems.push(Problem { line, name: name.to_owned(), detail: detail.to_owned() });
+        self.problems.push(KeybindingProblem { line, name: name.to_owned(), detail: detail.to_owned() });
     }
 
-    fn finished(mut self) -> Result<Keymap, KeysError> {
+    fn finish(mut self) -> Result<Keymap, KeysError> {
         let own = |(at, entry)| self.keys.remove(&at).unwrap_or_else(|| default_keys(entry));
-        let keymap = Keymap::of(ACTIONS.iter().enumerate().map(own).collect());
-        let clashes = keymap.clashes().into_iter().filter_map(|clash| self.clash(clash)).collect::<Vec<_>>();
+        let keymap = Keymap::from_keys(ACTIONS.iter().enumerate().map(own).collect());
+        let clashes = keymap
+            .find_clashes()
+            .into_iter()
+            .filter_map(|clash| self.clash_problem(clash))
+            .collect::<Vec<_>>();
         self.problems.extend(clashes);
         self.problems.sort();
         match self.problems.is_empty() {
@@ -152,36 +160,36 @@ impl Reading<'_> {
         }
     }
 
-    /// Told at the line that makes it; when both are in the file, at the one further down.
-    fn clash(&self, Clash { chord, first, second, context }: Clash) -> Option<Problem> {
+    /// Makes the problem of a clash, at the line that causes it. If the file has both lines, uses the later one.
+    fn clash_problem(
+        &self,
+        KeyClash { chord, first, second, context }: KeyClash,
+    ) -> Option<KeybindingProblem> {
         let line = |at| self.lines.get(&at).copied();
         let (here, other) = if line(first) > line(second) { (first, second) } else { (second, first) };
         let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];
-        let (name, place) = (other.name, context.place());
-        let detail = match keeps(other, chord) {
-            true => format!(
-                "`{chord}` is a key of `{name}`, which keeps it; give `{}` another key",
-                here_entry.name
-            ),
-            false => format!("`{chord}` is a key of `{name}`, too, {place}; give one of them another key"),
+        let (name, place) = (other.name, context.location_phrase());
+        let detail = match is_fixed_key(other, chord) {
+            true => format!("`{chord}` is reserved for `{name}`; give `{}` another key", here_entry.name),
+            false => format!("`{chord}` is also a key of `{name}` {place}; give one of them another key"),
         };
-        Some(Problem { line: line(here)?, name: here_entry.name.to_owned(), detail })
+        Some(KeybindingProblem { line: line(here)?, name: here_entry.name.to_owned(), detail })
     }
 }
 
-/// The keys that an action must keep and would lose.
-fn bound_away(entry: &Entry, chords: &[Chord]) -> Option<String> {
+/// Returns the problem if an action would lose a fixed key.
+fn lost_fixed_keys(entry: &Entry, chords: &[Chord]) -> Option<String> {
     let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
     let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
-    (!lost.is_empty()).then(|| format!("it must keep {}; add it to the list", lost.join(" and ")))
+    (!lost.is_empty()).then(|| format!("fixed keys must stay in the list; add {}", lost.join(" and ")))
 }
 
-fn unknown(name: &str) -> String {
+fn unknown_name_detail(name: &str) -> String {
     let likeness = |entry: &&Entry| strsim::jaro_winkler(entry.name, name);
     let best = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match best.filter(|best| likeness(best) >= ALIKE) {
-        Some(best) => format!("there is no such action; did you mean `{}`?", best.name),
-        None => "there is no such action; docs/tui.md has all of them".to_owned(),
+        Some(best) => format!("unknown action; did you mean `{}`?", best.name),
+        None => "unknown action; docs/tui.md lists all actions".to_owned(),
     }
 }
 
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_what_it_names() {
+    fn file_changes_named_actions() {
         check("", "fine");
         check("[keys]\n", "fine");
         let text = "[keys]\n'editor.line_start' = ['home']\npicker.close = ['f4', 'esc', 'ctrl+c']\n";
@@ -214,21 +222,21 @@ mod tests {
     }
 
     #[test]
-    fn an_action_may_have_no_key() {
+    fn action_may_have_no_key() {
         let keymap = Keymap::read("[keys]\n'editor.yank' = []\n'app.help' = ['ctrl+y']\n").unwrap();
         assert_eq!(keymap.keys(Edit::Yank), []);
         assert_eq!(keymap.press("ctrl+y".parse().unwrap()).action(Context::Editor), Some(App::Help.into()));
     }
 
     #[test]
-    fn the_example_of_the_documentation_counts() {
+    fn documentation_example_is_valid() {
         let docs = include_str!("../../../../docs/tui.md");
         let (_, rest) = docs.split_once("```toml\n[keys]\n").unwrap();
         check(&format!("[keys]\n{}", rest.split("```").next().unwrap()), "fine");
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line_and_what_to_do() {
+    fn reports_each_problem_with_line_and_next_step() {
         let text = concat!(
             "[keys]\n",
             "'editor.undoo' = ['f2']\n",
@@ -237,64 +245,64 @@ mod tests {
             "'editor.redo' = 'f3'\n",
             "'app.help' = ['f2', 'F2']\n",
             "'xyz' = 1\n",
-            "[colours]\n",
+            "[colors]\n",
         );
         check(
             text,
-            "line 2: `editor.undoo`: there is no such action; did you mean `editor.undo`?\n\
-             line 3: `prompt.abort`: it must keep `esc`; add it to the list\n\
-             line 4: `editor.undo`: `crtl` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`\n\
-             line 4: `editor.undo`: write each key as a text: \"ctrl+o\"\n\
-             line 5: `editor.redo`: write a list of keys: [\"ctrl+o\", \"f2\"]\n\
-             line 6: `app.help`: `f2` stands there twice; write it once\n\
-             line 7: `xyz`: there is no such action; docs/tui.md has all of them\n\
-             line 8: `colours`: there is only the table `[keys]` here; move it there",
+            "line 2: `editor.undoo`: unknown action; did you mean `editor.undo`?\n\
+             line 3: `prompt.abort`: fixed keys must stay in the list; add `esc`\n\
+             line 4: `editor.undo`: `crtl` is not a modifier; write `ctrl`, `alt`, `shift` or `cmd`\n\
+             line 4: `editor.undo`: write each key as a string: \"ctrl+o\"\n\
+             line 5: `editor.redo`: expected a list of keys: [\"ctrl+o\", \"f2\"]\n\
+             line 6: `app.help`: `f2` is listed twice; write it once\n\
+             line 7: `xyz`: unknown action; docs/tui.md lists all actions\n\
+             line 8: `colors`: only the table `[keys]` is allowed; move this entry into it",
         );
     }
 
     #[test]
-    fn a_key_has_one_meaning_in_one_place() {
+    fn reports_key_clash_within_context() {
         check(
             "[keys]\n'editor.undo' = ['ctrl+o']\n",
-            "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key",
+            "line 2: `editor.undo`: `ctrl+o` is also a key of `app.expand` in the editor; give one of them another key",
         );
         check("[keys]\n'editor.undo' = ['ctrl+o']\n'app.expand' = ['f2']\n", "fine");
         check(
             "[keys]\n'app.expand' = ['f2']\n'app.help' = ['f2']\n",
-            "line 3: `app.help`: `f2` is a key of `app.expand`, too, in the editor; give one of them another key",
+            "line 3: `app.help`: `f2` is also a key of `app.expand` in the editor; give one of them another key",
         );
         // Lists have keys of their own.
         check("[keys]\n'picker.toggle' = ['ctrl+o']\n", "fine");
     }
 
     #[test]
-    fn what_leaves_aborts_and_quits_keeps_its_keys() {
+    fn fixed_keys_cannot_be_removed() {
         check(
             "[keys]\n'panel.close' = ['f4']\n",
-            "line 2: `panel.close`: it must keep `esc` and `ctrl+c`; add it to the list",
+            "line 2: `panel.close`: fixed keys must stay in the list; add `esc` and `ctrl+c`",
         );
         check("[keys]\n'panel.close' = ['f4', 'ctrl+c', 'esc']\n", "fine");
         check(
             "[keys]\n'picker.close' = ['f4']\n",
-            "line 2: `picker.close`: it must keep `esc` and `ctrl+c`; add it to the list",
+            "line 2: `picker.close`: fixed keys must stay in the list; add `esc` and `ctrl+c`",
         );
         check(
             "[keys]\n'editor.undo' = ['esc']\n",
-            "line 2: `editor.undo`: `esc` is a key of `prompt.abort`, which keeps it; give `editor.undo` another key",
+            "line 2: `editor.undo`: `esc` is reserved for `prompt.abort`; give `editor.undo` another key",
         );
     }
 
     #[test]
-    fn candidates_do_not_take_the_keys_that_quit() {
+    fn completion_cannot_take_quit_keys() {
         check(
             "[keys]\n'completion.next' = ['ctrl+q']\n",
-            "line 2: `completion.next`: `ctrl+q` is a key of `app.quit`, which keeps it; give `completion.next` another key",
+            "line 2: `completion.next`: `ctrl+q` is reserved for `app.quit`; give `completion.next` another key",
         );
         check("[keys]\n'completion.next' = ['ctrl+l']\n", "fine");
     }
 
     #[test]
-    fn a_file_that_is_no_toml_is_told_with_its_line() {
+    fn reports_invalid_toml_with_line() {
         let error = Keymap::read("[keys]\n'editor.undo' = [").unwrap_err();
         assert_eq!(error.problems.len(), 1);
         assert_eq!(error.problems[0].line, 2, "{error}");

@@ -1,4 +1,4 @@
-//! The table: every action with its name, its keys, and what it does.
+//! The table of all actions with names, keys and descriptions.
 
 use std::fmt::Write as _;
 
@@ -7,19 +7,19 @@ use std::fmt::Write as _;
 pub struct Entry {
     /// The action.
     pub action: Action,
-    /// Where it belongs.
+    /// The section.
     pub section: Section,
-    /// As it is written in the keybindings file.
+    /// The name in the keybindings file.
     pub name: &'static str,
-    /// Its keys where the user's file names none.
+    /// The default keys.
     pub keys: &'static [&'static str],
-    /// True if those keys cannot be taken from it.
+    /// True if the keys cannot be removed.
     pub fixed: bool,
-    /// The description, as a sentence.
+    /// The description: an imperative of at most 60 characters that ends with a period.
     pub help: &'static str,
 }
 
-/// Declares the sections, the actions in them, and the table of all of them.
+/// Declares the sections, their actions, and the table of all actions.
 macro_rules! actions {
     ($(
         $(#[doc = $about:literal])+
@@ -54,17 +54,17 @@ macro_rules! actions {
         }
 
         impl Section {
-            /// All of them, in the order of the documentation.
+            /// All sections, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$section),+];
 
-            /// What the names of its actions begin with.
+            /// Returns the prefix of the names of its actions.
             pub fn prefix(self) -> &'static str {
                 match self {
                     $(Self::$section => $prefix,)+
                 }
             }
 
-            /// What it is for, as lines of text.
+            /// Returns its description, as lines of text.
             pub fn about(self) -> &'static str {
                 match self {
                     $(Self::$section => concat!($($about, "\n"),+),)+
@@ -87,150 +87,150 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Moving and changing text, wherever text is typed.
+    /// Keys for editing text, in the composer and in every text field.
     Edit = "editor" {
-        CharLeft = "char_left" ["left", "ctrl+b"] "One character back.";
-        CharRight = "char_right" ["right", "ctrl+f"] "One character on.";
-        WordLeft = "word_left" ["alt+b", "alt+left", "ctrl+left"] "To where the word begins.";
-        WordRight = "word_right" ["alt+f", "alt+right", "ctrl+right"] "To where the word ends.";
-        LineStart = "line_start" ["ctrl+a", "home"] "To the beginning of the line.";
-        LineEnd = "line_end" ["ctrl+e", "end"] "To the end of the line.";
-        RowUp = "row_up" ["up", "ctrl+p"] "One row up; from the first row, to the prompt before.";
-        RowDown = "row_down" ["down", "ctrl+n"] "One row down; from the last row, to the prompt after.";
-        TextStart = "text_start" ["alt+<", "ctrl+home"] "To the beginning of the text.";
-        TextEnd = "text_end" ["alt+>", "ctrl+end"] "To the end of the text.";
-        Newline = "newline" ["shift+enter", "ctrl+j"] "Begins a new line.";
-        DeleteBack = "delete_back" ["backspace", "ctrl+h", "shift+backspace"] "Deletes the character before the cursor.";
-        DeleteForward = "delete_forward" ["delete"] "Deletes the character behind the cursor.";
-        DeleteOrQuit = "delete_or_quit" ["ctrl+d"] "Deletes the character behind the cursor; quits where there is no text.";
-        KillWordBack = "kill_word_back" ["ctrl+w", "alt+backspace", "ctrl+backspace"] "Cuts to where the word begins.";
-        KillWordForward = "kill_word_forward" ["alt+d", "alt+delete", "ctrl+delete"] "Cuts to where the word ends.";
-        KillLineStart = "kill_line_start" ["ctrl+u"] "Cuts to the beginning of the line.";
-        KillLineEnd = "kill_line_end" ["ctrl+k"] "Cuts to the end of the line, or the newline there.";
-        Yank = "yank" ["ctrl+y"] "Puts in what was cut last.";
-        YankPop = "yank_pop" ["alt+y"] "Puts in what was cut before that, instead.";
-        Undo = "undo" ["ctrl+_", "ctrl+/"] "Takes the last change back.";
-        Redo = "redo" ["alt+_", "alt+/", "ctrl+shift+z"] "Makes the change again that was taken back.";
+        CharLeft = "char_left" ["left", "ctrl+b"] "Move one character left.";
+        CharRight = "char_right" ["right", "ctrl+f"] "Move one character right.";
+        WordLeft = "word_left" ["alt+b", "alt+left", "ctrl+left"] "Move to the beginning of the word.";
+        WordRight = "word_right" ["alt+f", "alt+right", "ctrl+right"] "Move to the end of the word.";
+        LineStart = "line_start" ["ctrl+a", "home"] "Move to the beginning of the line.";
+        LineEnd = "line_end" ["ctrl+e", "end"] "Move to the end of the line.";
+        RowUp = "row_up" ["up", "ctrl+p"] "Move one row up; from the first row, to an older prompt.";
+        RowDown = "row_down" ["down", "ctrl+n"] "Move one row down; from the last row, to a newer prompt.";
+        TextStart = "text_start" ["alt+<", "ctrl+home"] "Move to the beginning of the text.";
+        TextEnd = "text_end" ["alt+>", "ctrl+end"] "Move to the end of the text.";
+        Newline = "newline" ["shift+enter", "ctrl+j"] "Insert a line break.";
+        DeleteBack = "delete_back" ["backspace", "ctrl+h", "shift+backspace"] "Delete the character before the cursor.";
+        DeleteForward = "delete_forward" ["delete"] "Delete the character after the cursor.";
+        DeleteOrQuit = "delete_or_quit" ["ctrl+d"] "Delete the character after the cursor; quit if empty.";
+        KillWordBack = "kill_word_back" ["ctrl+w", "alt+backspace", "ctrl+backspace"] "Cut to the beginning of the word.";
+        KillWordForward = "kill_word_forward" ["alt+d", "alt+delete", "ctrl+delete"] "Cut to the end of the word.";
+        KillLineStart = "kill_line_start" ["ctrl+u"] "Cut to the beginning of the line.";
+        KillLineEnd = "kill_line_end" ["ctrl+k"] "Cut to the end of the line, or the line break.";
+        Yank = "yank" ["ctrl+y"] "Paste the text cut last.";
+        YankPop = "yank_pop" ["alt+y"] "Replace the pasted text with an earlier cut.";
+        Undo = "undo" ["ctrl+_", "ctrl+/"] "Undo the last change.";
+        Redo = "redo" ["alt+_", "alt+/", "ctrl+shift+z"] "Redo the last undone change.";
     }
 
-    /// What is said to the agent.
+    /// Keys for sending prompts and stopping the agent.
     Prompt = "prompt" {
-        Send = "send" ["enter"] "Sends the prompt; while the agent works, it is told at its next step.";
-        FollowUp = "follow_up" ["alt+enter"] "Sends the prompt for when the agent is done.";
-        #[fixed] Abort = "abort" ["esc"] "Ends what the agent does; what was queued comes back into the editor.";
-        TakeBack = "take_back" ["alt+up"] "Takes what was queued back into the editor.";
-        #[fixed] ClearOrQuit = "clear_or_quit" ["ctrl+c"] "Clears the editor; twice where there is no text, quits.";
-        SearchHistory = "search_history" ["ctrl+r"] "Searches the prompts of before.";
-        Complete = "complete" ["tab"] "Completes the command or the file at the cursor.";
-        OpenEditor = "open_editor" ["ctrl+g"] "Opens the text in your own editor.";
+        Send = "send" ["enter"] "Send the prompt; while the agent works, at its next step.";
+        FollowUp = "follow_up" ["alt+enter"] "Send the prompt when the agent is idle.";
+        #[fixed] Abort = "abort" ["esc"] "Stop the agent and return queued messages to the composer.";
+        TakeBack = "take_back" ["alt+up"] "Return queued messages to the composer.";
+        #[fixed] ClearOrQuit = "clear_or_quit" ["ctrl+c"] "Clear the composer; press twice when empty to quit.";
+        SearchHistory = "search_history" ["ctrl+r"] "Search earlier prompts.";
+        Complete = "complete" ["tab"] "Complete the command or path at the cursor.";
+        OpenEditor = "open_editor" ["ctrl+g"] "Open the text in your editor.";
     }
 
-    /// What moves the transcript without leaving the editor.
+    /// Keys for scrolling the conversation, from the composer and while browsing.
     Scroll = "scroll" {
-        PageUp = "page_up" ["pageup", "alt+v"] "One page up.";
-        PageDown = "page_down" ["pagedown", "ctrl+v"] "One page down.";
-        LineUp = "line_up" ["shift+up"] "One line up.";
-        LineDown = "line_down" ["shift+down"] "One line down.";
-        MessageUp = "message_up" ["alt+pageup"] "To the message before.";
-        MessageDown = "message_down" ["alt+pagedown"] "To the message after.";
-        Top = "top" ["shift+home"] "To the first message.";
-        Bottom = "bottom" ["shift+end"] "To the end, and along with what comes.";
-        Search = "search" ["ctrl+s"] "Searches the transcript.";
-        Browse = "browse" ["alt+s"] "Moves into the transcript, to select and copy.";
-        CopyAnswer = "copy_answer" ["alt+c"] "Copies the last answer.";
+        PageUp = "page_up" ["pageup", "alt+v"] "Scroll one page up.";
+        PageDown = "page_down" ["pagedown", "ctrl+v"] "Scroll one page down.";
+        LineUp = "line_up" ["shift+up"] "Scroll one line up.";
+        LineDown = "line_down" ["shift+down"] "Scroll one line down.";
+        MessageUp = "message_up" ["alt+pageup"] "Scroll to the previous message.";
+        MessageDown = "message_down" ["alt+pagedown"] "Scroll to the next message.";
+        Top = "top" ["shift+home"] "Scroll to the first message.";
+        Bottom = "bottom" ["shift+end"] "Scroll to the end and follow new output.";
+        Search = "search" ["ctrl+s"] "Search the conversation.";
+        Browse = "browse" ["alt+s"] "Browse the conversation to select and copy text.";
+        CopyAnswer = "copy_answer" ["alt+c"] "Copy the last answer.";
     }
 
-    /// What concerns the whole program.
+    /// Keys for the whole program.
     App = "app" {
-        #[fixed] Quit = "quit" ["ctrl+q"] "Quits.";
-        Suspend = "suspend" ["ctrl+z"] "Stops the program; `fg` in the shell goes on with it.";
-        Redraw = "redraw" ["ctrl+l"] "Draws the screen anew.";
-        Help = "help" ["f1"] "Shows the keys and commands.";
-        Expand = "expand" ["ctrl+o"] "Shows tool calls in full, or folds them.";
-        ShowThinking = "show_thinking" ["ctrl+t"] "Shows what the model thinks, or folds it.";
-        NextThinking = "next_thinking" ["shift+tab"] "The next thinking level.";
-        PickModel = "pick_model" ["alt+m"] "Picks a model.";
-        PickSession = "pick_session" ["alt+r"] "Picks a session to go on with.";
-        PickBranch = "pick_branch" ["alt+t"] "Picks a place in this session's tree.";
+        #[fixed] Quit = "quit" ["ctrl+q"] "Quit haft.";
+        Suspend = "suspend" ["ctrl+z"] "Suspend haft; `fg` in the shell resumes it.";
+        Redraw = "redraw" ["ctrl+l"] "Redraw the screen.";
+        Help = "help" ["f1"] "Show the keys and commands.";
+        Expand = "expand" ["ctrl+o"] "Show or fold the full output of tool calls.";
+        ShowThinking = "show_thinking" ["ctrl+t"] "Show or fold the model's thinking.";
+        NextThinking = "next_thinking" ["shift+tab"] "Switch to the next thinking level.";
+        PickModel = "pick_model" ["alt+m"] "Select a model.";
+        PickSession = "pick_session" ["alt+r"] "Select a session to continue.";
+        PickBranch = "pick_branch" ["alt+t"] "Select an entry of this session to jump to.";
     }
 
-    /// While candidates are shown at the cursor; everything else does what it does without them.
+    /// Keys while suggestions are open. All other keys work as usual.
     Completion = "completion" {
-        Next = "next" ["down", "ctrl+n"] "The next candidate.";
-        Previous = "previous" ["up", "ctrl+p"] "The candidate before.";
-        Accept = "accept" ["tab"] "Puts the candidate in.";
-        AcceptAndSend = "accept_and_send" ["enter"] "Puts the candidate in; a command that takes no more is run.";
-        #[fixed] Close = "close" ["esc"] "Goes on without candidates.";
+        Next = "next" ["down", "ctrl+n"] "Select the next suggestion.";
+        Previous = "previous" ["up", "ctrl+p"] "Select the previous suggestion.";
+        Accept = "accept" ["tab"] "Insert the suggestion.";
+        AcceptAndSend = "accept_and_send" ["enter"] "Insert the suggestion; run a command without arguments.";
+        #[fixed] Close = "close" ["esc"] "Close the suggestions.";
     }
 
-    /// In lists to pick from, whose filter is typed as any text.
+    /// Keys in lists. Other text that you type filters the list.
     Picker = "picker" {
-        Next = "next" ["down", "ctrl+n"] "The next row.";
-        Previous = "previous" ["up", "ctrl+p"] "The row before.";
-        PageDown = "page_down" ["pagedown", "ctrl+v"] "One page down.";
-        PageUp = "page_up" ["pageup", "alt+v"] "One page up.";
-        First = "first" ["ctrl+home", "alt+<"] "The first row.";
-        Last = "last" ["ctrl+end", "alt+>"] "The last row.";
-        Accept = "accept" ["enter"] "Takes the row.";
-        Toggle = "toggle" ["tab"] "Marks the row, or opens it.";
-        Rename = "rename" ["alt+r"] "Gives the row's thing another name.";
-        Delete = "delete" ["alt+d"] "Deletes the row's thing, after a question.";
-        #[fixed] Close = "close" ["esc", "ctrl+c"] "Leaves the list.";
+        Next = "next" ["down", "ctrl+n"] "Move to the next row.";
+        Previous = "previous" ["up", "ctrl+p"] "Move to the previous row.";
+        PageDown = "page_down" ["pagedown", "ctrl+v"] "Move one page down.";
+        PageUp = "page_up" ["pageup", "alt+v"] "Move one page up.";
+        First = "first" ["ctrl+home", "alt+<"] "Move to the first row.";
+        Last = "last" ["ctrl+end", "alt+>"] "Move to the last row.";
+        Accept = "accept" ["enter"] "Select the row.";
+        Toggle = "toggle" ["tab"] "Mark or open the row.";
+        Rename = "rename" ["alt+r"] "Rename the row.";
+        Delete = "delete" ["alt+d"] "Delete the row, after a confirmation.";
+        #[fixed] Close = "close" ["esc", "ctrl+c"] "Close the list.";
     }
 
-    /// In dialogs; text in them is typed as any text.
+    /// Keys in dialogs. Text that you type goes into the text field.
     Dialog = "dialog" {
-        Next = "next" ["down", "tab", "ctrl+n"] "The next choice.";
-        Previous = "previous" ["up", "shift+tab", "ctrl+p"] "The choice before.";
-        Accept = "accept" ["enter"] "Answers with what is chosen or typed.";
-        PageDown = "page_down" ["pagedown", "ctrl+v"] "Shows more of what is asked about.";
-        PageUp = "page_up" ["pageup", "alt+v"] "Shows what stands before that.";
-        OpenEditor = "open_editor" ["ctrl+g"] "Opens the text in your own editor.";
-        #[fixed] Close = "close" ["esc", "ctrl+c"] "Leaves the dialog without an answer.";
+        Next = "next" ["down", "tab", "ctrl+n"] "Move to the next choice.";
+        Previous = "previous" ["up", "shift+tab", "ctrl+p"] "Move to the previous choice.";
+        Accept = "accept" ["enter"] "Answer with the selected choice or the typed text.";
+        PageDown = "page_down" ["pagedown", "ctrl+v"] "Scroll the question one page down.";
+        PageUp = "page_up" ["pageup", "alt+v"] "Scroll the question one page up.";
+        OpenEditor = "open_editor" ["ctrl+g"] "Open the text in your editor.";
+        #[fixed] Close = "close" ["esc", "ctrl+c"] "Close the dialog without an answer.";
     }
 
-    /// In dialogs that ask for yes or no, beside the keys of dialogs.
+    /// Keys in yes-or-no dialogs, in addition to the keys of dialogs.
     Confirm = "confirm" {
-        Yes = "yes" ["y"] "Yes.";
-        No = "no" ["n"] "No.";
-        Other = "other" ["left", "right"] "The other choice.";
-        ReadOn = "read_on" ["space"] "Shows more of what is asked about.";
-        First = "first" ["home"] "To the beginning of what is asked about.";
-        Last = "last" ["end"] "To its end.";
+        Yes = "yes" ["y"] "Answer yes.";
+        No = "no" ["n"] "Answer no.";
+        Other = "other" ["left", "right"] "Move to the other choice.";
+        ReadOn = "read_on" ["space"] "Scroll the question one page down.";
+        First = "first" ["home"] "Scroll to the beginning of the question.";
+        Last = "last" ["end"] "Scroll to the end of the question.";
     }
 
-    /// While text is searched for, in the prompts of before or in the transcript.
+    /// Keys while you search earlier prompts or the conversation.
     Search = "search" {
-        Older = "older" ["ctrl+r", "up", "ctrl+p"] "The match before.";
-        Newer = "newer" ["ctrl+s", "down", "ctrl+n"] "The match after.";
-        Accept = "accept" ["enter", "tab"] "Goes on with the match.";
-        #[fixed] Close = "close" ["esc", "ctrl+c"] "Goes back to what was there.";
+        Older = "older" ["ctrl+r", "up", "ctrl+p"] "Move to the previous match.";
+        Newer = "newer" ["ctrl+s", "down", "ctrl+n"] "Move to the next match.";
+        Accept = "accept" ["enter", "tab"] "Close the search and keep the match.";
+        #[fixed] Close = "close" ["esc", "ctrl+c"] "Cancel the search and return to the previous state.";
     }
 
-    /// In the transcript, to select and copy.
+    /// Keys while you browse the conversation.
     Browse = "browse" {
-        Up = "up" ["up", "k", "ctrl+p"] "One line up.";
-        Down = "down" ["down", "j", "ctrl+n"] "One line down.";
-        Left = "left" ["left", "h", "ctrl+b"] "One character back.";
-        Right = "right" ["right", "l", "ctrl+f"] "One character on.";
-        LineStart = "line_start" ["home", "0", "ctrl+a"] "To the beginning of the line.";
-        LineEnd = "line_end" ["end", "$", "ctrl+e"] "To the end of the line.";
-        Mark = "mark" ["space", "v", "ctrl+space"] "Begins a selection here, or ends it.";
-        MarkLines = "mark_lines" ["V"] "Begins a selection of whole lines.";
-        Copy = "copy" ["enter", "y", "alt+w"] "Copies what is selected, or the message.";
-        NextMatch = "next_match" ["n"] "The next match of the search.";
-        PreviousMatch = "previous_match" ["N"] "The match before.";
-        Expand = "expand" ["tab", "o"] "Shows this tool call in full, or folds it.";
-        #[fixed] Close = "close" ["esc", "ctrl+c", "q"] "Goes back to the editor.";
+        Up = "up" ["up", "k", "ctrl+p"] "Move one line up.";
+        Down = "down" ["down", "j", "ctrl+n"] "Move one line down.";
+        Left = "left" ["left", "h", "ctrl+b"] "Move one character left.";
+        Right = "right" ["right", "l", "ctrl+f"] "Move one character right.";
+        LineStart = "line_start" ["home", "0", "ctrl+a"] "Move to the beginning of the line.";
+        LineEnd = "line_end" ["end", "$", "ctrl+e"] "Move to the end of the line.";
+        Mark = "mark" ["space", "v", "ctrl+space"] "Start or end a selection.";
+        MarkLines = "mark_lines" ["V"] "Start a selection of whole lines.";
+        Copy = "copy" ["enter", "y", "alt+w"] "Copy the selection, or else the message.";
+        NextMatch = "next_match" ["n"] "Move to the next match.";
+        PreviousMatch = "previous_match" ["N"] "Move to the previous match.";
+        Expand = "expand" ["tab", "o"] "Show or fold the full output of this tool call.";
+        #[fixed] Close = "close" ["esc", "ctrl+c", "q"] "Return to the composer.";
     }
 
-    /// While an extension's panel has the keyboard; every other key goes to the extension.
+    /// Keys while an extension's panel has the focus. All other keys go to the extension.
     Panel = "panel" {
-        #[fixed] Close = "close" ["esc", "ctrl+c"] "Closes the panel.";
+        #[fixed] Close = "close" ["esc", "ctrl+c"] "Close the panel.";
     }
 }
 
-/// The table as Markdown: for each section what it is for, and a row for each action.
+/// Formats the table as Markdown: the description of each section, and a row for each action.
 pub fn markdown() -> String {
     let mut out = String::new();
     for section in Section::ALL {
@@ -240,8 +240,8 @@ pub fn markdown() -> String {
             write!(out, "### `{}`\n\n{about}\n\n| action | keys | does |\n|---|---|---|\n", section.prefix());
         for entry in ACTIONS.iter().filter(|entry| entry.section == *section) {
             let keys = entry.keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" ");
-            let kept = if entry.fixed { " (kept)" } else { "" };
-            let _ = writeln!(out, "| `{}` | {keys}{kept} | {} |", entry.name, entry.help);
+            let fixed = if entry.fixed { " (fixed)" } else { "" };
+            let _ = writeln!(out, "| `{}` | {keys}{fixed} | {} |", entry.name, entry.help);
         }
         out.push('\n');
     }
@@ -260,11 +260,11 @@ mod tests {
         insta::assert_snapshot!(text.split("\n### ").last().unwrap(), @"
         `panel`
 
-        While an extension's panel has the keyboard; every other key goes to the extension.
+        Keys while an extension's panel has the focus. All other keys go to the extension.
 
         | action | keys | does |
         |---|---|---|
-        | `panel.close` | `esc` `ctrl+c` (kept) | Closes the panel. |
+        | `panel.close` | `esc` `ctrl+c` (fixed) | Close the panel. |
         ");
     }
 }

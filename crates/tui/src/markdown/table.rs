@@ -1,36 +1,36 @@
-//! Tables: columns as wide as what is in them, narrower where the screen is, and one value a line where even that is
-//! too wide.
+//! Tables. Columns are as wide as their content and narrower on narrow screens. If even that does not fit, each value
+//! has its own line.
 
 use pulldown_cmark::Alignment;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-use crate::clean::{CleanLine, columns_of_all, span};
+use crate::clean::{CleanLine, span, span_columns};
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// The least that a column is made narrow to.
+/// The minimum width of a narrowed column.
 const LEAST: usize = 6;
 
 const BETWEEN: &str = " │ ";
 
-/// The same in the line under the head.
+/// The separator in the line below the head.
 const CROSSING: &str = "─┼─";
 
-/// The columns of both.
+/// The width of both separators.
 const GAP: usize = 3;
 
-type Cell = Vec<Span<'static>>;
+type TableCell = Vec<Span<'static>>;
 
-/// One that is being read. The first row is the head.
+/// A table that is being parsed. The first row is the head.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    pub(super) rows: Vec<Vec<Cell>>,
-    pub(super) row: Vec<Cell>,
+    pub(super) rows: Vec<Vec<TableCell>>,
+    pub(super) row: Vec<TableCell>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new(), row: Vec::new() }
     }
@@ -39,20 +39,20 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Its lines, none wider than `room` where that is possible.
+    /// Returns its lines, at most `room` columns wide if possible.
     pub(super) fn into_rows(self, room: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
-        match self.widths(room) {
-            Some(widths) => self.grid(&widths, theme),
-            None => self.values(theme),
+        match self.column_widths(room) {
+            Some(widths) => self.render_grid(&widths, theme),
+            None => self.render_values(theme),
         }
     }
 
-    /// Returns the widths of the columns; `None` when they do not fit.
-    fn widths(&self, room: usize) -> Option<Vec<usize>> {
+    /// Returns the widths of the columns; `None` if they do not fit.
+    fn column_widths(&self, room: usize) -> Option<Vec<usize>> {
         let mut natural = vec![1; self.alignments.len()];
         for row in &self.rows {
             for (width, cell) in natural.iter_mut().zip(row) {
-                *width = (*width).max(columns_of_all(cell));
+                *width = (*width).max(span_columns(cell));
             }
         }
         let room = room.checked_sub(GAP * natural.len().saturating_sub(1))?;
@@ -61,7 +61,7 @@ impl Table {
         if cut(widest).sum::<usize>() <= room {
             return Some(natural);
         }
-        // The widest give way first.
+        // The widest columns are narrowed first.
         let most = (LEAST..widest).rev().find(|most| cut(*most).sum::<usize>() <= room)?;
         let mut widths: Vec<usize> = cut(most).collect();
         let mut left = room - widths.iter().sum::<usize>();
@@ -74,24 +74,30 @@ impl Table {
         Some(widths)
     }
 
-    fn grid(&self, widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    fn render_grid(&self, widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let style = theme.style(Role::Rule);
         let mut lines = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
-            lines.extend(self.row(row, widths, theme));
+            lines.extend(self.render_row(row, widths, theme));
             if at == 0 {
-                let dashes = widths.iter().map(|width| span(CleanLine::repeated('─', *width), style));
-                lines.push(joined(dashes.map(|dashes| vec![dashes]), &span(CROSSING, style)));
+                let dashes =
+                    widths.iter().map(|width| span(CleanLine::from_repeated_char('─', *width), style));
+                lines.push(join_parts(dashes.map(|dashes| vec![dashes]), &span(CROSSING, style)));
             }
         }
         lines
     }
 
-    fn row(&self, row: &[Cell], widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    fn render_row(&self, row: &[TableCell], widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let bar = span(BETWEEN, theme.style(Role::Rule));
         let wrapped = |(at, width): (usize, &usize)| -> Vec<Line<'static>> {
             let width = u16::try_from(*width).unwrap_or(u16::MAX);
-            wrap(row.get(at).map(Vec::as_slice).unwrap_or_default(), width, &Hang::default(), Mode::Words)
+            wrap(
+                row.get(at).map(Vec::as_slice).unwrap_or_default(),
+                width,
+                &RowPrefixes::default(),
+                WrapMode::Words,
+            )
         };
         let cells: Vec<Vec<Line<'static>>> = widths.iter().enumerate().map(wrapped).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();
@@ -99,14 +105,14 @@ impl Table {
             let parts = cells.iter().zip(widths).enumerate().map(|(at, (cell, width))| {
                 let spans = cell.get(height).map(|line| line.spans.clone()).unwrap_or_default();
                 let alignment = self.alignments.get(at).copied().unwrap_or(Alignment::None);
-                padded(spans, *width, alignment)
+                pad_cell(spans, *width, alignment)
             });
-            joined(parts, &bar)
+            join_parts(parts, &bar)
         };
         (0..height).map(line).collect()
     }
 
-    fn values(self, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+    fn render_values(self, theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let mut rows = self.rows.into_iter();
         let head = rows.next().unwrap_or_default();
         let mut lines = Vec::new();
@@ -114,7 +120,7 @@ impl Table {
             if at > 0 {
                 lines.push(vec![span("──", theme.style(Role::Rule))]);
             }
-            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| columns_of_all(cell) > 0) {
+            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| span_columns(cell) > 0) {
                 let mut line = head.get(at).cloned().unwrap_or_default();
                 line.push(span(": ", theme.style(Role::Rule)));
                 line.extend(cell);
@@ -128,7 +134,10 @@ impl Table {
     }
 }
 
-fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'static>) -> Vec<Span<'static>> {
+fn join_parts(
+    parts: impl Iterator<Item = Vec<Span<'static>>>,
+    between: &Span<'static>,
+) -> Vec<Span<'static>> {
     let mut line = Vec::new();
     for (at, part) in parts.enumerate() {
         if at > 0 {
@@ -139,14 +148,14 @@ fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'stati
     line
 }
 
-fn padded(mut cell: Cell, width: usize, alignment: Alignment) -> Cell {
-    let free = width.saturating_sub(columns_of_all(&cell));
+fn pad_cell(mut cell: TableCell, width: usize, alignment: Alignment) -> TableCell {
+    let free = width.saturating_sub(span_columns(&cell));
     let before = match alignment {
         Alignment::None | Alignment::Left => 0,
         Alignment::Center => free / 2,
         Alignment::Right => free,
     };
-    let blank = |columns| span(CleanLine::repeated(' ', columns), Style::new());
+    let blank = |columns| span(CleanLine::from_repeated_char(' ', columns), Style::new());
     if before > 0 {
         cell.insert(0, blank(before));
     }

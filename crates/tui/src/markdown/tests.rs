@@ -1,10 +1,10 @@
-//! Tests of a block that grows long: what is rendered by its end is what is rendered whole.
+//! Tests of long blocks: rendering the end gives the same result as rendering the whole.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Lists and code, with all that makes their end look otherwise than their begin.
+/// Lists and code, with pieces that change the rendering of their end.
 const PIECES: &[&str] = &[
     "- item\n",
     "- item of `code`",
@@ -44,7 +44,7 @@ const PIECES: &[&str] = &[
     "&#27;[2J\n",
 ];
 
-/// A text, mostly of one kind.
+/// Generates a text that is mostly of one kind.
 fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
     let any = prop::sample::select(PIECES);
     let list = prop::sample::select(&PIECES[..12]);
@@ -57,19 +57,19 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(some, 0..5).prop_map(|parts| parts.concat())
 }
 
-/// One that cuts blocks of so many bytes.
-fn cutting(long: usize) -> Streaming {
-    Streaming { long: Some(long), ..Streaming::default() }
+/// Makes a text that treats blocks of this size as long.
+fn cutting(long: usize) -> StreamingMarkdown {
+    StreamingMarkdown { long: Some(long), ..StreamingMarkdown::default() }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 2).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn by_its_end_as_whole(pieces in pieces(), width in 8_u16..40) {
+    fn rendering_the_end_equals_rendering_the_whole(pieces in pieces(), width in 8_u16..40) {
         let [mut short, mut whole] = [cutting(0), cutting(usize::MAX)];
         let theme = Theme::dark();
-        let shown = |text: &mut Streaming| text.lines(width, &theme).to_vec();
+        let shown = |text: &mut StreamingMarkdown| text.lines(width, &theme).to_vec();
         for piece in &pieces {
             short.push(piece);
             whole.push(piece);

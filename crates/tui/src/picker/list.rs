@@ -1,97 +1,96 @@
-//! The rows of a list, those that fit what is typed, and the chosen one.
+//! The rows of a list, the matching rows, and the chosen row.
 
-use super::Row;
+use super::PickerRow;
 use crate::clean::CleanLine;
-use crate::fuzzy::{Fuzzy, Needle, Texts};
+use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, FuzzyTextKind};
 
-/// The rows of a list, and which of them fit.
+/// The rows of a list, and the matching ones.
 #[derive(Debug, Default)]
-pub(super) struct List {
-    rows: Vec<Row>,
-    shown: Vec<Shown>,
-    /// For each row, where the lines of the tree go on.
+pub(super) struct PickerList {
+    rows: Vec<PickerRow>,
+    shown: Vec<RowTexts>,
+    /// For each row, the levels of the tree that continue below.
     branches: Vec<u64>,
     is_tree: bool,
-    fuzzy: Fuzzy,
-    needle: Option<Needle>,
+    fuzzy: FuzzyMatcher,
+    needle: Option<FuzzyQuery>,
     query: String,
-    /// Places in `rows`, in the order in which they are shown.
+    /// Indexes in `rows`, in display order.
     fitting: Vec<usize>,
-    lines: Vec<Line>,
-    /// A place in `fitting`.
+    lines: Vec<PickerLine>,
+    /// An index in `fitting`.
     chosen: usize,
 }
 
-/// The texts of a row, as they may be shown.
+/// The sanitized texts of a row.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct RowTexts {
     pub(super) text: CleanLine,
     pub(super) detail: CleanLine,
     pub(super) group: CleanLine,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
-    /// The group of this row.
+pub(super) enum PickerLine {
+    /// The heading of the group of this row.
     Heading(usize),
-    /// This one of those that fit.
+    /// A matching row, by index.
     Row(usize),
 }
 
-impl List {
-    pub(super) fn new(rows: Vec<Row>) -> Self {
+impl PickerList {
+    pub(super) fn new(rows: Vec<PickerRow>) -> Self {
         let mut list = Self::default();
-        list.set(rows);
-        list.fit(None);
+        list.replace_rows(rows);
+        list.update_matches(None);
         let current = list.rows.iter().position(|row| row.current);
         list.chosen = current.unwrap_or(0);
         list
     }
 
-    /// Other rows. The row of the same key stays chosen, or else the one that is now in its place.
-    pub(super) fn set_rows(&mut self, rows: Vec<Row>) {
-        let (key, place) = (self.chosen().map(|row| row.key.clone()), self.chosen);
-        self.set(rows);
-        self.fit(None);
+    /// Replaces the rows. The row with the same key stays chosen, otherwise the row in its place.
+    pub(super) fn set_rows(&mut self, rows: Vec<PickerRow>) {
+        let (key, place) = (self.chosen_row().map(|row| row.key.clone()), self.chosen);
+        self.replace_rows(rows);
+        self.update_matches(None);
         self.chosen = place.min(self.fitting.len().saturating_sub(1));
         self.choose_key(key.as_deref());
     }
 
-    fn set(&mut self, rows: Vec<Row>) {
-        let shown = rows.iter().map(|row| Shown {
+    fn replace_rows(&mut self, rows: Vec<PickerRow>) {
+        let shown = rows.iter().map(|row| RowTexts {
             text: CleanLine::new(&row.text),
             detail: CleanLine::new(&row.detail),
             group: CleanLine::new(&row.group),
         });
         self.shown = shown.collect();
-        self.branches = branches(&rows);
+        self.branches = tree_branches(&rows);
         self.is_tree = rows.iter().any(|row| row.depth > 0);
         self.rows = rows;
     }
 
-    /// Takes another typed text: the best row is chosen; where nothing is typed and in a tree, the row stays that was
-    /// chosen.
+    /// Sets the filter. The best row is chosen; with an empty filter and in a tree, the choice stays.
     pub(super) fn set_query(&mut self, query: &str) {
         if self.query == query {
             return;
         }
-        let key = self.chosen().map(|row| row.key.clone());
-        // What is typed on fits no other rows.
+        let key = self.chosen_row().map(|row| row.key.clone());
+        // A longer filter matches no additional rows.
         let among = (!self.query.is_empty() && query.starts_with(&self.query)).then(|| self.fitting.clone());
         query.clone_into(&mut self.query);
-        self.needle = Some(Needle::words(query)).filter(|needle| !needle.is_empty());
-        self.fit(among);
+        self.needle = Some(FuzzyQuery::from_words(query)).filter(|needle| !needle.is_empty());
+        self.update_matches(among);
         self.chosen = 0;
         if self.needle.is_none() || self.is_tree {
             self.choose_key(key.as_deref());
         }
     }
 
-    fn fit(&mut self, among: Option<Vec<usize>>) {
+    fn update_matches(&mut self, among: Option<Vec<usize>>) {
         let mut fitting = among.unwrap_or_else(|| (0..self.rows.len()).collect());
         if let Some(needle) = &self.needle {
             let texts = fitting.iter().filter_map(|at| Some((*at, self.shown.get(*at)?.text.as_str())));
-            let ranked = self.fuzzy.rank(needle, texts, Texts::Words);
+            let ranked = self.fuzzy.rank(needle, texts, FuzzyTextKind::Words);
             fitting = ranked.iter().map(|ranked| ranked.at).collect();
         } else {
             fitting.sort_unstable();
@@ -99,40 +98,41 @@ impl List {
         if self.is_tree {
             fitting.sort_unstable();
         } else {
-            self.gather(&mut fitting);
+            self.group_matches(&mut fitting);
         }
         self.fitting = fitting;
-        self.lines = self.lines();
+        self.lines = self.build_lines();
     }
 
-    /// Rows of one group together, in the order of the first of each; where nothing is typed they stand as they came.
-    fn gather(&self, fitting: &mut [usize]) {
+    /// Groups the matches, in the order of the first match of each group. Without a filter, the original order is
+    /// kept.
+    fn group_matches(&self, fitting: &mut [usize]) {
         if self.needle.is_none() || self.rows.iter().all(|row| row.group.is_empty()) {
             return;
         }
         let mut firsts = std::collections::HashMap::new();
         for at in fitting.iter() {
             let next = firsts.len();
-            firsts.entry(self.group(*at)).or_insert(next);
+            firsts.entry(self.group_of(*at)).or_insert(next);
         }
-        // Stable: within a group the best stays first.
-        fitting.sort_by_key(|at| firsts.get(self.group(*at)).copied());
+        // The sort is stable: within a group the best match stays first.
+        fitting.sort_by_key(|at| firsts.get(self.group_of(*at)).copied());
     }
 
-    fn group(&self, at: usize) -> &str {
+    fn group_of(&self, at: usize) -> &str {
         self.rows.get(at).map_or("", |row| row.group.as_str())
     }
 
-    fn lines(&self) -> Vec<Line> {
+    fn build_lines(&self) -> Vec<PickerLine> {
         let mut lines = Vec::with_capacity(self.fitting.len());
         let mut group = "";
         for (place, at) in self.fitting.iter().enumerate() {
-            let next = self.group(*at);
+            let next = self.group_of(*at);
             if next != group && !next.is_empty() {
-                lines.push(Line::Heading(*at));
+                lines.push(PickerLine::Heading(*at));
             }
             group = next;
-            lines.push(Line::Row(place));
+            lines.push(PickerLine::Row(place));
         }
         lines
     }
@@ -144,49 +144,49 @@ impl List {
         }
     }
 
-    /// Another row, as many on; beyond an end stands the end.
+    /// Moves the choice by a number of rows, limited to the ends.
     pub(super) fn move_by(&mut self, by: isize) {
         let last = self.fitting.len().saturating_sub(1);
         self.chosen = self.chosen.saturating_add_signed(by).min(last);
     }
 
-    /// The next row; behind the last comes the first.
+    /// Chooses the next row. After the last comes the first.
     pub(super) fn next(&mut self) {
         self.chosen = (self.chosen + 1).checked_rem(self.fitting.len()).unwrap_or(0);
     }
 
-    /// The row before.
+    /// Chooses the previous row.
     pub(super) fn previous(&mut self) {
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.fitting.len().saturating_sub(1));
     }
 
-    pub(super) fn chosen(&self) -> Option<&Row> {
+    pub(super) fn chosen_row(&self) -> Option<&PickerRow> {
         self.rows.get(*self.fitting.get(self.chosen)?)
     }
 
-    /// The number of rows that fit, and how many there are.
-    pub(super) fn counts(&self) -> (usize, usize) {
+    /// Returns the number of matching rows and of all rows.
+    pub(super) fn match_counts(&self) -> (usize, usize) {
         (self.fitting.len(), self.rows.len())
     }
 
-    /// The number of lines there are, with headings.
+    /// Returns the number of lines, including headings.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    pub(super) fn line(&self, at: usize) -> Option<Line> {
+    pub(super) fn line(&self, at: usize) -> Option<PickerLine> {
         self.lines.get(at).copied()
     }
 
-    /// The line of the chosen row, and the one from which on it is to be shown: that of its heading.
+    /// Returns the line of the chosen row, and the line from which it should be visible: its heading.
     pub(super) fn chosen_lines(&self) -> (usize, usize) {
-        let line = self.lines.iter().position(|line| *line == Line::Row(self.chosen)).unwrap_or(0);
+        let line = self.lines.iter().position(|line| *line == PickerLine::Row(self.chosen)).unwrap_or(0);
         let has_heading = line.checked_sub(1).and_then(|before| self.line(before));
-        let first = if matches!(has_heading, Some(Line::Heading(_))) { line - 1 } else { line };
+        let first = if matches!(has_heading, Some(PickerLine::Heading(_))) { line - 1 } else { line };
         (line, first)
     }
 
-    pub(super) fn row(&self, place: usize) -> Option<(&Row, &Shown, u64)> {
+    pub(super) fn row(&self, place: usize) -> Option<(&PickerRow, &RowTexts, u64)> {
         let at = *self.fitting.get(place)?;
         let branches = self.branches.get(at).copied().unwrap_or_default();
         Some((self.rows.get(at)?, self.shown.get(at)?, branches))
@@ -200,24 +200,24 @@ impl List {
         place == self.chosen
     }
 
-    /// True if all rows are shown, so that they hang together.
-    pub(super) fn is_whole(&self) -> bool {
+    /// True if all rows are shown, so the tree is complete.
+    pub(super) fn is_unfiltered(&self) -> bool {
         self.needle.is_none()
     }
 
-    pub(super) fn matched(&mut self, text: &str) -> Vec<u32> {
-        self.needle.as_ref().map(|needle| self.fuzzy.matched(needle, text)).unwrap_or_default()
+    pub(super) fn matched_graphemes(&mut self, text: &str) -> Vec<u32> {
+        self.needle.as_ref().map(|needle| self.fuzzy.matched_graphemes(needle, text)).unwrap_or_default()
     }
 }
 
-/// The deepest level whose lines are known.
+/// The deepest level with lines.
 const DEEPEST: usize = 62;
 
-/// Columns of a level.
+/// The width of a level, in columns.
 const LEVEL: usize = 3;
 
-/// For each row the levels at which there is another row below it, one bit each. Levels behind the deepest count as it.
-pub(super) fn branches(rows: &[Row]) -> Vec<u64> {
+/// Returns, for each row, a bit mask of the levels with another row below it. Deeper levels count as the deepest.
+pub(super) fn tree_branches(rows: &[PickerRow]) -> Vec<u64> {
     let mut below = 0_u64;
     let mut branches: Vec<u64> = Vec::with_capacity(rows.len());
     for row in rows.iter().rev() {
@@ -229,14 +229,14 @@ pub(super) fn branches(rows: &[Row]) -> Vec<u64> {
     branches
 }
 
-/// Returns the lines of the tree before a row of a depth, in at most so many columns: the lowest levels, and `…` for
-/// what is left out.
-pub(super) fn lines(depth: usize, branches: u64, most: usize) -> String {
+/// Returns the tree lines before a row of a depth, in at most `most` columns: the lowest levels, and `…` for omitted
+/// ones.
+pub(super) fn tree_prefix(depth: usize, branches: u64, most: usize) -> String {
     let shown = depth.min(most / LEVEL);
     let mut lines = String::from(if shown < depth { "… " } else { "" });
     for level in depth - shown + 1..=depth {
-        let goes_on = branches & (1 << level.min(DEEPEST)) != 0;
-        lines.push_str(match (level == depth, goes_on) {
+        let continues = branches & (1 << level.min(DEEPEST)) != 0;
+        lines.push_str(match (level == depth, continues) {
             (true, true) => "├─ ",
             (true, false) => "└─ ",
             (false, true) => "│  ",
@@ -252,13 +252,15 @@ mod tests {
 
     #[track_caller]
     fn check(depths: &[usize], most: usize, expect: &str) {
-        let rows: Vec<Row> = depths.iter().map(|depth| Row { depth: *depth, ..Row::default() }).collect();
-        let drawn = rows.iter().zip(branches(&rows)).map(|(row, bits)| lines(row.depth, bits, most));
+        let rows: Vec<PickerRow> =
+            depths.iter().map(|depth| PickerRow { depth: *depth, ..PickerRow::default() }).collect();
+        let drawn =
+            rows.iter().zip(tree_branches(&rows)).map(|(row, bits)| tree_prefix(row.depth, bits, most));
         assert_eq!(drawn.collect::<Vec<_>>().join("/"), expect);
     }
 
     #[test]
-    fn rows_hang_on_the_one_they_belong_to() {
+    fn tree_lines_connect_rows_to_parents() {
         check(&[0, 1, 1], 9, "/├─ /└─ ");
         check(&[0, 1, 2, 2, 1, 2], 9, "/├─ /│  ├─ /│  └─ /└─ /   └─ ");
         check(&[0, 1, 0, 1], 9, "/└─ //└─ ");

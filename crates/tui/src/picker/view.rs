@@ -1,4 +1,4 @@
-//! The look of a list.
+//! Drawing of a list.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -6,81 +6,82 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::list::{Line as ListLine, lines};
-use super::{Mode, Picker};
+use super::list::{PickerLine as ListLine, tree_prefix};
+use super::{Picker, PickerMode};
 use crate::clean::{CleanLine, columns, span};
-use crate::frame::{Frame, cut, put, row};
-use crate::look::Look;
+use crate::frame::{BorderFrame, draw_line, row_area, truncate_spans};
+use crate::look::DrawContext;
 use crate::theme::Role;
 
-/// Columns before each row: what is chosen, what is current.
+/// Columns before each row, for the marks of the chosen and the current row.
 const MARKS: u16 = 4;
 
 impl Picker {
-    /// Draws it into the whole area, and says where the terminal's cursor stands.
-    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    /// Draws the list into the whole area and returns the position of the terminal's cursor.
+    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
-        let inner = self.frame(look).draw(area, buffer);
-        // Where there is room for one row, that is the chosen one.
+        let inner = self.build_frame(look).draw(area, buffer);
+        // If there is room for one row only, show the chosen row.
         let head = u16::from(inner.height > 1);
-        let filter = (head > 0).then(|| self.draw_filter(row(inner, 0), buffer, look)).flatten();
+        let filter = (head > 0).then(|| self.draw_filter(row_area(inner, 0), buffer, look)).flatten();
         let list = Rect { y: inner.y + head, height: inner.height - head, ..inner };
         self.shown = usize::from(list.height);
         self.scroll();
         let renaming = self.draw_list(list, buffer, look);
         match self.mode {
-            Mode::Pick => filter,
-            Mode::Rename(_) => renaming,
-            Mode::Delete => None,
+            PickerMode::Pick => filter,
+            PickerMode::Rename(_) => renaming,
+            PickerMode::Delete => None,
         }
     }
 
-    fn frame(&self, look: &Look) -> Frame {
+    fn build_frame(&self, look: &DrawContext) -> BorderFrame {
         let style = look.theme.style(Role::BorderFocused);
-        let (fitting, all) = self.list.counts();
+        let (fitting, all) = self.list.match_counts();
         let muted = look.theme.style(Role::Muted);
         let left = vec![span(self.title.clone(), look.theme.style(Role::Heading))];
         let right = vec![span(CleanLine::new(&format!("{fitting}/{all}")), muted)];
         let mut lower = vec![span("enter select · esc cancel", muted)];
         match self.mode {
-            Mode::Pick => {
-                lower.extend(self.can.rename.then(|| span(" · alt+r renames", muted)));
-                lower.extend(self.can.delete.then(|| span(" · alt+d deletes", muted)));
+            PickerMode::Pick => {
+                lower.extend(self.can.rename.then(|| span(" · alt+r rename", muted)));
+                lower.extend(self.can.delete.then(|| span(" · alt+d delete", muted)));
             }
-            Mode::Rename(_) => lower = vec![span("enter renames · esc leaves the name as it is", muted)],
-            Mode::Delete => lower = vec![span("y deletes · any other key does not", muted)],
+            PickerMode::Rename(_) => lower = vec![span("enter rename · esc cancel", muted)],
+            PickerMode::Delete => lower = vec![span("y delete · any other key cancel", muted)],
         }
-        Frame { style, left, right, lower }
+        BorderFrame { style, left, right, lower }
     }
 
-    fn draw_filter(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-        put(&Line::from(span("› ", look.theme.style(Role::Prompt))), area, buffer);
+    fn draw_filter(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+        draw_line(&Line::from(span("› ", look.theme.style(Role::Prompt))), area, buffer);
         let beside = area.width.min(2);
         let text = Rect { x: area.x + beside, width: area.width - beside, ..area };
         if self.filter.editor.is_empty() {
             let hint = span("type to search", look.theme.style(Role::Placeholder));
-            put(&cut(vec![hint], usize::from(text.width)), text, buffer);
+            draw_line(&truncate_spans(vec![hint], usize::from(text.width)), text, buffer);
         }
         self.filter.draw(text, buffer, look.theme.style(Role::Text))
     }
 
-    /// The chosen row is shown, and its heading where there is room.
+    /// Scrolls to the chosen row, and to its heading if there is room.
     fn scroll(&mut self) {
         let (line, first) = self.list.chosen_lines();
         let first = if self.shown > 1 { first } else { line };
         let least = (line + 1).saturating_sub(self.shown.max(1));
         self.top = self.top.clamp(least, first.max(least));
-        // No empty rows below while there are lines above.
+        // Avoid empty rows below while there are lines above.
         self.top = self.top.min(self.list.len().saturating_sub(self.shown));
     }
 
-    /// The rows; where the cursor stands when one is given another name.
-    fn draw_list(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-        let (fitting, all) = self.list.counts();
+    /// Draws the rows. Returns the position of the cursor while a row is renamed.
+    fn draw_list(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
+        let (fitting, all) = self.list.match_counts();
         if fitting == 0 {
-            let words = if all == 0 { "there is nothing here" } else { "nothing fits what is typed" };
-            let words = cut(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
-            put(&words, row(area, 0), buffer);
+            let words = if all == 0 { "no entries" } else { "no matches" };
+            let words =
+                truncate_spans(vec![span(words, look.theme.style(Role::Muted))], usize::from(area.width));
+            draw_line(&words, row_area(area, 0), buffer);
             return None;
         }
         let mut cursor = None;
@@ -89,10 +90,14 @@ impl Picker {
             match line {
                 Some(ListLine::Heading(at)) => {
                     let words = span(self.list.heading(at), look.theme.style(Role::Heading));
-                    put(&cut(vec![words], usize::from(area.width)), row(area, y), buffer);
+                    draw_line(
+                        &truncate_spans(vec![words], usize::from(area.width)),
+                        row_area(area, y),
+                        buffer,
+                    );
                 }
                 Some(ListLine::Row(place)) => {
-                    let place = self.draw_row(place, row(area, y), buffer, look);
+                    let place = self.draw_row(place, row_area(area, y), buffer, look);
                     cursor = cursor.or(place);
                 }
                 None => {}
@@ -101,7 +106,13 @@ impl Picker {
         cursor
     }
 
-    fn draw_row(&mut self, place: usize, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_row(
+        &mut self,
+        place: usize,
+        area: Rect,
+        buffer: &mut Buffer,
+        look: &DrawContext,
+    ) -> Option<(u16, u16)> {
         let is_chosen = self.list.is_chosen(place);
         let (this, shown, branches) = self.list.row(place)?;
         let (depth, is_current) = (this.depth, this.current);
@@ -113,64 +124,64 @@ impl Picker {
         let marks = [if is_chosen { "› " } else { "  " }, if is_current { "● " } else { "  " }];
         let mut spans: Vec<Span<'static>> = marks.map(|mark| span(mark, accent.patch(ground))).into();
         let room = usize::from(area.width.saturating_sub(MARKS));
-        if self.list.is_whole() {
-            let lines = CleanLine::new(&lines(depth, branches, room / 2));
+        if self.list.is_unfiltered() {
+            let lines = CleanLine::new(&tree_prefix(depth, branches, room / 2));
             spans.push(span(lines, muted.patch(ground)));
         }
-        if is_chosen && !matches!(self.mode, Mode::Pick) {
+        if is_chosen && !matches!(self.mode, PickerMode::Pick) {
             return self.draw_change(spans, area, buffer, look);
         }
         let style = if is_chosen { base.patch(ground).add_modifier(Modifier::BOLD) } else { base };
         let found = style.patch(look.theme.style(Role::SearchMatch)).add_modifier(Modifier::UNDERLINED);
-        spans.extend(highlighted(&text, &self.list.matched(text.as_str()), style, found));
+        spans.extend(highlight_matches(&text, &self.list.matched_graphemes(text.as_str()), style, found));
         if !detail.as_str().is_empty() {
             spans.extend([span("  ", style), span(detail, muted.patch(ground))]);
         }
-        put(&cut(spans, usize::from(area.width)), area, buffer);
+        draw_line(&truncate_spans(spans, usize::from(area.width)), area, buffer);
         None
     }
 
-    /// The row that is given another name, or that shall be deleted, as far as somebody says yes.
+    /// Draws the row that is renamed, or that waits for the confirmation of its deletion.
     fn draw_change(
         &mut self,
         mut before: Vec<Span<'static>>,
         area: Rect,
         buffer: &mut Buffer,
-        look: &Look,
+        look: &DrawContext,
     ) -> Option<(u16, u16)> {
         let warning = look.theme.style(Role::Warning);
         match &mut self.mode {
-            Mode::Rename(field) => {
+            PickerMode::Rename(field) => {
                 before.push(span("name: ", look.theme.style(Role::Prompt)));
                 let columns = before.iter().map(|span| columns(&span.content)).sum::<usize>();
                 let columns = u16::try_from(columns).unwrap_or(u16::MAX).min(area.width / 2);
-                put(&cut(before, usize::from(columns)), area, buffer);
+                draw_line(&truncate_spans(before, usize::from(columns)), area, buffer);
                 let text = Rect { x: area.x + columns, width: area.width - columns, ..area };
                 field.draw(text, buffer, look.theme.style(Role::Text))
             }
-            Mode::Delete => {
-                let question = " delete it? y/n";
-                let name = self.list.chosen().map(|row| CleanLine::new(&row.text)).unwrap_or_default();
+            PickerMode::Delete => {
+                let question = " delete? y/n";
+                let name = self.list.chosen_row().map(|row| CleanLine::new(&row.text)).unwrap_or_default();
                 before.push(span(name, warning));
                 let room = usize::from(area.width).saturating_sub(question.len());
-                let mut line = cut(before, room);
+                let mut line = truncate_spans(before, room);
                 line.push_span(span(question, warning.add_modifier(Modifier::BOLD)));
-                put(&line, area, buffer);
+                draw_line(&line, area, buffer);
                 None
             }
-            Mode::Pick => None,
+            PickerMode::Pick => None,
         }
     }
 }
 
-fn highlighted(text: &CleanLine, matched: &[u32], style: Style, found: Style) -> Vec<Span<'static>> {
+fn highlight_matches(text: &CleanLine, matched: &[u32], style: Style, found: Style) -> Vec<Span<'static>> {
     let is_found = |at: usize| u32::try_from(at).is_ok_and(|at| matched.binary_search(&at).is_ok());
     let graphemes: Vec<(usize, &str)> = text.as_str().graphemes(true).enumerate().collect();
     let runs = graphemes.chunk_by(|(a, _), (b, _)| is_found(*a) == is_found(*b));
     let spans = runs.map(|run| {
         let words: String = run.iter().map(|(_, grapheme)| *grapheme).collect();
         let first = run.first().is_some_and(|(at, _)| is_found(*at));
-        span(CleanLine::part(&words), if first { found } else { style })
+        span(CleanLine::from_clean_part(&words), if first { found } else { style })
     });
     spans.collect()
 }

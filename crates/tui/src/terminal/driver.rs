@@ -1,4 +1,4 @@
-//! `Driver`: the loop between the terminal, the interface, the program and the connection.
+//! `TerminalDriver`: the loop between the terminal, the interface, the program and the connection.
 
 mod draw;
 
@@ -12,103 +12,106 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
-use super::editor::{self, Draft};
-use super::guard::Guard;
-use super::images::{Gallery, Protocol};
-use super::input::{self, Input};
-use super::modes::Modes;
-use super::pace::Pace;
-use super::paint::Painter;
-use super::perform::Performs;
-use super::reply::{self, Heard, Replies};
+use super::editor::{self, EditorFile};
+use super::guard::TerminalGuard;
+use super::images::{ImageCache, ImageProtocol};
+use super::input::{self, InputReader};
+use super::modes::TerminalModes;
+use super::pace::FrameLimiter;
+use super::paint::ScreenPainter;
+use super::perform::EffectPerformer;
+use super::reply::{self, BackgroundReplyParser, ReplyOutcome};
 use super::signals::{Signal, Signals};
-use super::strip::Strip;
+use super::strip::InlineViewport;
 use super::{ANSWERS, MOST_LINES, osc};
-use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
-use crate::app::{Answer, Ask, Effect, Event};
+use super::{
+    Connection, Environment, ExitReason, ProgramServices, TerminalError, TerminalSetup, UserInterface, out,
+    tail,
+};
+use crate::app::{BackendReply, BackendRequest, Effect, UiEvent};
 use crate::image::CellSize;
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
 
-/// The pixels that a cell may have: across, and down.
+/// Plausible widths of a cell in pixels. The range of heights follows.
 const CELL_WIDTHS: RangeInclusive<u16> = 3..=64;
 const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
 
-/// Everything that the loop has.
-pub(super) struct Driver<I, P> {
+/// The state of the loop.
+pub(super) struct TerminalDriver<I, P> {
     interface: I,
     program: Arc<P>,
-    requests: mpsc::UnboundedSender<rpc::Request>,
-    /// None once the connection is over.
-    lines: Option<mpsc::Receiver<rpc::Line>>,
-    batch: Vec<rpc::Line>,
-    answer: mpsc::Sender<Answer>,
-    answers: mpsc::Receiver<Answer>,
-    tasks: JoinSet<Done>,
+    requests: mpsc::UnboundedSender<rpc::RpcRequest>,
+    /// `None` after the end of the connection.
+    lines: Option<mpsc::Receiver<rpc::ServerLine>>,
+    batch: Vec<rpc::ServerLine>,
+    answer: mpsc::Sender<BackendReply>,
+    answers: mpsc::Receiver<BackendReply>,
+    tasks: JoinSet<TaskOutcome>,
     signals: Signals,
-    input: Input,
-    replies: Replies,
-    guard: Guard,
-    painter: Painter,
-    strip: Option<Strip>,
-    /// None where no images can be shown.
-    gallery: Option<Gallery>,
-    pace: Pace,
-    /// Before, nothing is drawn: the terminal may still say what its background is.
+    input: InputReader,
+    replies: BackgroundReplyParser,
+    guard: TerminalGuard,
+    painter: ScreenPainter,
+    viewport: Option<InlineViewport>,
+    /// `None` if no images can be shown.
+    image_cache: Option<ImageCache>,
+    frame_limiter: FrameLimiter,
+    /// No frame is drawn earlier, because the terminal may still report its background.
     draws_from: Instant,
     ticked_at: Option<Instant>,
-    /// The moment at which the interface is told the time next. Once it has come it stays until it was told: asked then, the
-    /// interface would name a later one, as whoever counts the seconds does.
+    /// The time of the next tick. Once reached, it stays until the tick is delivered: an interface that counts
+    /// seconds would otherwise postpone it again and again.
     tick_due: Option<Instant>,
     cells: (u16, u16),
     theme: Option<(Theme, Theme)>,
     depth: ColorDepth,
     environment: Environment,
     tail: usize,
-    end: Option<End>,
+    end: Option<ExitReason>,
 }
 
-/// A task is over.
-enum Done {
-    /// The program was asked something; what it says came by the channel.
+/// The outcome of a task.
+enum TaskOutcome {
+    /// The program's answer arrived by the channel.
     Asked,
-    /// The person's editor is closed: its file, its name, and how it ended.
-    Edited(Draft, String, io::Result<Option<i32>>),
+    /// The person's editor ended: its file, its name, and its exit.
+    Edited(EditorFile, String, io::Result<Option<i32>>),
 }
 
-/// A happening that the loop waited for.
-enum Happening {
+/// An event of the loop.
+enum DriverEvent {
     Signal(Signal),
     Input(Result<Vec<crossterm::event::Event>, TerminalError>),
     Lines(usize),
-    Answer(Answer),
-    Done(Result<Done, JoinError>),
-    /// An image can be shown, or is known to be none.
+    Answer(BackendReply),
+    Done(Result<TaskOutcome, JoinError>),
+    /// An image was encoded, or its encoding failed.
     Image,
     Time,
 }
 
-impl<I: Interface, P: Program> Driver<I, P> {
+impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     pub(super) fn new(
         mut interface: I,
         program: Arc<P>,
         connection: Connection,
-        setup: Setup,
+        setup: TerminalSetup,
     ) -> Result<Self, TerminalError> {
-        let Setup { environment, inline, mouse, appearance, depth, tail } = setup;
+        let TerminalSetup { environment, inline, mouse, appearance, depth, tail } = setup;
         let signals = Signals::listen().map_err(TerminalError::Signals)?;
         let modern = environment.ignores_unknown();
-        // Where the terminal scrolls what was printed, the mouse is its own, too.
+        // In inline mode, the terminal keeps the mouse for its scrollback.
         let mouse = mouse && !inline;
-        let guard = Guard::take(Modes { inline, alternate: !inline, mouse, modern })?;
+        let guard = TerminalGuard::take(TerminalModes { inline, alternate: !inline, mouse, modern })?;
         let (answer, answers) = mpsc::channel(ANSWERS);
-        let (now, mut replies) = (Instant::now(), Replies::default());
+        let (now, mut replies) = (Instant::now(), BackgroundReplyParser::default());
         let mut draws_from = now;
-        interface.appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
+        interface.set_appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
         if appearance.is_none() && modern {
             out::write(reply::QUESTION).map_err(TerminalError::Write)?;
-            replies.expect(now);
+            replies.expect_reply(now);
             draws_from = now + timeouts::BACKGROUND;
         }
         Ok(Self {
@@ -121,334 +124,342 @@ impl<I: Interface, P: Program> Driver<I, P> {
             answers,
             tasks: JoinSet::new(),
             signals,
-            input: Input::new(),
+            input: InputReader::new(),
             replies,
             guard,
-            painter: Painter::default(),
-            strip: inline.then(|| Strip::new(environment.cuts_rows)),
-            gallery: environment.images.filter(|_| !inline).map(gallery),
-            pace: Pace::default(),
+            painter: ScreenPainter::default(),
+            viewport: inline.then(|| InlineViewport::new(environment.cuts_rows)),
+            image_cache: environment.images.filter(|_| !inline).map(new_image_cache),
+            frame_limiter: FrameLimiter::default(),
             draws_from,
             ticked_at: None,
             tick_due: None,
             cells: (0, 0),
             theme: None,
-            depth: depth.unwrap_or_else(|| environment.depth()),
+            depth: depth.unwrap_or_else(|| environment.color_depth()),
             environment,
             tail,
             end: None,
         })
     }
 
-    pub(super) async fn drive(&mut self) -> Result<End, TerminalError> {
+    pub(super) async fn run(&mut self) -> Result<ExitReason, TerminalError> {
         let effects = self.interface.start(Instant::now());
         self.perform_all(effects).await?;
-        self.measure().await?;
-        self.pace.touched(Instant::now());
+        self.update_size().await?;
+        self.frame_limiter.request_frame_now(Instant::now());
         loop {
             if let Some(end) = self.end {
                 return Ok(end);
             }
             self.draw_if_due()?;
-            match self.happening().await {
-                Happening::Signal(signal) => self.signal(signal).await?,
-                Happening::Input(events) => self.input(events?).await?,
-                Happening::Lines(count) => self.lines(count).await?,
-                Happening::Answer(answer) => self.tell(Event::Answer(answer)).await?,
-                Happening::Done(done) => self.done(done).await?,
-                Happening::Image => self.pace.changed(Instant::now()),
-                Happening::Time => self.time().await?,
+            match self.next_event().await {
+                DriverEvent::Signal(signal) => self.handle_signal(signal).await?,
+                DriverEvent::Input(events) => self.handle_input(events?).await?,
+                DriverEvent::Lines(count) => self.handle_lines(count).await?,
+                DriverEvent::Answer(answer) => self.send_event(UiEvent::Answer(answer)).await?,
+                DriverEvent::Done(done) => self.handle_task(done).await?,
+                DriverEvent::Image => self.frame_limiter.request_frame(Instant::now()),
+                DriverEvent::Time => self.handle_timer().await?,
             }
         }
     }
 
-    /// Gives the terminal back with the end of the transcript on it, and lets what is under way come to its end for a
-    /// moment: a prompt that goes into the history, for example. While another program has the terminal, nothing is written
-    /// over that, and its file stays.
-    pub(super) async fn leave(mut self) {
+    /// Restores the terminal, leaves the end of the transcript on it, and waits briefly for running tasks, such as
+    /// saving a prompt to the history. While another program owns the terminal, nothing is written and the editor's
+    /// file stays.
+    pub(super) async fn shut_down(mut self) {
         if !self.input.is_paused() {
-            self.give_back();
-            let look = self.look();
+            self.release_terminal();
+            let look = self.draw_context();
             let rows = self.interface.tail(self.cells.0, self.tail, &look);
-            // A terminal that is gone shows nothing.
-            let _ = out::write(&tail::text(&rows, self.cells.0, self.depth));
+            // Ignore the error of a terminal that is gone.
+            let _ = out::write(&tail::tail_text(&rows, self.cells.0, self.depth));
         }
         self.answers.close();
         let over = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
     }
 
-    /// Tells the interface what happens, and does what it wants.
-    async fn tell(&mut self, event: Event) -> Result<(), TerminalError> {
-        self.tell_at(Instant::now(), event).await
+    /// Sends an event to the interface and performs the effects.
+    async fn send_event(&mut self, event: UiEvent) -> Result<(), TerminalError> {
+        self.send_event_at(Instant::now(), event).await
     }
 
-    async fn signal(&mut self, signal: Signal) -> Result<(), TerminalError> {
+    async fn handle_signal(&mut self, signal: Signal) -> Result<(), TerminalError> {
         match signal {
-            Signal::End(number) => self.end = Some(End::Signal(number)),
-            // The program that has the terminal gets it, too, and it is meant.
+            Signal::End(number) => self.end = Some(ExitReason::Signal(number)),
+            // The program that owns the terminal gets the signal, too, and it is meant for that program.
             Signal::Interrupt(_) if self.input.is_paused() => {}
-            Signal::Interrupt(number) => self.end = Some(End::Signal(number)),
-            // Whoever stopped it may have changed the terminal.
+            Signal::Interrupt(number) => self.end = Some(ExitReason::Signal(number)),
+            // The process may have been stopped by a program that changed the terminal.
             Signal::Continued if self.input.is_paused() => {}
-            Signal::Continued => self.take_again().await?,
+            Signal::Continued => self.retake_terminal().await?,
         }
         Ok(())
     }
 
-    async fn input(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
+    async fn handle_input(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
         let resized = events.iter().any(|event| matches!(event, crossterm::event::Event::Resize(..)));
         if resized {
-            self.measure().await?;
+            self.update_size().await?;
         }
         for event in events {
-            let Heard { events, appearance } = self.replies.hear(Instant::now(), event);
-            self.events(events).await?;
+            let ReplyOutcome { events, appearance } = self.replies.feed_event(Instant::now(), event);
+            self.send_events(events).await?;
             if let Some(appearance) = appearance {
-                self.background(appearance);
+                self.set_appearance(appearance);
             }
         }
         Ok(())
     }
 
-    async fn events(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
-        for event in events.into_iter().filter_map(input::event) {
-            self.tell(event).await?;
+    async fn send_events(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
+        for event in events.into_iter().filter_map(input::convert_event) {
+            self.send_event(event).await?;
         }
         Ok(())
     }
 
-    async fn lines(&mut self, count: usize) -> Result<(), TerminalError> {
+    async fn handle_lines(&mut self, count: usize) -> Result<(), TerminalError> {
         if count == 0 {
             self.lines = None;
-            return self.tell(Event::Gone).await;
+            return self.send_event(UiEvent::Disconnected).await;
         }
         let mut batch = std::mem::take(&mut self.batch);
         for line in batch.drain(..) {
-            self.tell(Event::Line(Box::new(line))).await?;
+            self.send_event(UiEvent::Line(Box::new(line))).await?;
         }
         self.batch = batch;
         Ok(())
     }
 
-    async fn done(&mut self, done: Result<Done, JoinError>) -> Result<(), TerminalError> {
+    async fn handle_task(&mut self, done: Result<TaskOutcome, JoinError>) -> Result<(), TerminalError> {
         match done {
-            Ok(Done::Asked) => Ok(()),
-            Ok(Done::Edited(draft, name, ended)) => {
-                let edited = editor::edited(&draft, &name, ended);
+            Ok(TaskOutcome::Asked) => Ok(()),
+            Ok(TaskOutcome::Edited(draft, name, ended)) => {
+                let edited = editor::read_edited_text(&draft, &name, ended);
                 self.signals.forget_interrupts().await;
                 self.input.resume();
-                self.take_again().await?;
-                self.tell(Event::Edited(edited)).await
+                self.retake_terminal().await?;
+                self.send_event(UiEvent::Edited(edited)).await
             }
-            // The terminal is given back already, by the hook: this thread is the one that has it.
+            // The panic hook has already restored the terminal, because this thread owns it.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => Ok(()),
         }
     }
 
-    async fn time(&mut self) -> Result<(), TerminalError> {
+    async fn handle_timer(&mut self) -> Result<(), TerminalError> {
         let now = Instant::now();
         if self.replies.gives_up_at().is_some_and(|at| at <= now) {
             let events = self.replies.give_up();
-            self.events(events).await?;
+            self.send_events(events).await?;
         }
         if self.tick_due.take_if(|at| *at <= now).is_some() {
             self.ticked_at = Some(now);
-            self.tell(Event::Tick).await?;
+            self.send_event(UiEvent::Tick).await?;
         }
         Ok(())
     }
 
-    fn background(&mut self, appearance: Appearance) {
+    fn set_appearance(&mut self, appearance: Appearance) {
         let now = Instant::now();
-        self.interface.appearance(appearance);
+        self.interface.set_appearance(appearance);
         self.draws_from = now;
-        self.pace.touched(now);
+        self.frame_limiter.request_frame_now(now);
     }
 
-    async fn take_again(&mut self) -> Result<(), TerminalError> {
-        self.guard.take_again()?;
-        self.forget();
-        self.measure().await
+    async fn retake_terminal(&mut self) -> Result<(), TerminalError> {
+        self.guard.retake()?;
+        self.forget_screen();
+        self.update_size().await
     }
 
-    /// Asks how large the terminal is, and tells the interface when it is not as large as it was.
-    async fn measure(&mut self) -> Result<(), TerminalError> {
-        match self.measured() {
-            Some((columns, rows)) => self.tell(Event::Resize(columns, rows)).await,
+    /// Reads the terminal's size and tells the interface if it has changed.
+    async fn update_size(&mut self) -> Result<(), TerminalError> {
+        match self.take_size_change() {
+            Some((columns, rows)) => self.send_event(UiEvent::Resize(columns, rows)).await,
             None => Ok(()),
         }
     }
 
     /// Returns the size of the terminal, when it has changed.
-    fn measured(&mut self) -> Option<(u16, u16)> {
-        let cells = super::cells();
+    fn take_size_change(&mut self) -> Option<(u16, u16)> {
+        let cells = super::terminal_size();
         let changed = cells != self.cells;
-        if let Some(strip) = self.strip.as_mut().filter(|_| changed) {
-            strip.again();
+        if let Some(strip) = self.viewport.as_mut().filter(|_| changed) {
+            strip.force_redraw();
         }
-        if let Some(gallery) = &mut self.gallery {
-            gallery.measured(cell_size());
+        if let Some(cache) = &mut self.image_cache {
+            cache.set_cell_size(cell_size());
         }
         self.cells = cells;
         changed.then_some(cells)
     }
 
-    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
-    async fn happening(&mut self) -> Happening {
+    /// Waits for the next event. Other events stay available for the next call.
+    async fn next_event(&mut self) -> DriverEvent {
         let now = Instant::now();
         if self.tick_due.is_none_or(|at| at > now) {
             self.tick_due = self.tick_at(now);
         }
         let wakes_at = self.wakes_at();
         tokio::select! {
-            signal = self.signals.next() => Happening::Signal(signal),
-            events = self.input.next() => Happening::Input(events),
-            count = lines(&mut self.lines, &mut self.batch) => Happening::Lines(count),
-            Some(answer) = self.answers.recv() => Happening::Answer(answer),
-            Some(done) = self.tasks.join_next() => Happening::Done(done),
-            () = image(&mut self.gallery) => Happening::Image,
-            () = until(wakes_at) => Happening::Time,
+            signal = self.signals.next() => DriverEvent::Signal(signal),
+            events = self.input.next() => DriverEvent::Input(events),
+            count = receive_lines(&mut self.lines, &mut self.batch) => DriverEvent::Lines(count),
+            Some(answer) = self.answers.recv() => DriverEvent::Answer(answer),
+            Some(done) = self.tasks.join_next() => DriverEvent::Done(done),
+            () = wait_for_image(&mut self.image_cache) => DriverEvent::Image,
+            () = sleep_until(wakes_at) => DriverEvent::Time,
         }
     }
 
-    /// When there is something to do though nothing happens.
+    /// Returns the next time at which the loop has work without an event.
     fn wakes_at(&self) -> Option<Instant> {
-        let frame = self.pace.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
+        let frame =
+            self.frame_limiter.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
         [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
     }
 
-    /// When the interface is told the time. It cannot keep the loop busy with it.
+    /// Returns the time of the next tick, limited so that the interface cannot keep the loop busy.
     fn tick_at(&self, now: Instant) -> Option<Instant> {
         let wanted = self.interface.wakes_at(now)?;
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn spawn_ask(&mut self, ask: BackendRequest) {
         let (program, answer) = (self.program.clone(), self.answer.clone());
         self.tasks.spawn(async move {
             program.answer(ask, answer).await;
-            Done::Asked
+            TaskOutcome::Asked
         });
     }
 
-    fn copy(&self, text: &str) -> Result<Event, TerminalError> {
-        let copied = match osc::copy(text, self.environment.tmux) {
-            Ok(sequence) => self.say(&sequence).map(Ok)?,
+    fn copy_to_clipboard(&self, text: &str) -> Result<UiEvent, TerminalError> {
+        let copied = match osc::clipboard_sequence(text, self.environment.tmux) {
+            Ok(sequence) => self.write_sequence(&sequence).map(Ok)?,
             Err(error) => Err(error),
         };
-        Ok(Event::Copied(copied))
+        Ok(UiEvent::Copied(copied))
     }
 
-    fn title(&self, title: &str) -> Result<(), TerminalError> {
+    fn set_title(&self, title: &str) -> Result<(), TerminalError> {
         if !self.environment.ignores_unknown() {
             return Ok(());
         }
-        self.say(&osc::title(title))
+        self.write_sequence(&osc::title_sequence(title))
     }
 
-    /// Writes to the terminal beside the frames; nothing while another program has it.
-    fn say(&self, text: &str) -> Result<(), TerminalError> {
+    /// Writes to the terminal outside of frames. Does nothing while another program owns the terminal.
+    fn write_sequence(&self, text: &str) -> Result<(), TerminalError> {
         if self.input.is_paused() {
             return Ok(());
         }
         out::write(text).map_err(TerminalError::Write)
     }
 
-    /// Gives the terminal to the person's editor. The error is for the person.
+    /// Gives the terminal to the person's editor. The error is shown to the person.
     fn open_editor(&mut self, text: &str) -> Result<(), String> {
         if self.input.is_paused() {
             return Err("An editor is open already.".to_owned());
         }
-        let mut command = editor::command(&self.environment)?;
+        let mut command = editor::editor_command(&self.environment)?;
         let name = command.first().cloned().unwrap_or_default();
-        let draft = Draft::new(text)
-            .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
+        let draft = EditorFile::new(text)
+            .map_err(|error| format!("Cannot write the text for the editor: {error}."))?;
         command.push(draft.path().to_string_lossy().into_owned());
         self.input.pause();
-        self.give_back();
+        self.release_terminal();
         let program = self.program.clone();
         self.tasks.spawn(async move {
             let ended = program.edit(command).await;
-            Done::Edited(draft, name, ended)
+            TaskOutcome::Edited(draft, name, ended)
         });
         Ok(())
     }
 
-    async fn suspend(&mut self) -> Result<Option<Event>, TerminalError> {
+    async fn suspend(&mut self) -> Result<Option<UiEvent>, TerminalError> {
         if self.input.is_paused() || cfg!(not(unix)) {
             return Ok(None);
         }
-        self.give_back();
-        // What cannot be stopped goes on.
+        self.release_terminal();
+        // If the process cannot be stopped, it continues.
         let _ = self.signals.stop().await;
-        self.guard.take_again()?;
-        self.forget();
-        Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
+        self.guard.retake()?;
+        self.forget_screen();
+        Ok(self.take_size_change().map(|(columns, rows)| UiEvent::Resize(columns, rows)))
     }
 }
 
-impl<I: Interface, P: Program> Performs for Driver<I, P> {
-    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+impl<I: UserInterface, P: ProgramServices> EffectPerformer for TerminalDriver<I, P> {
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         match event {
-            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
-            Event::Edited(_) | Event::Copied(_) => self.pace.touched(now),
-            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Tick => self.pace.changed(now),
-            Event::Typed(_) | Event::Interrupt => self.pace.changed(now),
+            UiEvent::Key(_) | UiEvent::Paste(_) | UiEvent::Mouse(_) | UiEvent::Resize(..) => {
+                self.frame_limiter.request_frame_now(now)
+            }
+            UiEvent::Edited(_) | UiEvent::Copied(_) => self.frame_limiter.request_frame_now(now),
+            UiEvent::Line(_) | UiEvent::Disconnected | UiEvent::Answer(_) | UiEvent::Tick => {
+                self.frame_limiter.request_frame(now)
+            }
+            UiEvent::TypedLine(_) | UiEvent::Interrupt => self.frame_limiter.request_frame(now),
         }
         self.interface.update(now, event)
     }
 
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
-            // Nobody takes commands any more: that the connection is over is an event of its own.
+            // The receiver may be gone: the end of the connection is reported by an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
-            Effect::Ask(ask) => self.ask(ask),
-            Effect::Copy(text) => return self.copy(&text).map(Some),
+            Effect::Ask(ask) => self.spawn_ask(ask),
+            Effect::Copy(text) => return self.copy_to_clipboard(&text).map(Some),
             Effect::OpenEditor(text) => {
-                return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
+                return Ok(self.open_editor(&text).err().map(|error| UiEvent::Edited(Err(error))));
             }
             Effect::Suspend => return self.suspend().await,
             Effect::Redraw => self.redraw(),
-            Effect::Bell => self.say("\x07")?,
-            Effect::Title(title) => self.title(&title)?,
-            Effect::Quit => self.end = self.end.or(Some(End::Quit)),
+            Effect::Bell => self.write_sequence("\x07")?,
+            Effect::Title(title) => self.set_title(&title)?,
+            Effect::Quit => self.end = self.end.or(Some(ExitReason::Quit)),
         }
         Ok(None)
     }
 }
 
-/// Hashers begin with a random key, which is random enough for numbers of images.
-fn gallery(protocol: Protocol) -> Gallery {
+/// A hasher begins with a random key, which is random enough for image numbers.
+fn new_image_cache(protocol: ImageProtocol) -> ImageCache {
     let random = RandomState::new().build_hasher().finish();
-    Gallery::new(protocol, u32::try_from(random >> 32).unwrap_or_default())
+    ImageCache::new(protocol, u32::try_from(random >> 32).unwrap_or_default())
 }
 
-/// The pixels of a cell, where the terminal says how many it has, and says something likely.
+/// Returns the size of a cell in pixels, if the terminal reports a plausible one.
 fn cell_size() -> Option<CellSize> {
     let size = crossterm::terminal::window_size().ok()?;
     let (width, height) = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
     (CELL_WIDTHS.contains(&width) && CELL_HEIGHTS.contains(&height)).then_some(CellSize { width, height })
 }
 
-/// The number of lines that have come; none once none comes any more.
-async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
+/// Receives lines and returns their number; `None` after the end.
+async fn receive_lines(
+    lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>,
+    batch: &mut Vec<rpc::ServerLine>,
+) -> usize {
     match lines {
         Some(lines) => lines.recv_many(batch, MOST_LINES).await,
         None => std::future::pending().await,
     }
 }
 
-async fn image(gallery: &mut Option<Gallery>) {
-    match gallery {
-        Some(gallery) => gallery.ready().await,
+async fn wait_for_image(cache: &mut Option<ImageCache>) {
+    match cache {
+        Some(cache) => cache.finish_encoding().await,
         None => std::future::pending().await,
     }
 }
 
-/// Waits until a time; for ever where there is none.
-pub(super) async fn until(at: Option<Instant>) {
+/// Waits until a time; forever for `None`.
+pub(super) async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,

@@ -1,11 +1,11 @@
-//! Variables of the environment about the terminal and the person's habits.
+//! Environment variables about the terminal and the user's preferences.
 
 use std::ffi::OsString;
 
-use super::images::Protocol;
+use super::images::ImageProtocol;
 use crate::theme::{Appearance, ColorDepth};
 
-/// The variables that concern the terminal. An empty variable is as good as none.
+/// The variables that concern the terminal. An empty variable counts as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `TERM`.
@@ -14,60 +14,60 @@ pub struct Environment {
     pub colorterm: Option<String>,
     /// `COLORFGBG`.
     pub colorfgbg: Option<String>,
-    /// `NO_COLOR` is there.
+    /// True if `NO_COLOR` is set.
     pub no_color: bool,
-    /// `TMUX` is there: what shows haft is tmux.
+    /// True if `TMUX` is set: haft runs inside tmux.
     pub tmux: bool,
     /// `VISUAL`.
     pub visual: Option<String>,
     /// `EDITOR`.
     pub editor: Option<String>,
-    /// Rows that are longer than the terminal is wide are cut when it becomes so, as xterm and the console of Linux do. Others
+    /// True if the terminal truncates long rows when it becomes narrower, as xterm and the Linux console do. Others
     /// wrap them.
     pub cuts_rows: bool,
-    /// The image protocol of the terminal, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its
-    /// own.
-    pub images: Option<Protocol>,
+    /// The image protocol of the terminal, derived from `TERM`, `TERM_PROGRAM`, `LC_TERMINAL` or variables of the
+    /// terminal.
+    pub images: Option<ImageProtocol>,
 }
 
-/// The number of colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
-const DEPTHS: &[(Part, &str, ColorDepth)] = &[
-    (Part::Whole, "dumb", ColorDepth::None),
-    (Part::Begin, "vt", ColorDepth::None),
-    (Part::End, "-mono", ColorDepth::None),
-    (Part::End, "-m", ColorDepth::None),
-    (Part::End, "-direct", ColorDepth::True),
-    (Part::Begin, "xterm-kitty", ColorDepth::True),
-    (Part::Begin, "xterm-ghostty", ColorDepth::True),
-    (Part::Begin, "ghostty", ColorDepth::True),
-    (Part::Begin, "alacritty", ColorDepth::True),
-    (Part::Begin, "foot", ColorDepth::True),
-    (Part::Begin, "wezterm", ColorDepth::True),
-    (Part::Begin, "contour", ColorDepth::True),
-    (Part::Begin, "rio", ColorDepth::True),
-    (Part::End, "-256color", ColorDepth::Indexed),
-    (Part::End, "-256", ColorDepth::Indexed),
+/// The color depth by prefix or suffix of `TERM`. The first match counts.
+const DEPTHS: &[(NamePart, &str, ColorDepth)] = &[
+    (NamePart::Whole, "dumb", ColorDepth::None),
+    (NamePart::Begin, "vt", ColorDepth::None),
+    (NamePart::End, "-mono", ColorDepth::None),
+    (NamePart::End, "-m", ColorDepth::None),
+    (NamePart::End, "-direct", ColorDepth::True),
+    (NamePart::Begin, "xterm-kitty", ColorDepth::True),
+    (NamePart::Begin, "xterm-ghostty", ColorDepth::True),
+    (NamePart::Begin, "ghostty", ColorDepth::True),
+    (NamePart::Begin, "alacritty", ColorDepth::True),
+    (NamePart::Begin, "foot", ColorDepth::True),
+    (NamePart::Begin, "wezterm", ColorDepth::True),
+    (NamePart::Begin, "contour", ColorDepth::True),
+    (NamePart::Begin, "rio", ColorDepth::True),
+    (NamePart::End, "-256color", ColorDepth::Indexed),
+    (NamePart::End, "-256", ColorDepth::Indexed),
 ];
 
-/// Which part of a name is meant.
+/// The part of a name to compare.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum NamePart {
     Whole,
     Begin,
     End,
 }
 
-/// Terminals that show a sequence that they do not know as text, by their name in `TERM`.
+/// Terminals, by `TERM`, that print unknown sequences as text.
 const SHOWS_UNKNOWN: &[&str] = &["linux", "cons25"];
 
 impl Environment {
     /// Reads the variables of this process.
-    pub fn of_process() -> Self {
-        Self::read(|name| std::env::var_os(name))
+    pub fn from_process() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
     }
 
-    /// Reads these variables.
-    pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    /// Reads the given variables.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             let value = variable(name)?.into_string().ok()?;
             (!value.is_empty()).then_some(value)
@@ -81,21 +81,21 @@ impl Environment {
             visual: text("VISUAL"),
             editor: text("EDITOR"),
             cuts_rows: text("XTERM_VERSION").is_some() || text("TERM").as_deref() == Some("linux"),
-            images: Protocol::of(text),
+            images: ImageProtocol::detect(text),
         }
     }
 
-    /// True if the terminal cannot move its cursor, so that it can be written to line by line and not otherwise.
+    /// True if the terminal cannot move its cursor, so only line output is possible.
     pub fn is_dumb(&self) -> bool {
         match self.term.as_deref() {
             Some(term) => term == "dumb",
-            // Consoles of Windows have no name.
+            // Windows consoles have no name.
             None => cfg!(not(windows)),
         }
     }
 
-    /// The number of colours the terminal shows and the user wants.
-    pub fn depth(&self) -> ColorDepth {
+    /// Returns the color depth that the terminal supports and the user wants.
+    pub fn color_depth(&self) -> ColorDepth {
         if self.no_color || self.is_dumb() {
             return ColorDepth::None;
         }
@@ -104,16 +104,16 @@ impl Environment {
             return ColorDepth::True;
         }
         let Some(term) = self.term.as_deref() else { return ColorDepth::True };
-        let fits = |part: Part, text: &&str| match part {
-            Part::Whole => term == *text,
-            Part::Begin => term.starts_with(*text),
-            Part::End => term.ends_with(*text),
+        let fits = |part: NamePart, text: &&str| match part {
+            NamePart::Whole => term == *text,
+            NamePart::Begin => term.starts_with(*text),
+            NamePart::End => term.ends_with(*text),
         };
         let row = DEPTHS.iter().find(|(part, text, _)| fits(*part, text));
         row.map_or(ColorDepth::Sixteen, |(_, _, depth)| *depth)
     }
 
-    /// The background as `COLORFGBG` tells it: its last number is a colour of the sixteen.
+    /// Returns the appearance according to `COLORFGBG`: its last number is one of the sixteen colors.
     pub fn appearance(&self) -> Option<Appearance> {
         let number: u8 = self.colorfgbg.as_deref()?.rsplit(';').next()?.parse().ok()?;
         match number {
@@ -123,7 +123,7 @@ impl Environment {
         }
     }
 
-    /// True if the terminal leaves out what it does not know, so that it can be asked and told anything.
+    /// True if the terminal ignores unknown sequences, so any sequence can be sent.
     pub(super) fn ignores_unknown(&self) -> bool {
         let term = self.term.as_deref().unwrap_or_default();
         !self.is_dumb() && !SHOWS_UNKNOWN.contains(&term)
@@ -135,18 +135,18 @@ mod tests {
     use super::*;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
-        Environment::read(|name| {
+        Environment::from_variables(|name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         })
     }
 
     #[track_caller]
     fn check_depth(variables: &[(&str, &str)], expect: ColorDepth) {
-        assert_eq!(environment(variables).depth(), expect, "{variables:?}");
+        assert_eq!(environment(variables).color_depth(), expect, "{variables:?}");
     }
 
     #[test]
-    fn colours() {
+    fn detects_color_depth() {
         check_depth(&[("TERM", "xterm")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "xterm-color")], ColorDepth::Sixteen);
         check_depth(&[("TERM", "linux")], ColorDepth::Sixteen);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn backgrounds() {
+    fn detects_appearance() {
         let check = |value, expect| {
             assert_eq!(environment(&[("COLORFGBG", value)]).appearance(), expect, "{value}");
         };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_only() {
+    fn detects_dumb_terminals() {
         assert!(environment(&[("TERM", "dumb")]).is_dumb());
         assert!(!environment(&[("TERM", "xterm")]).is_dumb());
         assert!(!environment(&[("TERM", "linux")]).ignores_unknown());

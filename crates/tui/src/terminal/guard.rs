@@ -1,9 +1,9 @@
-//! `Guard`: the terminal while haft has it. However haft ends, the terminal is given back as it was.
+//! `TerminalGuard`: ownership of the terminal. At every exit, the terminal is restored.
 //!
-//! What was done to the terminal is kept in one place of the process, since whoever gives it back may be the drop of the
-//! guard, or the hook of a panic that comes before it. A panic of the thread that has the terminal gives it back first
-//! and is told then. One of another thread, which may be a tool's or an extension's, leaves it alone and is told once it
-//! is given back: until then, what it says would be written over the picture.
+//! The changes of the terminal are recorded in one place of the process, because either the guard's drop or an
+//! earlier panic hook restores it. A panic of the owning thread restores the terminal first and is printed then. A
+//! panic of another thread, for example of a tool, leaves the terminal alone. Its message is printed after the
+//! terminal is restored, because otherwise it would overwrite the screen.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
@@ -13,35 +13,35 @@ use std::thread::ThreadId;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use super::TerminalError;
-use super::modes::Modes;
+use super::modes::TerminalModes;
 use super::out;
 
 /// The owner of the terminal, and its modes.
-static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+static TAKEN: Mutex<Option<TakenTerminal>> = Mutex::new(None);
 
-/// The messages of panics that could not be shown yet.
+/// The panic messages that could not be shown yet.
 static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 static HOOK: Once = Once::new();
 
-/// The most panics that are told afterwards.
+/// The maximum number of panic messages that are kept.
 const MOST_UNTOLD: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
-struct Taken {
-    modes: Modes,
+struct TakenTerminal {
+    modes: TerminalModes,
     by: ThreadId,
 }
 
-/// The terminal, as long as haft has it; dropping it gives it back.
+/// Ownership of the terminal. Dropping it restores the terminal.
 #[derive(Debug)]
 #[must_use = "the terminal is given back when this is dropped"]
-pub(super) struct Guard {
-    modes: Modes,
+pub(super) struct TerminalGuard {
+    modes: TerminalModes,
 }
 
-impl Guard {
-    pub(super) fn take(modes: Modes) -> Result<Self, TerminalError> {
+impl TerminalGuard {
+    pub(super) fn take(modes: TerminalModes) -> Result<Self, TerminalError> {
         for (is_terminal, name) in
             [(io::stdin().is_terminal(), "standard input"), (io::stdout().is_terminal(), "standard output")]
         {
@@ -54,36 +54,36 @@ impl Guard {
             std::panic::set_hook(Box::new(move |info| on_panic(info, &before)));
         });
         let guard = Self { modes };
-        guard.take_again()?;
+        guard.retake()?;
         Ok(guard)
     }
 
-    /// Takes it again after it was given back, or after somebody else may have changed it.
-    pub(super) fn take_again(&self) -> Result<(), TerminalError> {
+    /// Takes over the terminal again after it was released, or after another program may have changed it.
+    pub(super) fn retake(&self) -> Result<(), TerminalError> {
         let mut taken = lock(&TAKEN);
         let again = taken.is_some();
         if again {
-            // What is remembered as the terminal's own mode stays, and the mode is surely set.
+            // Disabling first keeps the saved mode, and ensures that raw mode is set again.
             disable_raw_mode().map_err(TerminalError::SetUp)?;
         }
         enable_raw_mode().map_err(TerminalError::SetUp)?;
-        *taken = Some(Taken { modes: self.modes, by: std::thread::current().id() });
+        *taken = Some(TakenTerminal { modes: self.modes, by: std::thread::current().id() });
         drop(taken);
         prepare(self.modes);
-        let modes = if again { self.modes.enter_again() } else { self.modes.enter() };
+        let modes = if again { self.modes.reenter_sequence() } else { self.modes.enter_sequence() };
         out::write(&modes).map_err(TerminalError::Write)
     }
 
-    pub(super) fn turn(&mut self, modes: Modes) -> Result<(), TerminalError> {
+    pub(super) fn switch_modes(&mut self, modes: TerminalModes) -> Result<(), TerminalError> {
         let before = std::mem::replace(&mut self.modes, modes);
         let mut taken = lock(&TAKEN);
         let Some(taken_as) = taken.as_mut() else { return Ok(()) };
         taken_as.modes = modes;
         drop(taken);
-        out::write(&before.turn(modes)).map_err(TerminalError::Write)
+        out::write(&before.switch_sequence(modes)).map_err(TerminalError::Write)
     }
 
-    pub(super) fn modes(&self) -> Modes {
+    pub(super) fn modes(&self) -> TerminalModes {
         self.modes
     }
 
@@ -92,17 +92,17 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
-        tell_untold();
+        print_deferred_panics();
     }
 }
 
-/// A terminal that is gone cannot be given back, and nobody is there to be told.
+/// Restores the terminal. Errors are ignored: a terminal that is gone cannot be restored.
 fn give_back() {
-    let Some(Taken { modes, .. }) = lock(&TAKEN).take() else { return };
-    let _ = out::write(&modes.leave());
+    let Some(TakenTerminal { modes, .. }) = lock(&TAKEN).take() else { return };
+    let _ = out::write(&modes.leave_sequence());
     let _ = disable_raw_mode();
 }
 
@@ -119,9 +119,9 @@ fn on_panic(info: &PanicHookInfo<'_>, before: &(dyn Fn(&PanicHookInfo<'_>) + Syn
     before(info);
 }
 
-fn tell_untold() {
+fn print_deferred_panics() {
     for text in std::mem::take(&mut *lock(&UNTOLD)) {
-        // Nothing more can be done about an error here.
+        // An error here cannot be handled.
         let _ = writeln!(io::stderr(), "{}", haft_core::sanitize::sanitize(&text));
     }
 }
@@ -130,9 +130,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Consoles of Windows take sequences only when they are told to, and clicks only by another way.
+/// Enables sequences on Windows consoles, which also need another way for clicks.
 #[cfg(windows)]
-fn prepare(modes: Modes) {
+fn prepare(modes: TerminalModes) {
     let _ = crossterm::ansi_support::supports_ansi();
     if modes.mouse {
         let _ = crossterm::execute!(io::stdout(), crossterm::event::EnableMouseCapture);
@@ -140,4 +140,4 @@ fn prepare(modes: Modes) {
 }
 
 #[cfg(not(windows))]
-fn prepare(_: Modes) {}
+fn prepare(_: TerminalModes) {}

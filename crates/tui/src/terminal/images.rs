@@ -1,11 +1,12 @@
-//! Images on terminals that can show them.
+//! Images on terminals that support them.
 //!
-//! Which way a terminal takes them is a [`Protocol`], which the variables say. Images come from models, tools and
-//! extensions, so none is sent as it is: what is small enough is decoded on a thread of its own ([`decode`]), shrunk to
-//! the cells that it takes, and encoded anew for the terminal ([`encode`]). Until then, and where that fails, words stand
-//! for it. The [`Gallery`] has what is encoded; the [`Wall`] knows what the terminal shows.
+//! The environment variables decide the [`ImageProtocol`]. Images come from models, tools and extensions, so none is
+//! sent unchanged. A small enough image is decoded on its own thread ([`decode`]), scaled to its cells, and encoded
+//! again for the terminal ([`encode`]). Until then, and if that fails, its label is shown. The [`ImageCache`] holds
+//! encoded images; the [`ImageLayer`] knows which images the terminal shows.
 //!
-//! Own code, because it is little: the libraries for this bring a hundred others, or a picture of the whole screen.
+//! This is own code because it is small: the libraries have a hundred dependencies or need a picture of the whole
+//! screen.
 
 mod decode;
 mod encode;
@@ -15,7 +16,7 @@ mod protocol;
 mod sixel;
 mod wall;
 
-pub(super) use gallery::Gallery;
-pub use pictures::Pictures;
-pub use protocol::Protocol;
-pub(super) use wall::{Hung, Wall};
+pub(super) use gallery::ImageCache;
+pub use pictures::ImagePainter;
+pub use protocol::ImageProtocol;
+pub(super) use wall::{ImageLayer, PlacedImage};

@@ -1,4 +1,4 @@
-//! Keys, pastes, clicks and sizes, as the terminal's library tells them and as the interface takes them.
+//! Conversion of crossterm's events to input of the interface.
 
 use std::future::poll_fn;
 use std::io;
@@ -8,34 +8,34 @@ use crossterm::event::{Event as Raw, EventStream, MouseButton, MouseEvent, Mouse
 use futures::StreamExt as _;
 
 use super::TerminalError;
-use crate::app::{Event, Mouse, MouseKind};
+use crate::app::{MouseAction, MouseKind, UiEvent};
 use crate::keys::from_crossterm;
 
-/// The most that is read before anything else has its turn: a paste into a terminal that does not mark pastes.
+/// The maximum number of events handled in a row. A paste into a terminal without bracketed paste can be long.
 const MOST_AT_ONCE: usize = 256;
 
-/// Errors one after the other, after which nothing is expected to come any more.
+/// The number of consecutive errors after which no more input is expected.
 const MOST_ERRORS: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Input {
-    /// One that has never been asked reads nothing.
+pub(super) struct InputReader {
+    /// The event stream. It reads nothing before the first poll.
     events: Option<EventStream>,
-    /// Somebody else reads.
+    /// True while another program reads the input.
     paused: bool,
     errors: usize,
 }
 
-impl Input {
+impl InputReader {
     pub(super) fn new() -> Self {
         Self { events: Some(EventStream::new()), paused: false, errors: 0 }
     }
 
-    /// Stops reading: what is typed from here on is for somebody else.
+    /// Stops reading: later input belongs to another program.
     ///
-    /// The stream has a thread that waits for keys. Dropping the stream wakes the thread, and it ends; making the next
-    /// stream waits until it has let go. The order matters, and so does it that no second stream is made and dropped only to
-    /// wait: what wakes nobody stays, and hides the next key.
+    /// The stream has a thread that waits for keys. Dropping the stream wakes the thread, which then ends; making the
+    /// next stream waits for that. The order matters. A second stream must not be made and dropped only to wait: its
+    /// thread would stay blocked and swallow the next key.
     pub(super) fn pause(&mut self) {
         self.events = None;
         self.events = Some(EventStream::new());
@@ -50,17 +50,17 @@ impl Input {
         self.paused
     }
 
-    /// Returns the next input, at least one event; waits for it.
+    /// Waits for input and returns at least one event.
     ///
-    /// All of it is asked for in one poll: the stream wakes whoever asked first, so it must never be asked by anybody who
-    /// does not wait.
+    /// All events are read in one poll. The stream wakes only its first caller, so only a caller that waits may poll
+    /// it.
     pub(super) async fn next(&mut self) -> Result<Vec<Raw>, TerminalError> {
         let mut all = Vec::new();
         poll_fn(|context| {
             let Some(events) = self.events.as_mut().filter(|_| !self.paused) else { return Poll::Pending };
             while all.len() < MOST_AT_ONCE {
                 match events.poll_next_unpin(context) {
-                    Poll::Ready(next) => keep(&mut all, &mut self.errors, next)?,
+                    Poll::Ready(next) => collect_event(&mut all, &mut self.errors, next)?,
                     Poll::Pending if all.is_empty() => return Poll::Pending,
                     Poll::Pending => break,
                 }
@@ -72,7 +72,11 @@ impl Input {
     }
 }
 
-fn keep(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
+fn collect_event(
+    all: &mut Vec<Raw>,
+    errors: &mut usize,
+    next: Option<io::Result<Raw>>,
+) -> Result<(), TerminalError> {
     match next {
         Some(Ok(event)) => {
             *errors = 0;
@@ -88,22 +92,22 @@ fn keep(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -
     }
 }
 
-/// The event as the interface takes it; none for what means nothing to it.
-pub(super) fn event(raw: Raw) -> Option<Event> {
+/// Converts an event for the interface; `None` for irrelevant events.
+pub(super) fn convert_event(raw: Raw) -> Option<UiEvent> {
     match raw {
-        Raw::Key(key) => from_crossterm(key).map(Event::Key),
-        Raw::Paste(text) => Some(Event::Paste(lines(&text))),
-        Raw::Mouse(mouse) => self::mouse(mouse).map(Event::Mouse),
-        // Asked anew where it is used.
+        Raw::Key(key) => from_crossterm(key).map(UiEvent::Key),
+        Raw::Paste(text) => Some(UiEvent::Paste(normalize_lines(&text))),
+        Raw::Mouse(mouse) => convert_mouse(mouse).map(UiEvent::Mouse),
+        // The size is read again where it is used.
         Raw::Resize(..) | Raw::FocusGained | Raw::FocusLost => None,
     }
 }
 
-fn lines(pasted: &str) -> String {
+fn normalize_lines(pasted: &str) -> String {
     pasted.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-fn mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<Mouse> {
+fn convert_mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<MouseAction> {
     let kind = match kind {
         MouseEventKind::Down(MouseButton::Left) => MouseKind::Press,
         MouseEventKind::Drag(MouseButton::Left) => MouseKind::Drag,
@@ -113,7 +117,7 @@ fn mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<Mouse> {
         MouseEventKind::Down(_) | MouseEventKind::Drag(_) | MouseEventKind::Up(_) => return None,
         MouseEventKind::Moved | MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight => return None,
     };
-    Some(Mouse { kind, column, row })
+    Some(MouseAction { kind, column, row })
 }
 
 #[cfg(test)]
@@ -121,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_paste_end_as_lines_do() {
-        assert_eq!(lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
+    fn paste_line_ends_become_newlines() {
+        assert_eq!(normalize_lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
     }
 }

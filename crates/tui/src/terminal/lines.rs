@@ -1,7 +1,7 @@
-//! The loop where lines are printed and typed: for screen readers, and for terminals that can do nothing else.
+//! The linear mode's loop: printed and typed lines, for screen readers and for terminals without cursor control.
 //!
-//! The terminal stays as it is: lines are typed as it has them typed, and what is printed is never drawn anew. Not one
-//! escape sequence is written.
+//! The terminal's settings stay unchanged: its line editing is used, and printed output is never redrawn. No escape
+//! sequence is written.
 
 mod typed;
 
@@ -12,89 +12,91 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
-use self::typed::{Echo, Typed};
-use super::perform::Performs;
+use self::typed::{Echo, TimedLine};
+use super::perform::EffectPerformer;
 use super::signals::{Signal, Signals};
-use super::{ANSWERS, Connection, End, MOST_LINES, Printing, Program, TerminalError, out};
-use crate::app::{Answer, Effect, Event, Printed};
+use super::{
+    ANSWERS, Connection, ExitReason, LinearInterface, MOST_LINES, ProgramServices, TerminalError, out,
+};
+use crate::app::{BackendReply, Effect, LinearOutput, UiEvent};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
-/// Runs an interface with printed and typed lines until it is over. Needs a runtime of one thread with IO and time, and
-/// that thread for itself.
+/// Runs an interface with printed and typed lines until it ends. Needs its own thread, and a single-threaded runtime
+/// with IO and time.
 ///
 /// # Errors
-/// [`TerminalError`] when nothing can be written any more.
-pub async fn run_lines<I: Printing, P: Program>(
+/// [`TerminalError`] if output fails.
+pub async fn run_linear<I: LinearInterface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
     connection: Connection,
-) -> Result<End, TerminalError> {
-    let mut lines = Lines::new(interface, program, connection)?;
-    let end = lines.drive().await;
-    lines.leave().await;
+) -> Result<ExitReason, TerminalError> {
+    let mut lines = LinearDriver::new(interface, program, connection)?;
+    let end = lines.run().await;
+    lines.shut_down().await;
     end
 }
 
-/// Everything that the loop has.
-struct Lines<I, P> {
+/// The state of the loop.
+struct LinearDriver<I, P> {
     interface: I,
     program: Arc<P>,
-    requests: mpsc::UnboundedSender<rpc::Request>,
-    /// None once the connection is over.
-    lines: Option<mpsc::Receiver<rpc::Line>>,
-    answer: mpsc::Sender<Answer>,
-    answers: mpsc::Receiver<Answer>,
+    requests: mpsc::UnboundedSender<rpc::RpcRequest>,
+    /// `None` after the end of the connection.
+    lines: Option<mpsc::Receiver<rpc::ServerLine>>,
+    answer: mpsc::Sender<BackendReply>,
+    answers: mpsc::Receiver<BackendReply>,
     tasks: JoinSet<()>,
     signals: Signals,
-    typed: mpsc::Receiver<Typed>,
+    typed: mpsc::Receiver<TimedLine>,
     echo: Echo,
     ticked_at: Option<Instant>,
     cells: (u16, u16),
-    end: Option<End>,
+    end: Option<ExitReason>,
 }
 
-/// A happening that the loop waited for.
-enum Happening {
+/// An event of the loop.
+enum LinearEvent {
     Signal(Signal),
-    Typed(Option<Typed>),
-    Lines(Vec<rpc::Line>),
-    Answer(Answer),
+    Typed(Option<TimedLine>),
+    Lines(Vec<rpc::ServerLine>),
+    Answer(BackendReply),
     Done(Result<(), JoinError>),
     Time,
 }
 
-impl<I: Printing, P: Program> Performs for Lines<I, P> {
-    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+impl<I: LinearInterface, P: ProgramServices> EffectPerformer for LinearDriver<I, P> {
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         self.interface.update(now, event)
     }
 
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError> {
         match effect {
-            // Nobody takes commands any more: that the connection is over is an event of its own.
+            // The receiver may be gone: the end of the connection is reported by an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
             Effect::Ask(ask) => {
                 let (program, answer) = (self.program.clone(), self.answer.clone());
                 self.tasks.spawn(async move { program.answer(ask, answer).await });
             }
             Effect::Copy(_) => {
-                let why = "The clipboard cannot be reached where lines are printed; the terminal copies.";
-                return Ok(Some(Event::Copied(Err(why.to_owned()))));
+                let why = "The clipboard is not available in linear mode; copy with the terminal instead.";
+                return Ok(Some(UiEvent::Copied(Err(why.to_owned()))));
             }
             Effect::OpenEditor(_) => {
-                let why = "No editor is opened where lines are printed.";
-                return Ok(Some(Event::Edited(Err(why.to_owned()))));
+                let why = "An external editor is not available in linear mode.";
+                return Ok(Some(UiEvent::Edited(Err(why.to_owned()))));
             }
             Effect::Bell => out::write("\x07").map_err(TerminalError::Write)?,
-            // The terminal stops the program by itself; nothing is drawn, and windows have the title that they have.
+            // The terminal itself stops the program. Nothing is drawn, and titles stay unchanged.
             Effect::Suspend | Effect::Redraw | Effect::Title(_) => {}
-            Effect::Quit => self.end = self.end.or(Some(End::Quit)),
+            Effect::Quit => self.end = self.end.or(Some(ExitReason::Quit)),
         }
         Ok(None)
     }
 }
 
-impl<I: Printing, P: Program> Lines<I, P> {
+impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
     fn new(interface: I, program: Arc<P>, connection: Connection) -> Result<Self, TerminalError> {
         let (answer, answers) = mpsc::channel(ANSWERS);
         Ok(Self {
@@ -106,7 +108,7 @@ impl<I: Printing, P: Program> Lines<I, P> {
             answers,
             tasks: JoinSet::new(),
             signals: Signals::listen().map_err(TerminalError::Signals)?,
-            typed: typed::read().map_err(TerminalError::Read)?,
+            typed: typed::spawn_line_reader().map_err(TerminalError::Read)?,
             echo: Echo::default(),
             ticked_at: None,
             cells: (0, 0),
@@ -114,44 +116,48 @@ impl<I: Printing, P: Program> Lines<I, P> {
         })
     }
 
-    async fn drive(&mut self) -> Result<End, TerminalError> {
+    async fn run(&mut self) -> Result<ExitReason, TerminalError> {
         let effects = self.interface.start(Instant::now());
         self.perform_all(effects).await?;
         loop {
-            self.measure().await?;
-            self.print()?;
+            self.update_size().await?;
+            self.print_new_rows()?;
             if let Some(end) = self.end {
                 return Ok(end);
             }
-            match self.happening().await {
-                Happening::Signal(Signal::End(number)) => self.end = Some(End::Signal(number)),
-                Happening::Signal(Signal::Interrupt(_)) => {
-                    self.tell_at(Instant::now(), Event::Interrupt).await?
+            match self.next_event().await {
+                LinearEvent::Signal(Signal::End(number)) => self.end = Some(ExitReason::Signal(number)),
+                LinearEvent::Signal(Signal::Interrupt(_)) => {
+                    self.send_event_at(Instant::now(), UiEvent::Interrupt).await?
                 }
-                Happening::Signal(Signal::Continued) | Happening::Done(Ok(())) => {}
-                Happening::Typed(Some(Typed { line, at })) => self.tell_at(at, Event::Typed(line)).await?,
-                Happening::Typed(None) => self.end = Some(End::Quit),
-                Happening::Lines(lines) => self.lines(lines).await?,
-                Happening::Answer(answer) => self.tell_at(Instant::now(), Event::Answer(answer)).await?,
-                Happening::Done(Err(error)) if error.is_panic() => {
+                LinearEvent::Signal(Signal::Continued) | LinearEvent::Done(Ok(())) => {}
+                LinearEvent::Typed(Some(TimedLine { line, at })) => {
+                    self.send_event_at(at, UiEvent::TypedLine(line)).await?
+                }
+                LinearEvent::Typed(None) => self.end = Some(ExitReason::Quit),
+                LinearEvent::Lines(lines) => self.handle_lines(lines).await?,
+                LinearEvent::Answer(answer) => {
+                    self.send_event_at(Instant::now(), UiEvent::Answer(answer)).await?
+                }
+                LinearEvent::Done(Err(error)) if error.is_panic() => {
                     std::panic::resume_unwind(error.into_panic());
                 }
-                Happening::Done(Err(_)) => {}
-                Happening::Time => self.tick().await?,
+                LinearEvent::Done(Err(_)) => {}
+                LinearEvent::Time => self.send_tick().await?,
             }
         }
     }
 
-    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
-    async fn happening(&mut self) -> Happening {
+    /// Waits for the next event. Other events stay available for the next call.
+    async fn next_event(&mut self) -> LinearEvent {
         let wakes_at = self.wakes_at();
         tokio::select! {
-            signal = self.signals.next() => Happening::Signal(signal),
-            typed = self.typed.recv() => Happening::Typed(typed),
-            lines = some_lines(&mut self.lines) => Happening::Lines(lines),
-            Some(answer) = self.answers.recv() => Happening::Answer(answer),
-            Some(done) = self.tasks.join_next() => Happening::Done(done),
-            () = super::driver::until(wakes_at) => Happening::Time,
+            signal = self.signals.next() => LinearEvent::Signal(signal),
+            typed = self.typed.recv() => LinearEvent::Typed(typed),
+            lines = receive_lines(&mut self.lines) => LinearEvent::Lines(lines),
+            Some(answer) = self.answers.recv() => LinearEvent::Answer(answer),
+            Some(done) = self.tasks.join_next() => LinearEvent::Done(done),
+            () = super::driver::sleep_until(wakes_at) => LinearEvent::Time,
         }
     }
 
@@ -160,34 +166,35 @@ impl<I: Printing, P: Program> Lines<I, P> {
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
     }
 
-    async fn tick(&mut self) -> Result<(), TerminalError> {
+    async fn send_tick(&mut self) -> Result<(), TerminalError> {
         let now = Instant::now();
         self.ticked_at = Some(now);
-        self.tell_at(now, Event::Tick).await
+        self.send_event_at(now, UiEvent::Tick).await
     }
 
-    async fn lines(&mut self, lines: Vec<rpc::Line>) -> Result<(), TerminalError> {
+    async fn handle_lines(&mut self, lines: Vec<rpc::ServerLine>) -> Result<(), TerminalError> {
         if lines.is_empty() {
             self.lines = None;
-            return self.tell_at(Instant::now(), Event::Gone).await;
+            return self.send_event_at(Instant::now(), UiEvent::Disconnected).await;
         }
         for line in lines {
-            self.tell_at(Instant::now(), Event::Line(Box::new(line))).await?;
+            self.send_event_at(Instant::now(), UiEvent::Line(Box::new(line))).await?;
         }
         Ok(())
     }
 
-    /// Tells the interface how large the terminal is, when that is news.
-    async fn measure(&mut self) -> Result<(), TerminalError> {
-        let cells = super::cells();
+    /// Tells the interface the terminal's size if it has changed.
+    async fn update_size(&mut self) -> Result<(), TerminalError> {
+        let cells = super::terminal_size();
         if std::mem::replace(&mut self.cells, cells) == cells {
             return Ok(());
         }
-        self.tell_at(Instant::now(), Event::Resize(cells.0, cells.1)).await
+        self.send_event_at(Instant::now(), UiEvent::Resize(cells.0, cells.1)).await
     }
 
-    fn print(&mut self) -> Result<(), TerminalError> {
-        let Printed { rows, asks } = self.interface.print(Instant::now(), self.cells.0);
+    fn print_new_rows(&mut self) -> Result<(), TerminalError> {
+        let LinearOutput { rows, asks_for_grant: asks } =
+            self.interface.take_output(Instant::now(), self.cells.0);
         if asks {
             self.echo.forget_typed();
         }
@@ -195,13 +202,13 @@ impl<I: Printing, P: Program> Lines<I, P> {
         if rows.is_empty() {
             return Ok(());
         }
-        out::write(&text(&rows)).map_err(TerminalError::Write)?;
-        self.interface.was_printed(Instant::now());
+        out::write(&rows_text(&rows)).map_err(TerminalError::Write)?;
+        self.interface.mark_printed(Instant::now());
         Ok(())
     }
 
-    /// Lets what is under way come to its end for a moment: a prompt that goes into the history, for example.
-    async fn leave(mut self) {
+    /// Waits briefly for running tasks, such as saving a prompt to the history.
+    async fn shut_down(mut self) {
         self.echo.set(true);
         self.answers.close();
         let over = async { while self.tasks.join_next().await.is_some() {} };
@@ -209,13 +216,13 @@ impl<I: Printing, P: Program> Lines<I, P> {
     }
 }
 
-/// Rows as they are written, each ended.
-pub fn text(rows: &[CleanLine]) -> String {
+/// Formats rows, each with a line end.
+pub fn rows_text(rows: &[CleanLine]) -> String {
     rows.iter().flat_map(|row| [row.as_str(), "\n"]).collect()
 }
 
-/// The lines that have come; none once none comes any more.
-async fn some_lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>) -> Vec<rpc::Line> {
+/// Receives lines; `None` after the end.
+async fn receive_lines(lines: &mut Option<mpsc::Receiver<rpc::ServerLine>>) -> Vec<rpc::ServerLine> {
     let mut batch = Vec::new();
     match lines {
         Some(lines) => {

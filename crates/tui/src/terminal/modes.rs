@@ -1,38 +1,37 @@
-//! Modes of the terminal while haft has it, and their reversal.
+//! Terminal modes while haft owns the terminal, and their reversal.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Modes {
-    /// The terminal's own screen: what is printed stays there when haft is gone.
+pub(super) struct TerminalModes {
+    /// Inline mode: output stays on the normal screen after the exit.
     pub(super) inline: bool,
-    /// A screen of its own, that goes with haft, or with what is shown on it for a while.
+    /// The alternate screen, temporary or until the exit.
     pub(super) alternate: bool,
-    /// Clicks and the wheel come as input.
+    /// Clicks and the wheel arrive as input.
     pub(super) mouse: bool,
     /// Sequences that not every terminal knows may be sent.
     pub(super) modern: bool,
 }
 
-/// Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the terminal has its
-/// own stack of this, so each has it inside.
+/// The Kitty keyboard protocol distinguishes similar keys: esc from the beginning of a sequence, ctrl+i from tab.
+/// Each screen has its own stack, so each screen enables it.
 const KEYBOARD: (&str, &str, &str) = ("\x1b[>1u", "\x1b[=1u", "\x1b[<1u");
 
-/// A screen of its own, empty.
+/// The alternate screen, cleared.
 const SCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[H";
 
 const PASTES: &str = "\x1b[?2004h";
 
 const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
-/// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
-/// opposite order.
-type Part = (bool, &'static str, &'static str, &'static str);
+/// A mode: its condition, and the sequences that begin, ensure and end it. Modes end in reverse order.
+type ModeSequences = (bool, &'static str, &'static str, &'static str);
 
-impl Modes {
-    fn parts(self) -> [Part; 7] {
+impl TerminalModes {
+    fn sequences(self) -> [ModeSequences; 7] {
         [
-            // The title is kept and given back, since titles are set.
+            // The title is saved and restored, because haft sets titles.
             (self.modern, "\x1b[22;2t", "", "\x1b[23;2t"),
-            // What stands at the cursor and below it was drawn, and is no part of what was printed.
+            // The rows at and below the cursor were drawn and do not belong to the printed output.
             (self.inline, "", "", "\r\x1b[J"),
             (self.inline && self.modern, KEYBOARD.0, KEYBOARD.1, KEYBOARD.2),
             (self.alternate, SCREEN, SCREEN, "\x1b[?1049l"),
@@ -42,29 +41,29 @@ impl Modes {
         ]
     }
 
-    pub(super) fn enter(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
+    pub(super) fn enter_sequence(self) -> String {
+        self.sequences().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
     }
 
-    /// Returns the text that restores these modes, whatever another program made of them meanwhile. What the terminal
-    /// keeps on a stack is not put there a second time: it is taken from there once.
-    pub(super) fn enter_again(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
+    /// Returns the text that restores these modes after another program may have changed them. Modes on a stack are
+    /// not pushed a second time, because they are popped only once.
+    pub(super) fn reenter_sequence(self) -> String {
+        self.sequences().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
     }
 
-    /// Returns the text that changes these modes to others.
-    pub(super) fn turn(self, to: Self) -> String {
-        let parts = || self.parts().into_iter().zip(to.parts());
+    /// Returns the text that switches to other modes.
+    pub(super) fn switch_sequence(self, to: Self) -> String {
+        let parts = || self.sequences().into_iter().zip(to.sequences());
         let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
         let entered = parts().filter(|((used, ..), (wanted, ..))| !used && *wanted);
         left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, ..))| enter)).collect()
     }
 
-    /// Returns the text that gives the terminal back, whatever it is in the middle of.
-    pub(super) fn leave(self) -> String {
+    /// Returns the text that restores the terminal in any state.
+    pub(super) fn leave_sequence(self) -> String {
         let leave: String =
-            self.parts().into_iter().rev().filter(|(used, ..)| *used).map(|(.., leave)| leave).collect();
-        // A frame may be half written: it is over, nothing is coloured, and the cursor is seen.
+            self.sequences().into_iter().rev().filter(|(used, ..)| *used).map(|(.., leave)| leave).collect();
+        // A frame may be incomplete: end the update, reset the style, show the cursor.
         format!("\x1b[?2026l\x1b[m{leave}\x1b[?25h")
     }
 }
@@ -74,9 +73,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_switched_on_is_switched_off() {
-        let modes = Modes { inline: false, alternate: true, mouse: true, modern: true };
-        let (enter, leave) = (modes.enter(), modes.leave());
+    fn enabled_modes_are_disabled() {
+        let modes = TerminalModes { inline: false, alternate: true, mouse: true, modern: true };
+        let (enter, leave) = (modes.enter_sequence(), modes.leave_sequence());
         for number in ["1049", "2004", "1000", "1002", "1006"] {
             assert!(enter.contains(&format!("\x1b[?{number}h")), "{number}");
             assert!(leave.contains(&format!("\x1b[?{number}l")), "{number}");
@@ -86,8 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
-        let again = Modes { inline: false, alternate: true, mouse: true, modern: true }.enter_again();
+    fn stacked_modes_are_pushed_once() {
+        let again =
+            TerminalModes { inline: false, alternate: true, mouse: true, modern: true }.reenter_sequence();
         for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
             assert!(!again.contains(pushed), "{again:?}");
         }
@@ -97,20 +97,20 @@ mod tests {
     }
 
     #[test]
-    fn an_old_terminal_is_told_nothing_that_it_would_show() {
-        let modes = Modes { inline: false, alternate: false, mouse: false, modern: false };
-        assert_eq!(modes.enter(), "\x1b[?2004h");
-        assert_eq!(modes.leave(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
+    fn legacy_terminal_gets_no_unknown_sequences() {
+        let modes = TerminalModes { inline: false, alternate: false, mouse: false, modern: false };
+        assert_eq!(modes.enter_sequence(), "\x1b[?2004h");
+        assert_eq!(modes.leave_sequence(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
     }
     #[test]
-    fn the_terminals_own_screen_is_left_for_a_while_and_come_back_to() {
-        let own = Modes { inline: true, alternate: false, mouse: false, modern: true };
-        let other = Modes { alternate: true, ..own };
-        assert_eq!(own.enter(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
-        assert_eq!(own.turn(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
-        assert_eq!(other.turn(own), "\x1b[<1u\x1b[?1049l");
-        assert_eq!(own.turn(own), "");
+    fn switches_from_inline_to_alternate_screen_and_back() {
+        let own = TerminalModes { inline: true, alternate: false, mouse: false, modern: true };
+        let other = TerminalModes { alternate: true, ..own };
+        assert_eq!(own.enter_sequence(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
+        assert_eq!(own.switch_sequence(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
+        assert_eq!(other.switch_sequence(own), "\x1b[<1u\x1b[?1049l");
+        assert_eq!(own.switch_sequence(own), "");
         let leave = "\x1b[?2026l\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[<1u\r\x1b[J\x1b[23;2t\x1b[?25h";
-        assert_eq!(other.leave(), leave);
+        assert_eq!(other.leave_sequence(), leave);
     }
 }

@@ -1,41 +1,41 @@
-//! Texts for the terminal itself: its clipboard (OSC 52, which works over ssh, too) and the title of its window.
+//! Sequences for the terminal itself: its clipboard (OSC 52, which also works over ssh) and the window title.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::clean::CleanLine;
 
-/// The most bytes of base64 that are sent: terminals take 100,000 or so, and some cut without a word.
+/// The maximum size in bytes of base64: terminals accept about 100,000, and some truncate without an error.
 const MOST: usize = 100_000;
 
-/// Returns the text that puts this text on the terminal's clipboard; the error is for the person.
+/// Returns the sequence that copies a text to the terminal's clipboard. The error is shown to the person.
 ///
-/// tmux takes it from programs only with its option `set-clipboard` `on`, and hands it on wrapped only with
-/// `allow-passthrough` `on`. Neither can be asked about, and what is off is left out. So tmux is sent both.
+/// tmux accepts the sequence only with its option `set-clipboard` `on`, and forwards a wrapped sequence only with
+/// `allow-passthrough` `on`. Neither can be queried, and a disabled one is ignored. So tmux receives both.
 ///
 /// # Errors
-/// When the text is longer than terminals take.
-pub fn copy(text: &str, tmux: bool) -> Result<String, String> {
+/// When the text is longer than terminals accept.
+pub fn clipboard_sequence(text: &str, tmux: bool) -> Result<String, String> {
     let coded = STANDARD.encode(text);
     if coded.len() > MOST {
         let most = MOST / 4 * 3 / 1024;
         return Err(format!(
-            "The text is longer than the {most} KiB that the terminal's clipboard takes; write it to a file with /export."
+            "The text is longer than {most} KiB, the limit of the terminal's clipboard; write it to a file with /export."
         ));
     }
     let plain = format!("\x1b]52;c;{coded}\x1b\\");
-    // Inside, each escape is written twice.
+    // Escapes are doubled inside the wrapper.
     let wrapped = if tmux { format!("\x1bPtmux;\x1b\x1b]52;c;{coded}\x07\x1b\\") } else { String::new() };
     Ok(plain + &wrapped)
 }
 
-/// The most characters of a title, which a program must not make endless.
+/// The maximum number of characters of a title.
 const LONGEST_TITLE: usize = 200;
 
-/// Returns the text that sets the title of the terminal's window. Terminals show titles of one line; what else is in it
-/// they must not obey, so it is cleaned here, whoever made it.
-pub fn title(text: &str) -> String {
-    // What is taken out by cleaning takes no room; there is no end to look for it, though.
+/// Returns the sequence that sets the window title. A title is one line without control sequences, so every title is
+/// sanitized here.
+pub fn title_sequence(text: &str) -> String {
+    // Removed characters need no room, but the scan must be bounded.
     let end = text.char_indices().nth(4 * LONGEST_TITLE).map_or(text.len(), |(at, _)| at);
     let text = CleanLine::new(text.get(..end).unwrap_or_default());
     let text: String = text.as_str().chars().take(LONGEST_TITLE).collect();
@@ -47,24 +47,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_sent_as_base64() {
-        assert_eq!(copy("hé\n", false).unwrap(), "\x1b]52;c;aMOpCg==\x1b\\");
-        assert_eq!(copy("", false).unwrap(), "\x1b]52;c;\x1b\\");
+    fn encodes_clipboard_text_as_base64() {
+        assert_eq!(clipboard_sequence("hé\n", false).unwrap(), "\x1b]52;c;aMOpCg==\x1b\\");
+        assert_eq!(clipboard_sequence("", false).unwrap(), "\x1b]52;c;\x1b\\");
         let both = "\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\";
-        assert_eq!(copy("hi", true).unwrap(), both);
+        assert_eq!(clipboard_sequence("hi", true).unwrap(), both);
     }
 
     #[test]
-    fn text_that_is_too_long_is_not_cut() {
-        assert!(copy(&"x".repeat(75_000), false).is_ok());
-        let error = copy(&"x".repeat(75_001), false).unwrap_err();
-        assert!(error.contains("is longer than the 73 KiB that the terminal's clipboard takes"), "{error}");
+    fn rejects_too_long_clipboard_text() {
+        assert!(clipboard_sequence(&"x".repeat(75_000), false).is_ok());
+        let error = clipboard_sequence(&"x".repeat(75_001), false).unwrap_err();
+        assert!(error.contains("is longer than 73 KiB, the limit of the terminal's clipboard"), "{error}");
     }
 
     #[test]
-    fn a_title_is_one_line_and_no_more() {
-        assert_eq!(title("haft – a;b"), "\x1b]2;haft – a;b\x1b\\");
-        assert_eq!(title("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc d\u{fffd}e\x1b\\");
-        assert_eq!(title(&"x".repeat(1000)).len(), LONGEST_TITLE + 6);
+    fn title_is_one_sanitized_line() {
+        assert_eq!(title_sequence("haft – a;b"), "\x1b]2;haft – a;b\x1b\\");
+        assert_eq!(title_sequence("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc d\u{fffd}e\x1b\\");
+        assert_eq!(title_sequence(&"x".repeat(1000)).len(), LONGEST_TITLE + 6);
     }
 }

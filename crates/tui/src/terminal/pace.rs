@@ -1,25 +1,26 @@
-//! `Pace`: when the next frame is drawn.
+//! `FrameLimiter`: decides when the next frame is drawn.
 
 use std::time::Instant;
 
 use crate::timeouts;
 
-/// When the next frame is drawn: at once after a key, else some time after the last one, and never without a reason.
+/// Decides when the next frame is drawn: at once after a key, otherwise some time after the last frame, and never
+/// without a change.
 ///
-/// The time counts from the end of a frame. So a terminal that takes long for one leaves time for everything else.
+/// The time counts from the end of a frame. So a slow terminal leaves time for other events.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct FrameLimiter {
     ended_at: Option<Instant>,
     due_at: Option<Instant>,
 }
 
-impl Pace {
-    pub(super) fn changed(&mut self, now: Instant) {
+impl FrameLimiter {
+    pub(super) fn request_frame(&mut self, now: Instant) {
         let free = self.ended_at.map_or(now, |ended| (ended + timeouts::FRAME).max(now));
         self.due_at = Some(self.due_at.map_or(free, |due| due.min(free)));
     }
 
-    pub(super) fn touched(&mut self, now: Instant) {
+    pub(super) fn request_frame_now(&mut self, now: Instant) {
         self.due_at = Some(self.due_at.map_or(now, |due| due.min(now)));
     }
 
@@ -31,7 +32,7 @@ impl Pace {
         self.due_at.is_some_and(|due| due <= now)
     }
 
-    pub(super) fn drawn(&mut self, now: Instant) {
+    pub(super) fn finish_frame(&mut self, now: Instant) {
         *self = Self { ended_at: Some(now), due_at: None };
     }
 }
@@ -45,40 +46,40 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn nothing_is_drawn_for_nothing() {
-        let mut pace = Pace::default();
+    fn draws_no_frame_without_change() {
+        let mut pace = FrameLimiter::default();
         assert_eq!(pace.due_at(), None);
-        pace.drawn(Instant::now());
+        pace.finish_frame(Instant::now());
         assert_eq!(pace.due_at(), None);
     }
 
     #[test]
-    fn frames_keep_their_distance_and_keys_do_not_wait() {
-        let (start, mut pace) = (Instant::now(), Pace::default());
-        pace.changed(start);
+    fn limits_frame_rate_except_for_keys() {
+        let (start, mut pace) = (Instant::now(), FrameLimiter::default());
+        pace.request_frame(start);
         assert!(pace.is_due(start));
-        pace.drawn(start + 5 * MS);
-        pace.changed(start + 6 * MS);
-        pace.changed(start + 9 * MS);
+        pace.finish_frame(start + 5 * MS);
+        pace.request_frame(start + 6 * MS);
+        pace.request_frame(start + 9 * MS);
         assert_eq!(pace.due_at(), Some(start + 5 * MS + timeouts::FRAME));
         assert!(!pace.is_due(start + 20 * MS));
         assert!(pace.is_due(start + 21 * MS));
-        pace.touched(start + 10 * MS);
+        pace.request_frame_now(start + 10 * MS);
         assert!(pace.is_due(start + 10 * MS));
-        pace.drawn(start + 11 * MS);
-        pace.changed(start + 500 * MS);
+        pace.finish_frame(start + 11 * MS);
+        pace.request_frame(start + 500 * MS);
         assert!(pace.is_due(start + 500 * MS));
     }
 
     #[test]
-    fn a_flood_of_changes_makes_sixty_frames_a_second() {
-        let (start, mut pace) = (Instant::now(), Pace::default());
+    fn many_changes_draw_sixty_frames_per_second() {
+        let (start, mut pace) = (Instant::now(), FrameLimiter::default());
         let mut frames = 0;
         for at in (0..1000).map(|at| start + at * MS) {
-            pace.changed(at);
+            pace.request_frame(at);
             if pace.is_due(at) {
                 frames += 1;
-                pace.drawn(at);
+                pace.finish_frame(at);
             }
         }
         assert_eq!(frames, 63);

@@ -1,29 +1,29 @@
-//! Carrying out effects, for both loops.
+//! Execution of effects, for both loops.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::TerminalError;
-use crate::app::{Effect, Event};
+use crate::app::{Effect, UiEvent};
 
 /// A loop around an interface.
-pub(super) trait Performs {
-    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+pub(super) trait EffectPerformer {
+    fn update_interface(&mut self, now: Instant, event: UiEvent) -> Vec<Effect>;
 
-    /// Does one thing. What is over at once makes an event.
-    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError>;
+    /// Performs an effect. An effect that completes at once returns an event.
+    async fn perform(&mut self, effect: Effect) -> Result<Option<UiEvent>, TerminalError>;
 
-    async fn tell_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
-        let effects = self.hears(now, event);
+    async fn send_event_at(&mut self, now: Instant, event: UiEvent) -> Result<(), TerminalError> {
+        let effects = self.update_interface(now, event);
         self.perform_all(effects).await
     }
 
-    /// Does all of it, and what comes of that at once.
+    /// Performs all effects, and the effects of the resulting events.
     async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
         let mut due = VecDeque::from(effects);
         while let Some(effect) = due.pop_front() {
             if let Some(event) = self.perform(effect).await? {
-                due.extend(self.hears(Instant::now(), event));
+                due.extend(self.update_interface(Instant::now(), event));
             }
         }
         Ok(())

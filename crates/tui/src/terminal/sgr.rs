@@ -1,4 +1,4 @@
-//! A style as the terminal is told it.
+//! Styles as terminal sequences.
 
 use std::fmt::Write as _;
 
@@ -16,16 +16,16 @@ const MODIFIERS: &[(Modifier, u8)] = &[
     (Modifier::CROSSED_OUT, 9),
 ];
 
-/// The look of a cell.
+/// The style of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Pen {
+pub(super) struct CellStyle {
     pub(super) fg: Color,
     pub(super) bg: Color,
     pub(super) modifier: Modifier,
 }
 
-impl Pen {
-    /// Adds what makes the terminal write like this from here on, whatever it wrote like before.
+impl CellStyle {
+    /// Adds the sequence that switches to this style from any other.
     pub(super) fn push_to(self, out: &mut String) {
         out.push_str("\x1b[0");
         for (_, number) in MODIFIERS.iter().filter(|(modifier, _)| self.modifier.contains(*modifier)) {
@@ -37,7 +37,7 @@ impl Pen {
     }
 }
 
-/// A colour, as letters (`base` 30) or as ground (`base` 40).
+/// Adds a color, for text (`base` 30) or background (`base` 40).
 fn push_color(out: &mut String, color: Color, base: u8) {
     let bright = base + 60;
     let number = match color {
@@ -77,12 +77,12 @@ mod tests {
     #[track_caller]
     fn check(fg: Color, bg: Color, modifier: Modifier, expect: &str) {
         let mut out = String::new();
-        Pen { fg, bg, modifier }.push_to(&mut out);
+        CellStyle { fg, bg, modifier }.push_to(&mut out);
         assert_eq!(out, expect);
     }
 
     #[test]
-    fn pens() {
+    fn formats_styles() {
         check(Color::Reset, Color::Reset, Modifier::empty(), "\x1b[0m");
         check(Color::Red, Color::White, Modifier::BOLD | Modifier::CROSSED_OUT, "\x1b[0;1;9;31;107m");
         check(Color::Rgb(1, 2, 3), Color::Indexed(200), Modifier::REVERSED, "\x1b[0;7;38;2;1;2;3;48;5;200m");

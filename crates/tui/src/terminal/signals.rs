@@ -1,12 +1,12 @@
-//! Signals of the system, as far as they concern the terminal.
+//! Signals that concern the terminal.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// It shall end; the signal's number.
+    /// A signal to terminate, with its number.
     End(i32),
-    /// Somebody pressed ctrl+c while another program had the terminal, or sent an interrupt.
+    /// Ctrl+c while another program owned the terminal, or an interrupt signal.
     Interrupt(i32),
-    /// It goes on after it was stopped.
+    /// The process continues after it was stopped.
     Continued,
 }
 
@@ -49,18 +49,18 @@ mod listen {
             }
         }
 
-        /// Interrupts that have come so far were for somebody else.
+        /// Drops the interrupts received so far, which were meant for another program.
         pub(in super::super) async fn forget_interrupts(&mut self) {
-            // The runtime looks for signals only between its tasks.
+            // The runtime polls signals only between its tasks.
             tokio::task::yield_now().await;
             while self.interrupt.recv().now_or_never().is_some() {}
         }
 
-        /// Stops the process, and all that belongs to it in the shell's eyes, until the shell has it go on. Where no shell
-        /// could, the system stops nothing, and it goes on by itself.
+        /// Stops the process group until the shell continues it. Without a shell, the system ignores the stop, and
+        /// the process continues.
         pub(in super::super) async fn stop(&mut self) -> io::Result<()> {
             kill_current_process_group(Raw::TSTP)?;
-            // The stop may come a little later, and another thread may be the one that takes it.
+            // The stop may come a little later, on another thread.
             let _ = tokio::time::timeout(timeouts::STOPPED, self.go_on.recv()).await;
             Ok(())
         }
@@ -73,7 +73,7 @@ mod listen {
 
     use super::Signal;
 
-    /// Nothing is told here.
+    /// This system has no such signals.
     #[derive(Debug)]
     pub(in super::super) struct Signals;
 
@@ -89,7 +89,7 @@ mod listen {
 
         pub(in super::super) async fn forget_interrupts(&mut self) {}
 
-        /// Nothing has a program of this system go on, so it does not stop.
+        /// Does nothing: on this system nothing could continue a stopped process.
         pub(in super::super) async fn stop(&mut self) -> io::Result<()> {
             Ok(())
         }

@@ -1,8 +1,8 @@
-//! `Strip`: the rows at the end of the terminal's own screen that are drawn, below those that were printed and stay.
+//! `InlineViewport`: the drawn rows at the end of the normal screen, below the printed rows.
 //!
-//! Nobody knows where on the screen it is: it is found from the cursor, which stands in it. What is printed is written
-//! where it begins, and it is written anew below that; the terminal scrolls by itself. Everything of a frame is one
-//! synchronized update. No terminal is needed for it: what comes out is text.
+//! Its position on the screen is unknown. It is found relative to the cursor, which stays inside. Printed rows are
+//! written at its beginning, and it is redrawn below them; the terminal scrolls. A frame is one synchronized update.
+//! It needs no terminal: the output is text.
 
 use std::fmt::Write as _;
 
@@ -14,56 +14,55 @@ use super::paint::{BEGIN, END, HIDE, SHOW, push_cells};
 use super::tail;
 use crate::theme::ColorDepth;
 
-/// From the cursor to the end of the row; from the cursor to the end of the screen.
+/// Clears from the cursor to the end of the row. The next one clears to the end of the screen.
 const CLEAR_ROW: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 
-/// The rows below what was printed.
+/// The rows below the printed output.
 #[derive(Debug, Default)]
-pub struct Strip {
-    /// The content of the strip. None: nothing that is known, and the cursor is where it begins.
+pub struct InlineViewport {
+    /// The content of the viewport. `None` if unknown; the cursor is then at its beginning.
     shown: Option<Buffer>,
-    /// For the next picture; kept for its memory.
+    /// The buffer for the next picture, reused for its memory.
     next: Buffer,
     cursor: Option<Position>,
-    /// Where the terminal's cursor is, seen or not.
+    /// The position of the terminal's cursor, visible or not.
     at: Position,
-    /// It is written anew, wherever it is the same.
-    anew: bool,
-    /// Rows that are longer than the terminal is wide are cut when it becomes so, and not wrapped.
+    /// True if the next frame writes every cell.
+    redraw_all: bool,
+    /// True if the terminal truncates long rows when it becomes narrower. Others wrap them.
     cuts: bool,
 }
 
-impl Strip {
-    /// For a terminal that cuts rows when it becomes narrower, or wraps them.
+impl InlineViewport {
+    /// Makes a viewport for a terminal that truncates rows when it becomes narrower, or wraps them.
     pub fn new(cuts: bool) -> Self {
         Self { cuts, ..Self::default() }
     }
 
-    /// Nobody knows what stands on the terminal: the next frame begins at the cursor.
-    pub fn forget(&mut self) {
+    /// Forgets the content of the terminal: the next frame begins at the cursor.
+    pub fn forget_screen(&mut self) {
         self.shown = None;
     }
 
-    /// Forgets the content, which may not be what was written.
-    pub fn again(&mut self) {
-        self.anew = true;
+    /// Forgets the content, which may differ from what was written.
+    pub fn force_redraw(&mut self) {
+        self.redraw_all = true;
     }
 
-    /// Returns the text that takes it from the terminal: the cursor stands where it began.
-    pub fn farewell(&mut self) -> String {
+    /// Returns the text that removes the viewport. The cursor is at its beginning afterwards.
+    pub fn clear_viewport(&mut self) -> String {
         let Some(shown) = self.shown.take() else { return String::new() };
         let mut out = BEGIN.to_owned();
-        self.push_begin(&mut out, &shown, shown.area.width);
+        self.push_move_to_start(&mut out, &shown, shown.area.width);
         out.push_str(CLEAR_BELOW);
         out.push_str(END);
         self.cursor = None;
         out
     }
 
-    /// Returns the text that prints rows, and makes so many rows below them show what is drawn; empty when they do, and
-    /// nothing is printed.
-    pub fn frame(
+    /// Returns the text that prints rows and updates the viewport below them; empty if nothing has changed.
+    pub fn render_frame(
         &mut self,
         size: (u16, u16),
         printed: &[Line<'static>],
@@ -76,14 +75,14 @@ impl Strip {
         let cursor = draw(area, &mut self.next).map(Position::from);
         let cursor = cursor.filter(|position| area.contains(*position));
         let shown = self.shown.take();
-        let same_size = shown.as_ref().filter(|shown| shown.area == area && !self.anew);
+        let same_size = shown.as_ref().filter(|shown| shown.area == area && !self.redraw_all);
         let mut out = String::new();
         match same_size.filter(|_| printed.is_empty()) {
             Some(shown) => self.push_changes(&mut out, shown),
             None => {
                 out.push_str(HIDE);
                 match &shown {
-                    Some(shown) => self.push_begin(&mut out, shown, area.width),
+                    Some(shown) => self.push_move_to_start(&mut out, shown, area.width),
                     None => out.push_str("\r\x1b[0m"),
                 }
                 tail::push_rows(&mut out, CLEAR_ROW, printed, area.width, depth);
@@ -91,17 +90,17 @@ impl Strip {
             }
         }
         if !out.is_empty() || cursor != self.cursor {
-            out = self.framed(&out, cursor);
+            out = self.wrap_frame(&out, cursor);
         }
         self.shown = Some(shown.unwrap_or_default());
         if let Some(shown) = &mut self.shown {
             std::mem::swap(shown, &mut self.next);
         }
-        (self.cursor, self.anew) = (cursor, false);
+        (self.cursor, self.redraw_all) = (cursor, false);
         out
     }
 
-    fn framed(&mut self, cells: &str, cursor: Option<Position>) -> String {
+    fn wrap_frame(&mut self, cells: &str, cursor: Option<Position>) -> String {
         let hide = if self.cursor.is_some() && !cells.starts_with(HIDE) { HIDE } else { "" };
         let mut out = format!("{BEGIN}{hide}{cells}");
         if let Some(position) = cursor {
@@ -112,13 +111,13 @@ impl Strip {
         out
     }
 
-    /// Adds what goes to where it begins, on a terminal that is so wide now.
-    fn push_begin(&self, out: &mut String, shown: &Buffer, columns: u16) {
+    /// Adds the movement to the beginning of the viewport, for the current width of the terminal.
+    fn push_move_to_start(&self, out: &mut String, shown: &Buffer, columns: u16) {
         let columns = columns.max(1);
         let up = if self.cuts || columns >= shown.area.width {
             self.at.y
         } else {
-            let above: u16 = (0..self.at.y).map(|row| length(shown, row).max(1).div_ceil(columns)).sum();
+            let above: u16 = (0..self.at.y).map(|row| row_length(shown, row).max(1).div_ceil(columns)).sum();
             above + self.at.x.min(shown.area.width - 1) / columns
         };
         out.push('\r');
@@ -137,7 +136,7 @@ impl Strip {
             out.push_str(if row == last { CLEAR_BELOW } else { CLEAR_ROW });
             let of_row = std::iter::from_fn(|| cells.next_if(|(_, y, _)| *y == row));
             tail::push_row(out, of_row.map(|(x, _, cell)| (x, cell)), depth);
-            // Also where the last column was written, the cursor is in this row, and in its first one now.
+            // Even after the last column was written, the cursor is in this row; now it is in its first column.
             out.push_str(if row == last { "\r" } else { "\r\n" });
         }
         self.at = Position { x: 0, y: last };
@@ -155,7 +154,7 @@ impl Strip {
     }
 }
 
-fn length(shown: &Buffer, row: u16) -> u16 {
+fn row_length(shown: &Buffer, row: u16) -> u16 {
     let is_blank = |cell: &Cell| *cell == Cell::EMPTY;
     let width = shown.area.width;
     let last = (0..width).rev().find(|x| shown.cell((*x, row)).is_some_and(|cell| !is_blank(cell)));
@@ -163,8 +162,8 @@ fn length(shown: &Buffer, row: u16) -> u16 {
     last.map_or(0, |x| end(x).min(width))
 }
 
-/// Adds what moves the terminal's cursor, which is written from one row to the other and never from one column: where that
-/// is after a text is not sure.
+/// Adds a movement of the cursor. It moves between rows and always starts at the first column, because the column
+/// after a text is uncertain.
 fn push_move(out: &mut String, at: &mut Position, to: Position) {
     if to.y < at.y {
         let _ = write!(out, "\x1b[{}A", at.y - to.y);

@@ -1,21 +1,21 @@
-//! The rows that are left on the normal screen.
+//! The rows left on the normal screen at exit.
 
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 use ratatui_core::widgets::Widget as _;
 
-use super::sgr::Pen;
+use super::sgr::CellStyle;
 use crate::theme::ColorDepth;
 
-/// The rows as text for a terminal that scrolls, each ended. Drawn in no other way than everything is.
-pub fn text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
+/// Formats rows for a terminal that scrolls, each with a line end. The rows are drawn like all others.
+pub fn tail_text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
     let mut out = String::new();
     push_rows(&mut out, "", rows, width, depth);
     out
 }
 
-/// Adds the rows, each ended, and something before each.
+/// Adds the rows, each with a prefix and a line end.
 pub(super) fn push_rows(
     out: &mut String,
     before: &str,
@@ -34,29 +34,29 @@ pub(super) fn push_rows(
     }
 }
 
-/// Adds one row, without the blanks at its end: its cells that are not blank, and where they stand.
+/// Adds one row without trailing blanks.
 pub(super) fn push_row<'a>(
     out: &mut String,
     cells: impl Iterator<Item = (u16, &'a Cell)>,
     depth: ColorDepth,
 ) {
-    let is_blank = |symbol: &str, pen: Pen| symbol == " " && pen == Pen::default();
-    let mut pen = Pen::default();
+    let is_blank = |symbol: &str, pen: CellStyle| symbol == " " && pen == CellStyle::default();
+    let mut pen = CellStyle::default();
     let mut column = 0;
     for (x, cell) in cells {
         let wanted = match depth {
-            ColorDepth::None => Pen { modifier: cell.modifier, ..Pen::default() },
+            ColorDepth::None => CellStyle { modifier: cell.modifier, ..CellStyle::default() },
             ColorDepth::Sixteen | ColorDepth::Indexed | ColorDepth::True => {
-                Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
+                CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
             }
         };
-        let symbol = super::paint::shown(cell.symbol());
+        let symbol = super::paint::safe_symbol(cell.symbol());
         if is_blank(symbol, wanted) {
             continue;
         }
         let gap = usize::from(x.saturating_sub(column));
-        if gap > 0 && pen != Pen::default() {
-            pen = Pen::default();
+        if gap > 0 && pen != CellStyle::default() {
+            pen = CellStyle::default();
             pen.push_to(out);
         }
         out.extend(std::iter::repeat_n(' ', gap));
@@ -65,10 +65,10 @@ pub(super) fn push_row<'a>(
             pen = wanted;
         }
         out.push_str(symbol);
-        column = x + super::paint::width(symbol);
+        column = x + super::paint::symbol_width(symbol);
     }
-    if pen != Pen::default() {
-        Pen::default().push_to(out);
+    if pen != CellStyle::default() {
+        CellStyle::default().push_to(out);
     }
 }
 
@@ -80,18 +80,18 @@ mod tests {
     use crate::clean::span;
 
     #[test]
-    fn rows_are_styled_where_there_are_colours() {
+    fn styles_rows_if_terminal_has_colors() {
         let style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
         let row = Line::from(vec![span("a ", Style::new()), span("日b", style), span(" c  ", Style::new())]);
         let rows = [row, Line::default()];
-        assert_eq!(text(&rows, 20, ColorDepth::Sixteen), "a \x1b[0;1;31m日b\x1b[0m c\r\n\r\n");
-        assert_eq!(text(&rows, 20, ColorDepth::None), "a \x1b[0;1m日b\x1b[0m c\r\n\r\n");
-        assert_eq!(text(&rows, 3, ColorDepth::None), "a\r\n\r\n");
+        assert_eq!(tail_text(&rows, 20, ColorDepth::Sixteen), "a \x1b[0;1;31m日b\x1b[0m c\r\n\r\n");
+        assert_eq!(tail_text(&rows, 20, ColorDepth::None), "a \x1b[0;1m日b\x1b[0m c\r\n\r\n");
+        assert_eq!(tail_text(&rows, 3, ColorDepth::None), "a\r\n\r\n");
     }
 
     #[test]
-    fn a_ground_is_kept() {
+    fn keeps_background() {
         let row = Line::from(vec![span("a  ", Style::new().bg(Color::Blue))]);
-        assert_eq!(text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
+        assert_eq!(tail_text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The two themes that are always there. Text is the terminal's own, so that it can be read on every background.
+//! The two built-in themes. Text uses the terminal's own color, which is readable on every background.
 
 use ratatui_core::style::{Color, Modifier, Style};
 
@@ -49,7 +49,7 @@ pub(super) const LIGHT: &[(Role, &str)] = &[
     (Role::CodeInline, "#8f3f0a"),
 ];
 
-/// The attributes that both have beside their colours.
+/// The attributes of both themes, beside their colors.
 const ATTRIBUTES: &[(Role, Modifier)] = &[
     (Role::User, Modifier::BOLD),
     (Role::Assistant, Modifier::BOLD),
@@ -66,16 +66,16 @@ const ATTRIBUTES: &[(Role, Modifier)] = &[
     (Role::CodeComment, Modifier::ITALIC),
 ];
 
-pub(super) fn styles(colors: &[(Role, &str)]) -> Vec<Style> {
+pub(super) fn styles_from_colors(colors: &[(Role, &str)]) -> Vec<Style> {
     let mut styles = vec![Style::new(); Role::ALL.len()];
     let mut put = |role: Role, style: Style| {
-        if let Some(at) = styles.get_mut(role.at()) {
+        if let Some(at) = styles.get_mut(role.index()) {
             *at = at.patch(style);
         }
     };
     for (role, written) in colors {
         let behind = written.strip_prefix("bg:");
-        let color = color::word(behind.unwrap_or(written)).unwrap_or(Color::Reset);
+        let color = color::parse_word(behind.unwrap_or(written)).unwrap_or(Color::Reset);
         put(*role, if behind.is_some() { Style::new().bg(color) } else { Style::new().fg(color) });
     }
     for (role, modifier) in ATTRIBUTES {

@@ -1,11 +1,11 @@
-//! Colours: how they are written, and what is left of them where a terminal has fewer.
+//! Colors: their notations, and their reduction for terminals with fewer colors.
 
 use ratatui_core::style::Color;
 use serde_json::{Map, Value};
 
 use super::ColorDepth;
 
-/// The names. `default` is the terminal's own.
+/// The color names. `default` is the terminal's own color.
 pub(super) const NAMES: &[(&str, Color)] = &[
     ("default", Color::Reset),
     ("black", Color::Black),
@@ -26,7 +26,7 @@ pub(super) const NAMES: &[(&str, Color)] = &[
     ("white", Color::White),
 ];
 
-/// The sixteen, in the order of their numbers.
+/// The sixteen colors, in numeric order.
 const SIXTEEN: [Color; 16] = [
     Color::Black,
     Color::Red,
@@ -46,8 +46,8 @@ const SIXTEEN: [Color; 16] = [
     Color::White,
 ];
 
-/// A colour in a word: a name, an index or `#rrggbb`.
-pub(super) fn word(word: &str) -> Option<Color> {
+/// Parses a color: a name, an index or `#rrggbb`.
+pub(super) fn parse_word(word: &str) -> Option<Color> {
     if let Some(digits) = word.strip_prefix('#') {
         let plain = digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let bytes = u32::from_str_radix(digits, 16).ok().filter(|_| plain)?;
@@ -62,13 +62,13 @@ pub(super) fn word(word: &str) -> Option<Color> {
     NAMES.iter().find(|(name, _)| *name == plain).map(|(_, color)| *color)
 }
 
-/// A colour as zot's themes may have it: `{"mode": "256", "index": 254}`, and the same with `ansi` and `rgb`.
-pub(super) fn object(fields: &Map<String, Value>) -> Option<Color> {
+/// Parses a color object of zot's themes: `{"mode": "256", "index": 254}`, or mode `ansi` or `rgb`.
+pub(super) fn parse_object(fields: &Map<String, Value>) -> Option<Color> {
     let number = |name| fields.get(name).and_then(Value::as_u64).and_then(|number| u8::try_from(number).ok());
     match fields.get("mode")?.as_str()? {
         "256" => number("index").map(Color::Indexed),
         "rgb" => Some(Color::Rgb(number("r")?, number("g")?, number("b")?)),
-        // The codes that a terminal is sent, for the text or for what is behind it.
+        // The SGR codes of a terminal, for text or background.
         "ansi" => match number("index")? {
             code @ (30..=37 | 40..=47) => SIXTEEN.get(usize::from(code % 10)).copied(),
             code @ (90..=97 | 100..=107) => SIXTEEN.get(usize::from(code % 10) + 8).copied(),
@@ -79,32 +79,32 @@ pub(super) fn object(fields: &Map<String, Value>) -> Option<Color> {
     }
 }
 
-/// The colour of a terminal with fewer; `None` where it has none. `behind` is for what stands behind a text: only the
-/// colours that a theme names itself stay there, because what is nearest to a faint tint hides the text.
-pub(super) fn reduced(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
+/// Reduces a color to a color depth; `None` if the terminal has no colors. For backgrounds (`behind`) of terminals
+/// with few colors, only named colors stay, because the nearest match of a faint tint hides the text.
+pub(super) fn reduce_color(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
     let rgb = if let Color::Rgb(red, green, blue) = color {
         [red, green, blue]
     } else if let (Color::Indexed(index), ColorDepth::Sixteen) = (color, depth) {
         match SIXTEEN.get(usize::from(index)) {
             Some(named) => return Some(*named),
-            None => of_index(index),
+            None => indexed_rgb(index),
         }
     } else {
         return (depth != ColorDepth::None).then_some(color);
     };
     match depth {
         ColorDepth::True => Some(color),
-        ColorDepth::Indexed => Some(Color::Indexed(nearest(rgb))),
-        ColorDepth::Sixteen => (!behind).then(|| one_of_sixteen(rgb)),
+        ColorDepth::Indexed => Some(Color::Indexed(nearest_index(rgb))),
+        ColorDepth::Sixteen => (!behind).then(|| nearest_of_sixteen(rgb)),
         ColorDepth::None => None,
     }
 }
 
-/// The levels of red, green and blue in the cube of 6×6×6 colours.
+/// The levels of red, green and blue in the 6×6×6 color cube.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// Returns one of the 240 colours above the sixteen.
-fn of_index(index: u8) -> [u8; 3] {
+/// Returns one of the 240 colors above the sixteen.
+fn indexed_rgb(index: u8) -> [u8; 3] {
     match index {
         232..=255 => [8 + (index - 232) * 10; 3],
         _ => {
@@ -115,17 +115,17 @@ fn of_index(index: u8) -> [u8; 3] {
     }
 }
 
-/// The nearest of the 240 colours above the sixteen, which are the same in every terminal.
-fn nearest(rgb: [u8; 3]) -> u8 {
+/// Returns the nearest of the 240 colors above the sixteen, which are the same in every terminal.
+fn nearest_index(rgb: [u8; 3]) -> u8 {
     let distance = |index: &u8| -> u32 {
-        let parts = rgb.into_iter().zip(of_index(*index));
+        let parts = rgb.into_iter().zip(indexed_rgb(*index));
         parts.map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
     };
     (16..=255).min_by_key(distance).unwrap_or(16)
 }
 
-/// One of the sixteen, by hue first: what is nearest by distance is nearly always a grey.
-fn one_of_sixteen(rgb: [u8; 3]) -> Color {
+/// Returns one of the sixteen colors, by hue first: the nearest by distance is usually gray.
+fn nearest_of_sixteen(rgb: [u8; 3]) -> Color {
     let [red, green, blue] = rgb.map(i32::from);
     let most = red.max(green).max(blue);
     let least = red.min(green).min(blue);
@@ -141,7 +141,7 @@ fn one_of_sixteen(rgb: [u8; 3]) -> Color {
     let middle = i32::midpoint(most, least);
     let bits = [red, green, blue].map(|part| usize::from(part > middle));
     let hue = bits[0] + 2 * bits[1] + 4 * bits[2];
-    // Dark letters stay dark, for light backgrounds.
+    // Dark text stays dark, for light backgrounds.
     let at = if light >= 256 { hue + 8 } else { hue };
     SIXTEEN.get(at).copied().unwrap_or_default()
 }
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_written_in_three_ways() {
+    fn parses_three_color_notations() {
         for (written, expect) in [
             ("cyan", Some(Color::Cyan)),
             ("Bright-Red", Some(Color::LightRed)),
@@ -164,13 +164,13 @@ mod tests {
             ("grene", None),
             ("", None),
         ] {
-            assert_eq!(word(written), expect, "{written}");
+            assert_eq!(parse_word(written), expect, "{written}");
         }
     }
 
     #[test]
-    fn fewer_colours_keep_the_hue() {
-        let sixteen = |written| reduced(word(written).unwrap(), ColorDepth::Sixteen, false);
+    fn color_reduction_keeps_hue() {
+        let sixteen = |written| reduce_color(parse_word(written).unwrap(), ColorDepth::Sixteen, false);
         for (written, expect) in [
             ("#88c0d0", Color::LightCyan),
             ("#b00020", Color::Red),
@@ -186,20 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn of_a_cube_each_colour_is_nearest_to_itself() {
+    fn cube_colors_map_to_themselves() {
         for index in 16..=255 {
-            let rgb = of_index(index);
-            assert_eq!(of_index(nearest(rgb)), rgb);
+            let rgb = indexed_rgb(index);
+            assert_eq!(indexed_rgb(nearest_index(rgb)), rgb);
         }
     }
 
     #[test]
-    fn tints_go_and_names_stay() {
+    fn reduction_drops_tints_and_keeps_named_colors() {
         let tint = Color::Rgb(0x20, 0x30, 0x20);
-        assert_eq!(reduced(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
-        assert_eq!(reduced(tint, ColorDepth::Sixteen, true), None);
-        assert_eq!(reduced(Color::Blue, ColorDepth::Sixteen, true), Some(Color::Blue));
-        assert_eq!(reduced(Color::Blue, ColorDepth::None, true), None);
-        assert_eq!(reduced(tint, ColorDepth::True, true), Some(tint));
+        assert_eq!(reduce_color(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
+        assert_eq!(reduce_color(tint, ColorDepth::Sixteen, true), None);
+        assert_eq!(reduce_color(Color::Blue, ColorDepth::Sixteen, true), Some(Color::Blue));
+        assert_eq!(reduce_color(Color::Blue, ColorDepth::None, true), None);
+        assert_eq!(reduce_color(tint, ColorDepth::True, true), Some(tint));
     }
 }

@@ -1,99 +1,100 @@
-//! `Draft`: a theme that is being read, with the problems found so far.
+//! A theme during parsing, with the problems found so far.
 
 use std::time::Duration;
 
 use ratatui_core::style::Style;
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, Wrong, shown};
-use super::{Inner, Role, spec};
+use super::problem::{FieldError, ThemeProblem, short_excerpt};
+use super::{Role, ThemeStyles, spec};
 use crate::clean::CleanLine;
 use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
 
 /// The longest name and description, in columns.
 const MAX_NAME: usize = 200;
 
-/// Pictures of a spinner, and the columns of each.
+/// The maximum number of spinner frames, and the maximum columns of each.
 const FRAMES: (usize, usize) = (64, 12);
 
-/// Messages beside it, and the columns of each.
+/// The maximum number of spinner messages, and the maximum columns of each.
 const MESSAGES: (usize, usize) = (256, 60);
 
-pub(super) struct Draft {
-    pub(super) inner: Inner,
-    pub(super) problems: Vec<Problem>,
+pub(super) struct ThemeBuilder {
+    pub(super) inner: ThemeStyles,
+    pub(super) problems: Vec<ThemeProblem>,
 }
 
-impl Draft {
-    pub(super) fn problem(&mut self, field: &[&str], wrong: Wrong) {
-        let field = field.iter().map(|part| shown(part)).collect::<Vec<_>>().join(".");
-        self.problems.push(Problem { field, wrong });
+impl ThemeBuilder {
+    pub(super) fn push_problem(&mut self, field: &[&str], wrong: FieldError) {
+        let field = field.iter().map(|part| short_excerpt(part)).collect::<Vec<_>>().join(".");
+        self.problems.push(ThemeProblem { field, wrong });
     }
 
-    pub(super) fn put(&mut self, role: Role, style: Style) {
-        if let Some(written) = self.inner.written.get_mut(role.at()) {
+    pub(super) fn set_style(&mut self, role: Role, style: Style) {
+        if let Some(written) = self.inner.written.get_mut(role.index()) {
             *written = written.patch(style);
         }
     }
 
-    pub(super) fn styles(&mut self, at: &str, value: &Value) {
-        let Some(styles) = value.as_object() else { return self.problem(&[at], Wrong::NoObject) };
+    pub(super) fn read_styles(&mut self, at: &str, value: &Value) {
+        let Some(styles) = value.as_object() else { return self.push_problem(&[at], FieldError::NoObject) };
         for (name, value) in styles {
-            let Some(role) = Role::named(name) else {
-                let wrong = Wrong::unknown(name, Role::ALL.iter().map(|role| role.name()));
-                self.problem(&[at, name], wrong);
+            let Some(role) = Role::from_name(name) else {
+                let wrong = FieldError::unknown_field(name, Role::ALL.iter().map(|role| role.name()));
+                self.push_problem(&[at, name], wrong);
                 continue;
             };
-            match spec::read(value) {
-                Ok(style) => self.put(role, style),
-                Err((None, wrong)) => self.problem(&[at, name], wrong),
-                Err((Some(part), wrong)) => self.problem(&[at, name, part], wrong),
+            match spec::parse_style(value) {
+                Ok(style) => self.set_style(role, style),
+                Err((None, wrong)) => self.push_problem(&[at, name], wrong),
+                Err((Some(part), wrong)) => self.push_problem(&[at, name, part], wrong),
             }
         }
     }
 
-    pub(super) fn spinner(&mut self, at: &str, value: &Value) {
+    pub(super) fn read_spinner(&mut self, at: &str, value: &Value) {
         for (name, value) in value.as_object().into_iter().flatten() {
-            if !self.spinner_field(&[at, name], name, value) {
-                let wrong = Wrong::unknown(name, ["frames", "messages", "interval_ms"].into_iter());
-                self.problem(&[at, name], wrong);
+            if !self.read_spinner_field(&[at, name], name, value) {
+                let wrong =
+                    FieldError::unknown_field(name, ["frames", "messages", "interval_ms"].into_iter());
+                self.push_problem(&[at, name], wrong);
             }
         }
     }
 
-    pub(super) fn spinner_field(&mut self, at: &[&str], name: &str, value: &Value) -> bool {
-        let set: Result<(), Wrong> = match name {
-            "frames" => lines(value, FRAMES).map(|frames| self.inner.spinner.frames = frames),
-            "messages" => lines(value, MESSAGES).map(|messages| self.inner.spinner.messages = messages),
-            "interval_ms" => interval(value).map(|interval| self.inner.spinner.interval = interval),
+    pub(super) fn read_spinner_field(&mut self, at: &[&str], name: &str, value: &Value) -> bool {
+        let set: Result<(), FieldError> = match name {
+            "frames" => read_lines(value, FRAMES).map(|frames| self.inner.spinner.frames = frames),
+            "messages" => read_lines(value, MESSAGES).map(|messages| self.inner.spinner.messages = messages),
+            "interval_ms" => read_interval(value).map(|interval| self.inner.spinner.interval = interval),
             _ => return false,
         };
         if let Err(wrong) = set {
-            self.problem(at, wrong);
+            self.push_problem(at, wrong);
         }
         true
     }
 
-    pub(super) fn text(&mut self, fields: &Map<String, Value>, name: &str) -> Option<CleanLine> {
+    pub(super) fn read_text(&mut self, fields: &Map<String, Value>, name: &str) -> Option<CleanLine> {
         let text = fields.get(name)?.as_str();
         if text.is_none() {
-            self.problem(&[name], Wrong::NoText);
+            self.push_problem(&[name], FieldError::NoText);
         }
-        text.map(|text| CleanLine::new(text).shortened(MAX_NAME)).filter(|text| text.columns() > 0)
+        text.map(|text| CleanLine::new(text).truncate_to_width(MAX_NAME)).filter(|text| text.columns() > 0)
     }
 }
 
-fn lines(value: &Value, (most, columns): (usize, usize)) -> Result<Vec<CleanLine>, Wrong> {
+fn read_lines(value: &Value, (most, columns): (usize, usize)) -> Result<Vec<CleanLine>, FieldError> {
     let texts = value.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(Value::as_str);
     let lines: Option<Vec<CleanLine>> = texts.map(|text| text.map(CleanLine::new)).collect();
     let fits = |lines: &Vec<CleanLine>| {
         (1..=most).contains(&lines.len()) && lines.iter().all(|line| (1..=columns).contains(&line.columns()))
     };
-    lines.filter(fits).ok_or(Wrong::NoList { most, columns })
+    lines.filter(fits).ok_or(FieldError::NoList { most, columns })
 }
 
-fn interval(value: &Value) -> Result<Duration, Wrong> {
+fn read_interval(value: &Value) -> Result<Duration, FieldError> {
     let interval = value.as_u64().map(Duration::from_millis);
     let fits = interval.filter(|interval| (SPINNER_MIN..=SPINNER_MAX).contains(interval));
-    fits.ok_or(Wrong::NoInterval { least: SPINNER_MIN.as_millis(), most: SPINNER_MAX.as_millis() })
+    fits.ok_or(FieldError::NoInterval { least: SPINNER_MIN.as_millis(), most: SPINNER_MAX.as_millis() })
 }

@@ -3,85 +3,85 @@
 use haft_core::sanitize::sanitize_line;
 use serde_json::Value;
 
-/// The longest file.
+/// The maximum size of the file.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
-/// Why a theme cannot be used at all.
+/// The reason why a theme is rejected as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ThemeError {
-    /// It is longer than any theme.
-    #[error("the theme is longer than {MAX_BYTES} bytes; leave out what is no theme")]
+    /// The file is too long.
+    #[error("the theme is longer than {MAX_BYTES} bytes; remove what is not part of the theme")]
     TooLong,
-    /// It is no JSON.
+    /// The file is not JSON.
     #[error(
-        "the theme is no JSON (line {line}, column {column}); comments and commas at the end are not allowed"
+        "the theme is not valid JSON (line {line}, column {column}); comments and trailing commas are not allowed"
     )]
     NoJson {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
     },
-    /// It is something else than an object.
-    #[error("the theme is no JSON object; begin with `{{`")]
+    /// The file is not a JSON object.
+    #[error("the theme is not a JSON object; begin with `{{`")]
     NoObject,
 }
 
-/// A field that was left out because of what it says. The rest of the theme counts.
+/// A field that was ignored because it is invalid. The rest of the theme is used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {wrong}")]
-pub struct Problem {
-    /// Where it is: `styles.heading.fg`. Safe to be shown.
+pub struct ThemeProblem {
+    /// The path of the field, for example `styles.heading.fg`. Sanitized.
     pub field: String,
-    /// The mistake.
-    pub wrong: Wrong,
+    /// The error.
+    pub wrong: FieldError,
 }
 
-/// The mistake in one field.
+/// The error in one field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Wrong {
-    /// No colour.
-    #[error("{0} is no colour; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
+pub enum FieldError {
+    /// Not a color.
+    #[error("{0} is not a color; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
     NoColor(String),
-    /// A word of a style that is none.
+    /// An unknown word in a style.
     #[error(
-        "`{0}` is neither a colour nor one of bold, dim, italic, underline, reversed, strikethrough, `bg:` and a colour"
+        "`{0}` is not a color and not one of bold, dim, italic, underline, reversed, strikethrough, `bg:COLOR`"
     )]
     NoWord(String),
-    /// Neither true nor false.
-    #[error("is neither true nor false")]
+    /// Not a boolean.
+    #[error("must be true or false")]
     NoBool,
-    /// No object.
-    #[error("is no object")]
+    /// Not an object.
+    #[error("must be an object")]
     NoObject,
-    /// No text.
-    #[error("is no text")]
+    /// Not a string.
+    #[error("must be a string")]
     NoText,
-    /// No list of short texts.
-    #[error("is no list of 1 to {most} texts of 1 to {columns} columns each")]
+    /// Not a list of short strings.
+    #[error("must be a list of 1 to {most} strings of 1 to {columns} columns each")]
     NoList {
-        /// The greatest number.
+        /// The maximum number of strings.
         most: usize,
-        /// The greatest width.
+        /// The maximum width of a string.
         columns: usize,
     },
-    /// A number out of its range.
-    #[error("is no number of milliseconds from {least} to {most}")]
+    /// A number out of range.
+    #[error("must be a number of milliseconds from {least} to {most}")]
     NoInterval {
-        /// The least.
+        /// The minimum.
         least: u128,
-        /// The most.
+        /// The maximum.
         most: u128,
     },
-    /// Neither of the two.
-    #[error("is neither `dark` nor `light`")]
+    /// Neither `dark` nor `light`.
+    #[error("must be `dark` or `light`")]
     NoBase,
-    /// A name that means nothing.
-    #[error("means nothing here{}", did_you_mean(.similar))]
+    /// An unknown field.
+    #[error("unknown field{}", did_you_mean(.similar))]
     Unknown {
-        /// A name that looks like it.
+        /// A similar known name.
         similar: Option<String>,
     },
 }
@@ -90,16 +90,16 @@ fn did_you_mean(similar: &Option<String>) -> String {
     similar.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-impl Wrong {
-    pub(super) fn color(value: &Value) -> Self {
-        Self::NoColor(shown(&value.to_string()))
+impl FieldError {
+    pub(super) fn invalid_color(value: &Value) -> Self {
+        Self::NoColor(short_excerpt(&value.to_string()))
     }
 
-    pub(super) fn word(word: &str) -> Self {
-        Self::NoWord(shown(word))
+    pub(super) fn invalid_word(word: &str) -> Self {
+        Self::NoWord(short_excerpt(word))
     }
 
-    pub(super) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+    pub(super) fn unknown_field<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
         let near =
             known.map(|known| (strsim::jaro_winkler(known, name), known)).filter(|(near, _)| *near > 0.8);
         let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -107,8 +107,8 @@ impl Wrong {
     }
 }
 
-/// A part of the file, short and safe.
-pub(super) fn shown(text: &str) -> String {
+/// Returns a short sanitized excerpt of the file.
+pub(super) fn short_excerpt(text: &str) -> String {
     let mut line = sanitize_line(text);
     if let Some((cut, _)) = line.char_indices().nth(40) {
         line.truncate(cut);

@@ -1,153 +1,169 @@
-//! The model's answer, as it comes and as it is in the end.
+//! The model's answer, while it streams and in its final form.
 
 use std::time::Instant;
 
 use haft_protocol::message::AssistantBlock;
 
-use super::call::{Call, Origin, Phase, Sum};
-use super::calls::Calls;
-use super::document::{Document, Moved};
-use super::item::{Item, Kind, Text, Thinking};
-use super::note::Note;
-use super::notes::note;
-use crate::clean::Clean;
+use super::call::{ArgumentSummary, CallItem, CallOrigin, CallPhase};
+use super::calls::OpenCalls;
+use super::document::{ItemMoves, TranscriptDocument};
+use super::item::{ItemKind, ModelText, ThinkingItem, TranscriptItem};
+use super::note::NoteItem;
+use super::notes::push_note;
+use crate::clean::CleanText;
 
 #[derive(Debug, Default)]
-pub(super) struct Answer {
-    /// Where its texts, thoughts and calls stand.
+pub(super) struct AnswerInProgress {
+    /// The indexes of its texts, thoughts and calls.
     pub(super) items: Vec<usize>,
-    /// The text or the thought that grows.
+    /// The text or thought that grows.
     open: Option<usize>,
-    /// The length of its text, in bytes, before interceptors, which may still change it.
-    pub(super) told: Option<u64>,
-    /// True if pieces of it were left out.
+    /// The length of its text in bytes before interceptors, which may still change it.
+    pub(super) sent_bytes: Option<u64>,
+    /// True if pieces of it were dropped.
     pub(super) gap: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum AnswerTextKind {
     Text,
     Thinking,
 }
 
-impl Words {
-    fn is(self, item: &Item) -> bool {
+impl AnswerTextKind {
+    fn matches_item(self, item: &TranscriptItem) -> bool {
         match self {
-            Self::Text => matches!(item.kind, Kind::Text(_)),
-            Self::Thinking => matches!(item.kind, Kind::Thinking(_)),
+            Self::Text => matches!(item.kind, ItemKind::Text(_)),
+            Self::Thinking => matches!(item.kind, ItemKind::Thinking(_)),
         }
     }
 }
 
-impl Answer {
-    pub(super) fn has(&self, at: usize) -> bool {
+impl AnswerInProgress {
+    pub(super) fn contains(&self, at: usize) -> bool {
         self.items.contains(&at)
     }
 
-    pub(super) fn words(&mut self, doc: &mut Document, delta: &str, words: Words, now: Instant) {
+    pub(super) fn push_delta(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        delta: &str,
+        words: AnswerTextKind,
+        now: Instant,
+    ) {
         if delta.is_empty() {
             return;
         }
-        let open = self.open.filter(|at| doc.items.get(*at).is_some_and(|item| words.is(item)));
+        let open = self.open.filter(|at| doc.items.get(*at).is_some_and(|item| words.matches_item(item)));
         let at = open.unwrap_or_else(|| {
             self.close(doc, now);
             let at = doc.push(match words {
-                Words::Text => Kind::Text(Box::default()),
-                Words::Thinking => {
-                    Kind::Thinking(Box::new(Thinking { began: Some(now), ..Thinking::default() }))
+                AnswerTextKind::Text => ItemKind::Text(Box::default()),
+                AnswerTextKind::Thinking => {
+                    ItemKind::Thinking(Box::new(ThinkingItem { began: Some(now), ..ThinkingItem::default() }))
                 }
             });
             self.items.push(at);
             self.open = Some(at);
             at
         });
-        if let Some(text) = doc.changed(at).and_then(Item::words) {
-            text.rendered().push(delta);
+        if let Some(text) = doc.change_item(at).and_then(TranscriptItem::model_text) {
+            text.rendered_mut().push(delta);
         }
     }
 
-    pub(super) fn close(&mut self, doc: &mut Document, now: Instant) {
+    pub(super) fn close(&mut self, doc: &mut TranscriptDocument, now: Instant) {
         let Some(at) = self.open.take() else { return };
-        let Some(item) = doc.changed(at) else { return };
-        if let Kind::Thinking(thinking) = &mut item.kind {
+        let Some(item) = doc.change_item(at) else { return };
+        if let ItemKind::Thinking(thinking) = &mut item.kind {
             thinking.over = true;
             thinking.took = thinking.began.map(|began| now.saturating_duration_since(began));
         }
-        if let Some(text) = item.words() {
-            text.rendered().finish();
+        if let Some(text) = item.model_text() {
+            text.rendered_mut().finish();
         }
-        doc.compress(at);
+        doc.drop_rendering(at);
     }
 
-    /// Withholds the answer, which is not shown: nobody said what it is in the end.
-    pub(super) fn withheld(&mut self, doc: &mut Document, now: Instant) {
+    /// Hides the answer, because its final form was never reported.
+    pub(super) fn withhold(&mut self, doc: &mut TranscriptDocument, now: Instant) {
         self.close(doc, now);
-        if self.told.take().is_none_or(|bytes| bytes == 0) {
+        if self.sent_bytes.take().is_none_or(|bytes| bytes == 0) {
             return;
         }
         for at in self.items.clone() {
-            if let Some(item) = doc.changed(at)
-                && let Kind::Text(text) = &mut item.kind
+            if let Some(item) = doc.change_item(at)
+                && let ItemKind::Text(text) = &mut item.kind
             {
-                **text = Text::whole(Clean::default());
+                **text = ModelText::from_finished(CleanText::default());
             }
         }
-        note(doc, Note::muted("an extension withheld the answer"));
+        push_note(doc, NoteItem::muted("an extension withheld the answer"));
     }
 
-    /// The model begins its answer anew: what was shown of it does not count.
-    pub(super) fn begins_anew(&mut self, doc: &mut Document, calls: &mut Calls, now: Instant) -> Moved {
+    /// Restarts the answer of the model and discards the part shown so far.
+    pub(super) fn restart(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        calls: &mut OpenCalls,
+        now: Instant,
+    ) -> ItemMoves {
         self.close(doc, now);
-        let moved = self.put_all(doc, calls, &[]);
+        let moved = self.replace_items(doc, calls, &[]);
         *self = Self::default();
         moved
     }
 
-    pub(super) fn over(&mut self, doc: &mut Document, now: Instant) {
+    pub(super) fn finish(&mut self, doc: &mut TranscriptDocument, now: Instant) {
         self.close(doc, now);
         *self = Self::default();
     }
 
-    pub(super) fn answered(
+    pub(super) fn apply_final_content(
         &mut self,
-        doc: &mut Document,
-        calls: &mut Calls,
+        doc: &mut TranscriptDocument,
+        calls: &mut OpenCalls,
         content: &[AssistantBlock],
         now: Instant,
-    ) -> Moved {
+    ) -> ItemMoves {
         self.close(doc, now);
         let shown = self.text(doc);
-        let (told, gap) = (self.told, self.gap);
-        let moved = self.put_all(doc, calls, content);
+        let (told, gap) = (self.sent_bytes, self.gap);
+        let moved = self.replace_items(doc, calls, content);
         let said = self.text(doc);
         let bytes = u64::try_from(haft_protocol::message::text_of(content).len()).unwrap_or(u64::MAX);
         let replaced = told.is_some_and(|told| told != bytes) || !gap && !shown.is_empty() && shown != said;
         if replaced {
-            note(doc, Note::muted("an extension changed the answer"));
+            push_note(doc, NoteItem::muted("an extension changed the answer"));
         }
         *self = Self::default();
         moved
     }
 
-    /// Without what is blank, which may be cut off at either end.
-    fn text(&self, doc: &Document) -> String {
+    /// Returns the text without leading and trailing blanks, which may be cut off.
+    fn text(&self, doc: &TranscriptDocument) -> String {
         let items = self.items.iter().filter_map(|at| doc.items.get(*at));
-        let texts = items.filter_map(Item::text);
+        let texts = items.filter_map(TranscriptItem::text);
         texts.flat_map(str::split_whitespace).collect()
     }
 
-    /// Puts blocks in the place of the answer's items. What stands between those stands behind them from then on.
-    fn put_all(&mut self, doc: &mut Document, calls: &mut Calls, content: &[AssistantBlock]) -> Moved {
+    /// Replaces the items of the answer with blocks. Items in between are moved behind them.
+    fn replace_items(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        calls: &mut OpenCalls,
+        content: &[AssistantBlock],
+    ) -> ItemMoves {
         let from = self.items.first().copied().unwrap_or(doc.items.len()).min(doc.items.len());
-        let mut old: Vec<Option<Item>> = doc.items.split_off(from).into_iter().map(Some).collect();
+        let mut old: Vec<Option<TranscriptItem>> = doc.items.split_off(from).into_iter().map(Some).collect();
         let mut places = vec![None; old.len()];
         let mut items = Vec::new();
         let mut called = Vec::new();
         for block in content {
-            let before = self.before(calls, block, from, &old);
+            let before = self.find_old_item(calls, block, from, &old);
             let place = doc.items.len();
             let item = before.and_then(|at| old.get_mut(at)?.take());
-            if let Some(item) = put(item, block) {
+            if let Some(item) = item_from_block(item, block) {
                 if let AssistantBlock::ToolCall(call) = block {
                     called.push((call.id.clone(), place));
                 }
@@ -168,59 +184,67 @@ impl Answer {
             }
         }
         self.items = items;
-        let moved = Moved { from, places };
+        let moved = ItemMoves { from, places };
         doc.forget_from(from);
-        calls.moved(&moved);
+        calls.apply_moves(&moved);
         calls.of_run.extend(called);
         moved
     }
 
-    /// Which of the old items a block is: the first of its kind that is left.
-    fn before(
+    /// Returns the old item of a block: the first remaining one of its kind.
+    fn find_old_item(
         &self,
-        calls: &Calls,
+        calls: &OpenCalls,
         block: &AssistantBlock,
         from: usize,
-        old: &[Option<Item>],
+        old: &[Option<TranscriptItem>],
     ) -> Option<usize> {
         let words = match block {
-            AssistantBlock::Text { .. } => Words::Text,
-            AssistantBlock::Thinking { .. } => Words::Thinking,
+            AssistantBlock::Text { .. } => AnswerTextKind::Text,
+            AssistantBlock::Thinking { .. } => AnswerTextKind::Thinking,
             AssistantBlock::ToolCall(call) => return calls.of_run.get(&call.id)?.checked_sub(from),
         };
         let of_answer = |at: &usize| self.items.contains(&(from + at));
-        let is = |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.is(item));
+        let is =
+            |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.matches_item(item));
         (0..old.len()).filter(of_answer).find(is)
     }
 }
 
-/// A block as an item, made of the old one where there is one. None for what says nothing.
-pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
+/// Makes an item of a block, reusing the old item if there is one. `None` for an empty block.
+pub(super) fn item_from_block(old: Option<TranscriptItem>, block: &AssistantBlock) -> Option<TranscriptItem> {
     let new = || match block {
-        AssistantBlock::Text { .. } => Kind::Text(Box::new(Text::whole(Clean::default()))),
+        AssistantBlock::Text { .. } => {
+            ItemKind::Text(Box::new(ModelText::from_finished(CleanText::default())))
+        }
         AssistantBlock::Thinking { .. } => {
-            let text = Text::whole(Clean::default());
-            Kind::Thinking(Box::new(Thinking { text, over: true, ..Thinking::default() }))
+            let text = ModelText::from_finished(CleanText::default());
+            ItemKind::Thinking(Box::new(ThinkingItem { text, over: true, ..ThinkingItem::default() }))
         }
-        AssistantBlock::ToolCall(call) => {
-            Kind::Call(Box::new(Call::new(Origin::Model, &call.name, Sum::default(), Phase::Waiting)))
-        }
+        AssistantBlock::ToolCall(call) => ItemKind::Call(Box::new(CallItem::new(
+            CallOrigin::Model,
+            &call.name,
+            ArgumentSummary::default(),
+            CallPhase::Waiting,
+        ))),
     };
-    let mut item = old.unwrap_or_else(|| Item::new(new()));
+    let mut item = old.unwrap_or_else(|| TranscriptItem::new(new()));
     match block {
         AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => {
             if text.trim().is_empty() {
                 return None;
             }
-            let clean = Clean::new(text);
-            if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
-                item.set_words(clean);
+            let clean = CleanText::new(text);
+            if item.model_text().is_some_and(|words| words.as_str() != clean.as_str()) {
+                item.set_model_text(clean);
             }
         }
         AssistantBlock::ToolCall(call) => {
-            item.changed();
-            if let Some(shown) = item.call().filter(|shown| shown.phase == Phase::Writing || shown.is_new()) {
-                shown.wait(&call.name, &call.args);
+            item.mark_changed();
+            if let Some(shown) =
+                item.call().filter(|shown| shown.phase == CallPhase::Writing || shown.is_new())
+            {
+                shown.set_waiting(&call.name, &call.args);
             }
         }
     }

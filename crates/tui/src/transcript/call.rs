@@ -1,24 +1,24 @@
-//! A call: of a tool by the model, of a tool by an extension, of a command by the person.
+//! A call: of a tool by the model, of a tool by an extension, or of a command by the person.
 
 mod rows;
 
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, joined_text};
+use haft_protocol::content::{ContentBlock, joined_text};
 use haft_protocol::ids::ExtensionName;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::row::Picture;
-use crate::clean::{Clean, CleanLine, Cleaner};
+use super::row::AttachedImage;
+use crate::clean::{CleanLine, CleanText, StreamCleaner};
 use crate::diff::Diff;
 use crate::theme::Role;
 
-/// The longest sum of arguments, in columns: more than that is on no screen's row.
+/// The maximum width of an argument summary, in columns. No screen row is wider.
 const LONGEST: usize = 400;
 
-/// For each tool that is known the fields that matter, in their order, each with what stands before it.
+/// For each known tool the relevant arguments in order, each with its prefix.
 const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("bash", &[("command", "")]),
     ("read", &[("path", ""), ("offset", ":"), ("limit", " +")]),
@@ -30,14 +30,14 @@ const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("skill", &[("name", ""), ("file", "/")]),
 ];
 
-/// The size of output that is kept while it comes, in bytes. Up to twice as much is for a moment.
+/// The size of output that is kept while it streams, in bytes. The buffer may briefly hold twice as much.
 const KEPT: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum CallOrigin {
     #[default]
     Model,
-    /// The person; whether the model is told what came of it.
+    /// A command of the person. `kept` is true if the output is sent to the model.
     Shell {
         kept: bool,
     },
@@ -45,7 +45,7 @@ pub(super) enum Origin {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum CallPhase {
     Writing,
     #[default]
     Waiting,
@@ -56,105 +56,111 @@ pub(super) enum Phase {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Remark {
+pub(super) struct CallRemark {
     pub(super) mark: &'static str,
     pub(super) role: Role,
-    pub(super) text: Clean,
+    pub(super) text: CleanText,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Call {
-    pub(super) origin: Origin,
+pub(super) struct CallItem {
+    pub(super) origin: CallOrigin,
     pub(super) name: CleanLine,
-    pub(super) sum: Sum,
-    pub(super) phase: Phase,
+    pub(super) sum: ArgumentSummary,
+    pub(super) phase: CallPhase,
     pub(super) began: Option<Instant>,
     pub(super) took: Option<Duration>,
-    pub(super) remarks: Vec<Remark>,
+    pub(super) remarks: Vec<CallRemark>,
     pub(super) owner: Option<CleanLine>,
     pub(super) exit: Option<i64>,
-    pub(super) output: Output,
+    pub(super) output: CallOutput,
     pub(super) details: Option<RawJson>,
     pub(super) counts: Option<(usize, usize)>,
-    pub(super) images: Vec<Picture>,
-    /// True if the remarks say what the result says.
-    pub(super) told: bool,
+    pub(super) images: Vec<AttachedImage>,
+    /// True if the remarks already contain the result.
+    pub(super) result_in_remarks: bool,
 }
 
 #[derive(Deserialize)]
-struct Exit {
+struct ExitDetails {
     exit_code: Option<i64>,
 }
 
-impl Call {
-    pub(super) fn new(origin: Origin, name: &str, sum: Sum, phase: Phase) -> Self {
+impl CallItem {
+    pub(super) fn new(origin: CallOrigin, name: &str, sum: ArgumentSummary, phase: CallPhase) -> Self {
         Self { origin, name: CleanLine::new(name), sum, phase, ..Self::default() }
     }
 
-    pub(super) fn shell(command: &str, kept: bool, now: Instant) -> Self {
-        let mut call = Self::new(Origin::Shell { kept }, "shell", Sum::text(command), Phase::Running);
+    pub(super) fn from_shell(command: &str, kept: bool, now: Instant) -> Self {
+        let mut call = Self::new(
+            CallOrigin::Shell { kept },
+            "shell",
+            ArgumentSummary::from_text(command),
+            CallPhase::Running,
+        );
         call.began = Some(now);
         call
     }
 
     pub(super) fn is_new(&self) -> bool {
-        self.phase == Phase::Waiting && self.sum == Sum::default() && self.remarks.is_empty()
+        self.phase == CallPhase::Waiting && self.sum == ArgumentSummary::default() && self.remarks.is_empty()
     }
 
-    pub(super) fn remark(&mut self, mark: &'static str, role: Role, text: &str) {
-        self.remarks.push(Remark { mark, role, text: Clean::new(text) });
+    pub(super) fn add_remark(&mut self, mark: &'static str, role: Role, text: &str) {
+        self.remarks.push(CallRemark { mark, role, text: CleanText::new(text) });
     }
 
-    pub(super) fn wait(&mut self, name: &str, args: &RawJson) {
-        self.sum = Sum::of(name, args);
-        self.phase = Phase::Waiting;
+    pub(super) fn set_waiting(&mut self, name: &str, args: &RawJson) {
+        self.sum = ArgumentSummary::from_arguments(name, args);
+        self.phase = CallPhase::Waiting;
     }
 
     pub(super) fn start(&mut self, name: &str, args: &RawJson, now: Instant) {
-        self.sum = Sum::of(name, args);
-        self.phase = Phase::Running;
+        self.sum = ArgumentSummary::from_arguments(name, args);
+        self.phase = CallPhase::Running;
         self.began = Some(now);
     }
 
-    pub(super) fn rewritten(&mut self, by: &str, tool: Option<&str>, args: &RawJson, changed: &[String]) {
+    pub(super) fn apply_rewrite(&mut self, by: &str, tool: Option<&str>, args: &RawJson, changed: &[String]) {
         let named = |path: &String| if path.is_empty() { "everything".to_owned() } else { path.clone() };
         let mut what: Vec<String> = changed.iter().map(named).collect();
         what.extend(tool.map(|tool| format!("{tool} runs instead")));
-        self.remark("", Role::Muted, &format!("rewritten by {by}: {}", what.join(", ")));
+        self.add_remark("", Role::Muted, &format!("rewritten by {by}: {}", what.join(", ")));
         let name = tool.unwrap_or(self.name.as_str()).to_owned();
-        self.sum = Sum::of(&name, args);
+        self.sum = ArgumentSummary::from_arguments(&name, args);
     }
 
-    pub(super) fn result(
+    pub(super) fn set_result(
         &mut self,
-        content: &[Content],
+        content: &[ContentBlock],
         failed: bool,
         details: Option<&RawJson>,
         extension: Option<&ExtensionName>,
     ) {
         self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
-        self.phase = if failed { Phase::Failed } else { Phase::Done };
-        self.output = Output::whole(&joined_text(content));
-        self.images = Picture::all(content);
-        self.exit =
-            details.and_then(|details| details.read::<Exit>().ok()?.exit_code).filter(|code| *code != 0);
+        self.phase = if failed { CallPhase::Failed } else { CallPhase::Done };
+        self.output = CallOutput::from_text(&joined_text(content));
+        self.images = AttachedImage::from_content(content);
+        self.exit = details
+            .and_then(|details| details.read::<ExitDetails>().ok()?.exit_code)
+            .filter(|code| *code != 0);
         self.counts = details.and_then(Diff::from_details).map(|diff| (diff.added, diff.removed));
         self.details = details.filter(|_| self.counts.is_some()).cloned();
     }
 
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Done | Phase::Failed | Phase::Gone)
+        matches!(self.phase, CallPhase::Done | CallPhase::Failed | CallPhase::Gone)
     }
 
-    pub(super) fn over(&mut self) {
+    pub(super) fn mark_over(&mut self) {
         if !self.is_over() {
-            self.phase = Phase::Gone;
+            self.phase = CallPhase::Gone;
         }
     }
 
-    pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
+    pub(super) fn visit_texts(&self, see: &mut dyn FnMut(&str)) {
         see(self.name.as_str());
-        see(self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str));
+        see(self.sum.whole.as_ref().map_or(self.sum.line.as_str(), CleanText::as_str));
         self.remarks.iter().for_each(|remark| see(remark.text.as_str()));
         see(self.output.as_str());
         if let Some(details) = &self.details {
@@ -162,47 +168,47 @@ impl Call {
         }
     }
 
-    pub(super) fn copied(&self) -> String {
-        let what = self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str);
+    pub(super) fn clipboard_text(&self) -> String {
+        let what = self.sum.whole.as_ref().map_or(self.sum.line.as_str(), CleanText::as_str);
         let output = self.output.as_str().trim_end();
         let called = match self.origin {
-            Origin::Shell { .. } => what.to_owned(),
-            Origin::Model | Origin::Extension(_) => format!("{} {what}", self.name),
+            CallOrigin::Shell { .. } => what.to_owned(),
+            CallOrigin::Model | CallOrigin::Extension(_) => format!("{} {what}", self.name),
         };
         if output.is_empty() { called } else { format!("{}\n{output}", called.trim_end()) }
     }
 }
 
-/// Arguments, summed up.
+/// A summary of arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct ArgumentSummary {
     pub(super) line: CleanLine,
-    pub(super) whole: Option<Clean>,
+    pub(super) whole: Option<CleanText>,
 }
 
-impl Sum {
-    pub(super) fn of(tool: &str, args: &RawJson) -> Self {
+impl ArgumentSummary {
+    pub(super) fn from_arguments(tool: &str, args: &RawJson) -> Self {
         let fields = ARGUMENTS.iter().find(|(name, _)| *name == tool).map(|(_, fields)| *fields);
-        match fields.and_then(|fields| picked(fields, args)) {
-            Some(text) => Self::text(&text),
+        match fields.and_then(|fields| pick_fields(fields, args)) {
+            Some(text) => Self::from_text(&text),
             None if args.as_str() == "{}" => Self::default(),
-            None => Self::text(args.as_str()),
+            None => Self::from_text(args.as_str()),
         }
     }
 
-    pub(super) fn text(outside: &str) -> Self {
+    pub(super) fn from_text(outside: &str) -> Self {
         let trimmed = outside.trim();
-        let whole = Clean::new(trimmed);
+        let whole = CleanText::new(trimmed);
         let line = whole.lines().next().unwrap_or_default();
         if whole.lines().nth(1).is_none() && line.columns() <= LONGEST {
             return Self { line, whole: None };
         }
         let first = CleanLine::new(&format!("{line} …"));
-        Self { line: first.shortened(LONGEST), whole: Some(whole) }
+        Self { line: first.truncate_to_width(LONGEST), whole: Some(whole) }
     }
 }
 
-fn picked(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
+fn pick_fields(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
     let args: Map<String, Value> = args.read().ok()?;
     let mut text = String::new();
     for (field, before) in fields {
@@ -217,18 +223,18 @@ fn picked(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The output of a tool or a command, or its end.
+/// The output of a tool or a command, or the end of it.
 #[derive(Debug, Default)]
-pub(super) struct Output {
-    cleaner: Cleaner,
-    text: Clean,
-    /// True if the beginning is not kept any more.
+pub(super) struct CallOutput {
+    cleaner: StreamCleaner,
+    text: CleanText,
+    /// True if the beginning was discarded.
     cut: bool,
 }
 
-impl Output {
-    pub(super) fn whole(outside: &str) -> Self {
-        Self { text: Clean::new(outside), ..Self::default() }
+impl CallOutput {
+    pub(super) fn from_text(outside: &str) -> Self {
+        Self { text: CleanText::new(outside), ..Self::default() }
     }
 
     pub(super) fn push(&mut self, piece: &str) {
@@ -242,7 +248,7 @@ impl Output {
         let newline = end.iter().position(|byte| *byte == b'\n');
         let from = text.len() - KEPT + newline.map_or(0, |at| at + 1);
         let from = (from..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        self.text = Clean::new(text.get(from..).unwrap_or_default());
+        self.text = CleanText::new(text.get(from..).unwrap_or_default());
         self.cut = true;
     }
 
@@ -250,22 +256,23 @@ impl Output {
         self.text.as_str()
     }
 
-    pub(super) fn count(&self) -> usize {
-        self.body().lines().count()
+    pub(super) fn line_count(&self) -> usize {
+        self.trimmed_text().lines().count()
     }
 
-    pub(super) fn first(&self, most: usize) -> Vec<CleanLine> {
-        self.body().lines().take(most).map(CleanLine::part).collect()
+    pub(super) fn first_lines(&self, most: usize) -> Vec<CleanLine> {
+        self.trimmed_text().lines().take(most).map(CleanLine::from_clean_part).collect()
     }
 
-    pub(super) fn last(&self, most: usize) -> Vec<CleanLine> {
-        let mut lines: Vec<CleanLine> = self.body().lines().rev().take(most).map(CleanLine::part).collect();
+    pub(super) fn last_lines(&self, most: usize) -> Vec<CleanLine> {
+        let mut lines: Vec<CleanLine> =
+            self.trimmed_text().lines().rev().take(most).map(CleanLine::from_clean_part).collect();
         lines.reverse();
         lines
     }
 
-    /// Without empty lines around it.
-    fn body(&self) -> &str {
+    /// Returns the text without leading and trailing empty lines.
+    fn trimmed_text(&self) -> &str {
         self.as_str().trim_start_matches('\n').trim_end()
     }
 }
@@ -275,8 +282,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_much_is_kept() {
-        let mut output = Output::default();
+    fn keeps_end_of_long_output() {
+        let mut output = CallOutput::default();
         let line = format!("{}\n", "é".repeat(500));
         for _ in 0..1_000 {
             output.push(&line);
@@ -284,27 +291,27 @@ mod tests {
         assert!(output.cut);
         assert!(output.as_str().len() <= 2 * KEPT);
         assert!(output.as_str().starts_with('é'));
-        assert_eq!(output.last(2), [CleanLine::new(line.trim()), CleanLine::new(line.trim())]);
+        assert_eq!(output.last_lines(2), [CleanLine::new(line.trim()), CleanLine::new(line.trim())]);
         output.push("no newline");
-        assert_eq!(output.last(1), [CleanLine::new("no newline")]);
+        assert_eq!(output.last_lines(1), [CleanLine::new("no newline")]);
     }
 
     #[test]
-    fn empty_lines_around_do_not_count() {
-        let output = Output::whole("\n\n a\nb\n\n\n");
-        assert_eq!(output.count(), 2);
-        assert_eq!(output.first(1), [CleanLine::new(" a")]);
-        assert_eq!(Output::whole("\n \n").count(), 0);
+    fn ignores_surrounding_empty_lines() {
+        let output = CallOutput::from_text("\n\n a\nb\n\n\n");
+        assert_eq!(output.line_count(), 2);
+        assert_eq!(output.first_lines(1), [CleanLine::new(" a")]);
+        assert_eq!(CallOutput::from_text("\n \n").line_count(), 0);
     }
 
     #[track_caller]
     fn check(tool: &str, args: &str, line: &str) {
-        let sum = Sum::of(tool, &RawJson::parse(args).unwrap());
+        let sum = ArgumentSummary::from_arguments(tool, &RawJson::parse(args).unwrap());
         assert_eq!((sum.line.as_str(), sum.whole), (line, None));
     }
 
     #[test]
-    fn known_tools_say_what_matters() {
+    fn summarizes_arguments_of_known_tools() {
         check("bash", r#"{"command":"cargo test -p x","timeout":9}"#, "cargo test -p x");
         check("read", r#"{"path":"src/lib.rs"}"#, "src/lib.rs");
         check("read", r#"{"path":"src/lib.rs","offset":10,"limit":5}"#, "src/lib.rs:10 +5");
@@ -317,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_json() {
+    fn shows_arguments_of_other_tools_as_json() {
         check("todo_add", r#"{"text":"milk"}"#, r#"{"text":"milk"}"#);
         check("todo", "{}", "");
         check("bash", r#"{"cmd":1}"#, r#"{"cmd":1}"#);
@@ -325,10 +332,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_begins_on_the_row() {
-        let sum = Sum::text("cat <<E\nx\nE\n");
+    fn long_arguments_are_truncated_on_the_row() {
+        let sum = ArgumentSummary::from_text("cat <<E\nx\nE\n");
         assert_eq!(sum.line.as_str(), "cat <<E …");
-        assert_eq!(sum.whole, Some(Clean::new("cat <<E\nx\nE")));
-        assert_eq!(Sum::text(&"x".repeat(LONGEST + 1)).line.columns(), LONGEST);
+        assert_eq!(sum.whole, Some(CleanText::new("cat <<E\nx\nE")));
+        assert_eq!(ArgumentSummary::from_text(&"x".repeat(LONGEST + 1)).line.columns(), LONGEST);
     }
 }

@@ -1,42 +1,42 @@
-//! Rows that say what happened beside what was said.
+//! Notes: rows about events beside the messages.
 
 use haft_protocol::event::CompactReason;
 
-use super::row::{Room, Row, owner};
-use crate::clean::{Clean, CleanLine, span};
+use super::row::{LayoutConstraints, TranscriptRow, owner_label};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::theme::Role;
-use crate::wrap::{Hang, Mode, wrap, wrap_lines};
+use crate::wrap::{RowPrefixes, WrapMode, wrap, wrap_lines};
 
-/// The treatment of a note when more of its kind happens.
+/// The merge behavior of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
-    /// It stays as it is.
+pub(super) enum NoteTag {
+    /// Never merged.
     Plain,
-    /// The next attempt takes its place.
+    /// Replaced by the next attempt.
     Retry,
-    /// The next gap is counted to it.
+    /// Merged with the next gap.
     Gap(u64),
-    /// The note about its end takes its place.
+    /// Replaced by the note about the end of the compaction.
     Compacting,
-    /// The same failure, told again, says no more.
+    /// Not repeated for the same failure.
     Failure,
 }
 
 #[derive(Debug)]
-pub(super) struct Note {
-    pub(super) tag: Tag,
-    /// In two columns.
+pub(super) struct NoteItem {
+    pub(super) tag: NoteTag,
+    /// The mark, in two columns.
     pub(super) mark: &'static str,
     pub(super) role: Role,
     pub(super) owner: Option<CleanLine>,
-    pub(super) text: Clean,
-    pub(super) more: Option<Clean>,
+    pub(super) text: CleanText,
+    pub(super) more: Option<CleanText>,
 }
 
-impl Note {
+impl NoteItem {
     fn new(mark: &'static str, role: Role, text: &str) -> Self {
-        let text = Clean::new(text.trim_end());
-        Self { tag: Tag::Plain, mark, role, owner: None, text, more: None }
+        let text = CleanText::new(text.trim_end());
+        Self { tag: NoteTag::Plain, mark, role, owner: None, text, more: None }
     }
 
     pub(super) fn muted(text: &str) -> Self {
@@ -56,14 +56,14 @@ impl Note {
     }
 
     #[must_use]
-    pub(super) fn of(self, extension: &str) -> Self {
+    pub(super) fn with_owner(self, extension: &str) -> Self {
         Self { owner: Some(CleanLine::new(extension)), ..self }
     }
 
-    pub(super) fn gap(lost: u64) -> Self {
+    pub(super) fn lost_events(lost: u64) -> Self {
         let what = if lost == 1 { "event was" } else { "events were" };
-        let text = format!("{lost} {what} left out, because they came too fast");
-        Self { tag: Tag::Gap(lost), ..Self::muted(&text) }
+        let text = format!("{lost} {what} dropped because they arrived too fast");
+        Self { tag: NoteTag::Gap(lost), ..Self::muted(&text) }
     }
 
     pub(super) fn compacting(reason: CompactReason) -> Self {
@@ -72,10 +72,10 @@ impl Note {
             CompactReason::Threshold => ", because it is nearly full",
             CompactReason::Overflow => ", because it is too long for the model",
         };
-        Self { tag: Tag::Compacting, ..Self::muted(&format!("summing up the context{why} …")) }
+        Self { tag: NoteTag::Compacting, ..Self::muted(&format!("compacting the context{why} …")) }
     }
 
-    pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
+    pub(super) fn visit_texts(&self, see: &mut dyn FnMut(&str)) {
         if let Some(owner) = &self.owner {
             see(owner.as_str());
         }
@@ -85,17 +85,20 @@ impl Note {
         }
     }
 
-    pub(super) fn rows(&self, room: Room<'_>) -> Vec<Row> {
+    pub(super) fn rows(&self, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
         let style = room.theme.style(self.role);
         let mut lines: Vec<_> = self.text.lines().map(|line| vec![span(line, style)]).collect();
         if let (Some(extension), Some(first)) = (&self.owner, lines.first_mut()) {
-            first.splice(..0, [owner(extension, room.theme), span(" ", style)]);
+            first.splice(..0, [owner_label(extension, room.theme), span(" ", style)]);
         }
-        let rows = wrap_lines(lines, room.width, Hang::marked(self.mark, style), Mode::Words);
-        let mut rows: Vec<_> = rows.into_iter().map(|line| Row { frame: 2, ..Row::new(line) }).collect();
+        let rows = wrap_lines(lines, room.width, RowPrefixes::with_mark(self.mark, style), WrapMode::Words);
+        let mut rows: Vec<_> =
+            rows.into_iter().map(|line| TranscriptRow { frame: 2, ..TranscriptRow::new(line) }).collect();
         if !room.open && self.more.is_some() {
             let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
-            rows.push(Row::new(wrap(&[hint], room.width, &Hang::default(), Mode::Columns).swap_remove(0)));
+            rows.push(TranscriptRow::new(
+                wrap(&[hint], room.width, &RowPrefixes::default(), WrapMode::Columns).swap_remove(0),
+            ));
         }
         rows
     }

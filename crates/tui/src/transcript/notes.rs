@@ -1,129 +1,133 @@
-//! Events that become notes.
+//! Conversion of events to notes.
 
 use std::time::Duration;
 
 use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
-use super::document::Document;
-use super::item::{Item, Kind, Page};
-use super::note::{Note, Tag};
-use crate::clean::{Clean, CleanLine};
-use crate::figures::{lasted, tokens};
+use super::document::TranscriptDocument;
+use super::item::{ItemKind, PageItem, TranscriptItem};
+use super::note::{NoteItem, NoteTag};
+use crate::clean::{CleanLine, CleanText};
+use crate::figures::{format_elapsed, format_tokens};
 
-/// Puts a note at the end, or in the place of the one that it goes on with.
-pub(super) fn note(doc: &mut Document, note: Note) {
-    let Some(last) = doc.items.last().and_then(Item::note) else {
-        doc.push(Kind::Note(Box::new(note)));
+/// Adds a note at the end, or replaces the note that it continues.
+pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {
+    let Some(last) = doc.items.last().and_then(TranscriptItem::note) else {
+        doc.push(ItemKind::Note(Box::new(note)));
         return;
     };
-    let goes_on = match (last.tag, note.tag) {
-        (Tag::Retry, Tag::Retry) | (Tag::Gap(_), Tag::Gap(_)) => true,
-        (Tag::Failure, Tag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
-        (Tag::Failure, Tag::Failure) => note.text.as_str().contains(last.text.as_str()),
+    let continues = match (last.tag, note.tag) {
+        (NoteTag::Retry, NoteTag::Retry) | (NoteTag::Gap(_), NoteTag::Gap(_)) => true,
+        (NoteTag::Failure, NoteTag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
+        (NoteTag::Failure, NoteTag::Failure) => note.text.as_str().contains(last.text.as_str()),
         _ => false,
     };
-    // What has been printed stays as it is.
-    let goes_on = goes_on && doc.items.last().is_some_and(|last| !last.printed);
-    if goes_on && let Some(item) = doc.changed(doc.items.len() - 1) {
-        item.kind = Kind::Note(Box::new(note));
+    // Printed notes are never replaced.
+    let continues = continues && doc.items.last().is_some_and(|last| !last.printed);
+    if continues && let Some(item) = doc.change_item(doc.items.len() - 1) {
+        item.kind = ItemKind::Note(Box::new(note));
         return;
     }
-    doc.push(Kind::Note(Box::new(note)));
+    doc.push(ItemKind::Note(Box::new(note)));
 }
 
-pub(super) fn noted(doc: &mut Document, event: &E) {
-    if let Some(note) = note_of(event) {
-        self::note(doc, note);
+pub(super) fn apply_note_event(doc: &mut TranscriptDocument, event: &E) {
+    if let Some(note) = event_note(event) {
+        push_note(doc, note);
     }
     if let E::ExtDisplay { extension, text } = event {
-        let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
-        let page = Page { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };
-        doc.push(Kind::Page(Box::new(page)));
+        let (owner, body) = (CleanLine::new(extension.as_str()), CleanText::new(text.trim_end()));
+        let page = PageItem { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };
+        doc.push(ItemKind::Page(Box::new(page)));
     }
-    compacted(doc, event);
+    apply_compaction(doc, event);
 }
 
-fn compacted(doc: &mut Document, event: &E) {
+fn apply_compaction(doc: &mut TranscriptDocument, event: &E) {
     let E::CompactionEnd { summary, tokens_before, tokens_after, messages_summed_up, by, error, .. } = event
     else {
         return;
     };
     let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = match (summary, error) {
-        (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
-        (None, None) => Note::muted(&format!("the context was not summed up{by}")),
+        (_, Some(error)) => NoteItem::error(&format!("compaction{by} failed: {error}")),
+        (None, None) => NoteItem::muted(&format!("the context was not compacted{by}")),
         (Some(summary), None) => {
             let messages = match messages_summed_up {
                 None => String::new(),
                 Some(1) => ", 1 message".to_owned(),
                 Some(many) => format!(", {many} messages"),
             };
-            let after = tokens_after.map(|after: u64| format!(" → {}", tokens(after))).unwrap_or_default();
-            let before = tokens(*tokens_before);
+            let after =
+                tokens_after.map(|after: u64| format!(" → {}", format_tokens(after))).unwrap_or_default();
+            let before = format_tokens(*tokens_before);
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
-            let but = if shorter { "" } else { ", and is no shorter by that" };
-            let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
-            let more = Some(Clean::new(summary)).filter(|more| !more.as_str().trim().is_empty());
-            Note { more, ..Note::muted(&text) }
+            let but = if shorter { "" } else { " without saving tokens" };
+            let text = format!("context compacted{by}{but}: {before}{after} tokens{messages}");
+            let more = Some(CleanText::new(summary)).filter(|more| !more.as_str().trim().is_empty());
+            NoteItem { more, ..NoteItem::muted(&text) }
         }
     };
-    let goes_on = |at: &usize| {
+    let continues = |at: &usize| {
         let item = doc.items.get(*at).filter(|item| !item.printed);
-        item.and_then(Item::note).is_some_and(|note| note.tag == Tag::Compacting)
+        item.and_then(TranscriptItem::note).is_some_and(|note| note.tag == NoteTag::Compacting)
     };
-    // Not much comes between the two.
-    let at = (0..doc.items.len()).rev().take(100).find(goes_on);
-    match at.and_then(|at| doc.changed(at)) {
-        Some(item) => item.kind = Kind::Note(Box::new(note)),
-        None => self::note(doc, note),
+    // Few items come between the two.
+    let at = (0..doc.items.len()).rev().take(100).find(continues);
+    match at.and_then(|at| doc.change_item(at)) {
+        Some(item) => item.kind = ItemKind::Note(Box::new(note)),
+        None => push_note(doc, note),
     }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and some are notes")]
-fn note_of(event: &E) -> Option<Note> {
+fn event_note(event: &E) -> Option<NoteItem> {
     Some(match event {
         E::Retry { attempt, delay_ms, message, max_attempts, .. } => {
             let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
-            let wait = lasted(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
+            let wait =
+                format_elapsed(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
             let text = format!("attempt {attempt}{of} in {wait}: {message}");
-            Note { tag: Tag::Retry, ..Note::warning(&text) }
+            NoteItem { tag: NoteTag::Retry, ..NoteItem::warning(&text) }
         }
         E::ModelFallback { from, to, message } => {
-            Note::warning(&format!("{to} is asked instead of {from}: {message}"))
+            NoteItem::warning(&format!("using {to} instead of {from}: {message}"))
         }
-        E::Interrupted { .. } => Note::muted("interrupted: what has not begun is skipped"),
-        E::TurnDiscarded { by, reason } => Note::warning(&format!("{by} discarded this turn: {reason}")),
-        E::CompactionStart { reason } => Note::compacting(*reason),
-        E::Error { message, .. } => Note { tag: Tag::Failure, ..Note::error(message) },
-        E::SessionRepaired { message, .. } => Note::warning(&format!("the session was repaired: {message}")),
-        // What to do is another thing here than where no one is there to ask.
+        E::Interrupted { .. } => NoteItem::muted("interrupted: tool calls that have not started are skipped"),
+        E::TurnDiscarded { by, reason } => NoteItem::warning(&format!("{by} discarded this turn: {reason}")),
+        E::CompactionStart { reason } => NoteItem::compacting(*reason),
+        E::Error { message, .. } => NoteItem { tag: NoteTag::Failure, ..NoteItem::error(message) },
+        E::SessionRepaired { message, .. } => {
+            NoteItem::warning(&format!("the session was repaired: {message}"))
+        }
+        // The next step differs from that of a mode without a person to ask.
         E::TrustRequired { project, skipped, message: _ } => {
             let skipped = skipped.join(", ");
             let text =
-                format!("{project} is not trusted; not used: {skipped}\n/trust shows what it is, and asks");
-            Note::warning(&text)
+                format!("{project} is not trusted; not used: {skipped}\nrun /trust to review and trust it");
+            NoteItem::warning(&text)
         }
         E::GateOff { extension, reason } => {
-            let text = format!("goes on without its gates: {reason}");
-            Note::warning(&text).of(extension.as_str())
+            let text = format!("continuing without its gates: {reason}");
+            NoteItem::warning(&text).with_owner(extension.as_str())
         }
         E::ExtensionError(fault) => {
             let mut text = format!("{} ({})", fault.message, fault.code);
-            if never_came_up(fault) {
+            if failed_to_start(fault) {
                 let name = &fault.extension;
                 text.push_str(&format!(
-                    "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+                    "\nrun /ext {name} for details; `haft ext remove {name}` uninstalls it"
                 ));
             }
-            Note::error(&text).of(fault.extension.as_str())
+            NoteItem::error(&text).with_owner(fault.extension.as_str())
         }
         _ => return None,
     })
 }
 
-/// True if it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
-/// the person is told: the model might take that way.
-fn never_came_up(fault: &ExtensionFault) -> bool {
+/// True if the extension is permanently unavailable, so actions behind its gate are blocked and the person needs the
+/// next step. Only the person sees the hint, because the model might follow it.
+fn failed_to_start(fault: &ExtensionFault) -> bool {
     match fault.code.as_str() {
         "spawn_failed" | "sandbox_unavailable" | "crash_loop" => true,
         "hello_timeout" | "hello_invalid" | "version_mismatch" => true,

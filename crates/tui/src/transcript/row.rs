@@ -1,42 +1,42 @@
-//! One row of the transcript, what of it stands in which columns, and the rows of an image.
+//! A row of the transcript with its columns, and the rows of an image.
 
 use std::sync::Arc;
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns_of, span};
-use crate::image::{ImageFacts, Images};
+use crate::clean::{CleanLine, grapheme_columns, span};
+use crate::image::{ImageDisplay, ImageFacts};
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap_lines};
+use crate::wrap::{RowPrefixes, WrapMode, wrap_lines};
 
-/// The indentation of what belongs to a heading or a call.
+/// The indentation below a heading or a call.
 pub(super) const INDENT: u16 = 2;
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
+pub(super) struct TranscriptRow {
     pub(super) line: Line<'static>,
     /// Blank columns before the line.
     pub(super) indent: u16,
-    /// The number of columns of the line that are a frame: they are shown and not copied.
+    /// The number of frame columns of the line: they are shown and not copied.
     pub(super) frame: u16,
-    /// The style below it, across the width.
+    /// The background style, across the width.
     pub(super) ground: Option<Style>,
-    /// The part of an image that it shows, where there are images.
-    pub(super) part: Option<Part>,
+    /// The part of an image that the row shows, if images are supported.
+    pub(super) part: Option<ImagePart>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct ImagePart {
     pub(super) image: Arc<Image>,
     /// Columns and rows of the whole image.
     pub(super) size: (u16, u16),
     pub(super) row: usize,
 }
 
-impl Row {
+impl TranscriptRow {
     pub(super) fn new(line: Line<'static>) -> Self {
         Self { line, ..Self::default() }
     }
@@ -48,56 +48,56 @@ impl Row {
 
 /// A row as it is drawn, copied and searched.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(super) struct RowView<'a> {
     pub(super) line: &'a Line<'static>,
     pub(super) indent: u16,
     pub(super) frame: u16,
     pub(super) ground: Option<Style>,
     pub(super) over: Option<Style>,
-    pub(super) part: Option<&'a Part>,
+    pub(super) part: Option<&'a ImagePart>,
 }
 
-/// The rows of an item: some of its own, then lines of a longer text.
+/// The rows of an item: its own rows, then lines of a longer text.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Rows<'a> {
-    pub(super) own: &'a [Row],
+pub(super) struct ItemRows<'a> {
+    pub(super) own: &'a [TranscriptRow],
     pub(super) lines: &'a [Line<'static>],
     pub(super) indent: u16,
     pub(super) over: Option<Style>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ItemRows<'a> {
     pub(super) fn len(&self) -> usize {
         self.own.len() + self.lines.len()
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<Shown<'a>> {
+    pub(super) fn get(&self, at: usize) -> Option<RowView<'a>> {
         if let Some(row) = self.own.get(at) {
-            let Row { line, indent, frame, ground, part } = row;
+            let TranscriptRow { line, indent, frame, ground, part } = row;
             let (indent, frame, ground) = (*indent, *frame, *ground);
-            return Some(Shown { line, indent, frame, ground, over: None, part: part.as_ref() });
+            return Some(RowView { line, indent, frame, ground, over: None, part: part.as_ref() });
         }
         let line = self.lines.get(at - self.own.len())?;
-        Some(Shown { line, indent: self.indent, frame: 0, ground: None, over: self.over, part: None })
+        Some(RowView { line, indent: self.indent, frame: 0, ground: None, over: self.over, part: None })
     }
 }
 
-/// A grapheme of a row, and the columns that it takes.
+/// A grapheme of a row, and its columns.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cell<'a> {
+pub(super) struct RowCell<'a> {
     pub(super) text: &'a str,
     pub(super) from: usize,
     pub(super) columns: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> RowView<'a> {
     /// Returns the cells, without the frame.
-    pub(super) fn cells(self) -> impl Iterator<Item = Cell<'a>> {
+    pub(super) fn cells(self) -> impl Iterator<Item = RowCell<'a>> {
         let mut next = usize::from(self.indent);
         let first = next + usize::from(self.frame);
         let texts = self.line.spans.iter().flat_map(|span| span.content.graphemes(true));
         let cells = texts.map(move |text| {
-            let cell = Cell { text, from: next, columns: columns_of(text) };
+            let cell = RowCell { text, from: next, columns: grapheme_columns(text) };
             next += cell.columns;
             cell
         });
@@ -119,8 +119,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
-    let blank = || span(CleanLine::repeated(' ', usize::from(row.indent)), Style::new());
+pub(super) fn full_line(row: RowView<'_>) -> Line<'static> {
+    let blank = || span(CleanLine::from_repeated_char(' ', usize::from(row.indent)), Style::new());
     let blank = (row.indent > 0).then(blank);
     let mut line = Line::from_iter(blank.into_iter().chain(row.line.spans.iter().cloned()));
     if let Some(over) = row.over {
@@ -133,83 +133,90 @@ pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
     line
 }
 
-/// An image. What it is made of is kept for terminals that can show it.
+/// An attached image. Its data is kept for terminals that can show it.
 #[derive(Debug, Clone)]
-pub(super) struct Picture {
+pub(super) struct AttachedImage {
     pub(super) facts: ImageFacts,
     image: Arc<Image>,
 }
 
-/// The way images are shown, and the number of rows of the screen.
+/// The image support, and the number of rows of the screen.
 #[derive(Debug, Clone)]
-pub(super) struct Showing {
-    pub(super) images: Arc<Images>,
+pub(super) struct ImageScreen {
+    pub(super) images: Arc<ImageDisplay>,
     pub(super) screen: u16,
 }
 
-impl PartialEq for Showing {
+impl PartialEq for ImageScreen {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.images, &other.images) && self.screen == other.screen
     }
 }
 
-impl Picture {
-    pub(super) fn all(content: &[Content]) -> Vec<Self> {
+impl AttachedImage {
+    pub(super) fn from_content(content: &[ContentBlock]) -> Vec<Self> {
         let images = content.iter().filter_map(|content| match content {
-            Content::Image(image) => Some(image),
-            Content::Text { .. } => None,
+            ContentBlock::Image(image) => Some(image),
+            ContentBlock::Text { .. } => None,
         });
-        images.map(|image| Self { facts: ImageFacts::of(image), image: Arc::new(image.clone()) }).collect()
+        images
+            .map(|image| Self { facts: ImageFacts::from_image(image), image: Arc::new(image.clone()) })
+            .collect()
     }
 
-    pub(super) fn rows(&self, words: Vec<Row>, blank: &Row, room: Room<'_>) -> Vec<Row> {
+    pub(super) fn rows(
+        &self,
+        words: Vec<TranscriptRow>,
+        blank: &TranscriptRow,
+        room: LayoutConstraints<'_>,
+    ) -> Vec<TranscriptRow> {
         let used = blank.indent.saturating_add(blank.frame);
         let columns = room.width.saturating_sub(used);
         let size =
-            room.images.and_then(|how| how.images.space(&self.image, &self.facts, columns, how.screen));
-        // Where the words take several rows, there is no room for an image either.
+            room.images.and_then(|how| how.images.image_cells(&self.image, &self.facts, columns, how.screen));
+        // If the label takes several rows, there is no room for an image either.
         let (Some(size), [first]) = (size, words.as_slice()) else { return words };
-        let part = |row| Some(Part { image: self.image.clone(), size, row });
-        let rest = (1..usize::from(size.1)).map(|row| Row { part: part(row), ..blank.clone() });
-        std::iter::once(Row { part: part(0), ..first.clone() }).chain(rest).collect()
+        let part = |row| Some(ImagePart { image: self.image.clone(), size, row });
+        let rest = (1..usize::from(size.1)).map(|row| TranscriptRow { part: part(row), ..blank.clone() });
+        std::iter::once(TranscriptRow { part: part(0), ..first.clone() }).chain(rest).collect()
     }
 }
 
-/// The room that items are laid out for.
+/// The constraints of a layout.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room<'t> {
+pub(super) struct LayoutConstraints<'t> {
     pub(super) width: u16,
     pub(super) theme: &'t Theme,
     pub(super) open: bool,
-    pub(super) images: Option<&'t Showing>,
+    pub(super) images: Option<&'t ImageScreen>,
 }
 
-impl Room<'_> {
-    pub(super) fn inner(&self) -> u16 {
+impl LayoutConstraints<'_> {
+    pub(super) fn inner_width(&self) -> u16 {
         self.width.saturating_sub(INDENT).max(1)
     }
 
-    /// A row that is cut where it is too long.
-    pub(super) fn short(&self, text: CleanLine, role: Role) -> Row {
-        let text = text.shortened(usize::from(self.inner()));
-        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
+    /// Makes a row that is truncated if it is too long.
+    pub(super) fn truncated_row(&self, text: CleanLine, role: Role) -> TranscriptRow {
+        let text = text.truncate_to_width(usize::from(self.inner_width()));
+        TranscriptRow::indented(Line::from(span(text, self.theme.style(role))), INDENT)
     }
 
-    pub(super) fn wrapped(
+    pub(super) fn wrapped_rows(
         &self,
         mark: &'static str,
         lines: impl IntoIterator<Item = CleanLine>,
         role: Role,
-        mode: Mode,
-    ) -> Vec<Row> {
+        mode: WrapMode,
+    ) -> Vec<TranscriptRow> {
         let style = self.theme.style(role);
         let lines = lines.into_iter().map(|line| vec![span(line, style)]);
-        let rows = wrap_lines(lines, self.inner(), Hang::marked(mark, style), mode);
-        rows.into_iter().map(|line| Row::indented(line, INDENT)).collect()
+        let rows = wrap_lines(lines, self.inner_width(), RowPrefixes::with_mark(mark, style), mode);
+        rows.into_iter().map(|line| TranscriptRow::indented(line, INDENT)).collect()
     }
 }
 
-/// `[todo]`
-pub(super) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
+/// Returns the label of an extension, for example `[todo]`.
+pub(super) fn owner_label(extension: &CleanLine, theme: &Theme) -> Span<'static> {
     span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }

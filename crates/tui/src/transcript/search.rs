@@ -1,14 +1,14 @@
-//! Searching for a text.
+//! Search in the transcript.
 //!
-//! Everything that is written is searched, also what is folded: an item that hides a match is unfolded for as long as
-//! the match is the one that is looked at. Small letters find large ones, too; large letters find themselves alone. What
-//! is marked is what stands on rows; where a sentence goes over several rows, the end of a row counts as a blank. Which
-//! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
-//! in the text (a number of a line, a word with emphasis in its middle) is missed.
+//! All text is searched, including folded text: an item that hides a match is unfolded while that match is the
+//! current one. Lower case letters match both cases; upper case letters match themselves only. Marks are placed on
+//! rows; in a sentence over several rows, the end of a row counts as a blank. The source text decides which items are
+//! searched, without laying them out. So text that only appears on rows (a line number, a word with emphasis inside)
+//! is not found.
 //!
-//! Invariant: what is done at once is bounded (`Budget`) but for the item that is looked at, however long the conversation
-//! is; the rest is done between the next frames. What does not match a text does not match a longer one, and is not read
-//! for that.
+//! Invariant: the work per call is bounded (`SearchBudget`) except for the current item, however long the
+//! conversation is. The rest continues between the next frames. An item that does not match a text cannot match a
+//! longer one and is not read again.
 
 mod hunt;
 mod needle;
@@ -16,229 +16,252 @@ mod needle;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::document::{Document, Point, Position};
-use super::item::Item;
-use super::view::View;
-use hunt::{Budget, Hunt, PASSED, READ};
-use needle::{Needle, Place};
+use super::document::{CellPosition, RowPosition, TranscriptDocument};
+use super::item::TranscriptItem;
+use super::view::TranscriptView;
+use hunt::{PASSED, READ, ScanRange, SearchBudget};
+use needle::{MatchPlace, SearchNeedle};
 
-/// The most items whose matches are kept.
+/// The maximum number of items with cached matches.
 const KEPT: usize = 512;
 
 /// The outcome of a search so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// There is a match, and one is there.
+pub enum SearchOutcome {
+    /// The cursor is at a match.
     Match,
-    /// There is none, or no other.
+    /// There is no match, or no other match.
     Nothing,
-    /// The outcome is not known yet: so many hundredths were looked at.
+    /// The search continues; the value is its progress in percent.
     Searching(u8),
-    /// The outcome was not known yet when the person moved the cursor.
+    /// The person moved the cursor before the outcome was known.
     Stopped,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Finder {
-    search: Option<Search>,
+pub(super) struct TranscriptFinder {
+    search: Option<ActiveSearch>,
     /// The number of bytes that searches have read.
     pub(super) scanned: usize,
 }
 
 #[derive(Debug)]
-struct Search {
-    needle: Needle,
-    /// Where one was when it began.
-    origin: Option<Position>,
-    start: Position,
-    /// The match that is looked at: the item, and which of its matches.
+struct ActiveSearch {
+    needle: SearchNeedle,
+    /// The position before the search.
+    origin: Option<RowPosition>,
+    start: RowPosition,
+    /// The current match: the item, and the index of the match in it.
     at: Option<(usize, usize)>,
     /// The outcome of the last search.
-    found: Found,
-    hunt: Option<Hunt>,
+    found: SearchOutcome,
+    scan: Option<ScanRange>,
     unfolded: Option<(usize, Option<bool>)>,
-    /// In which form an item is known not to match.
+    /// The version in which an item is known not to match.
     misses: Vec<Option<u32>>,
-    /// Where the matches of items stand, as those are laid out.
-    places: HashMap<usize, (usize, Arc<[Place]>)>,
-    /// The match that was gone to last, for the cursor.
-    landing: Option<Point>,
+    /// The positions of matches in items, for their current layout.
+    places: HashMap<usize, (usize, Arc<[MatchPlace]>)>,
+    /// The match reached last, for the cursor.
+    landing: Option<CellPosition>,
 }
 
-/// A part of a row that is marked.
+/// A marked part of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    pub(super) at: Position,
+pub(super) struct MatchMark {
+    pub(super) at: RowPosition,
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) current: bool,
 }
 
-impl Finder {
-    pub(super) fn search(&mut self, doc: &mut Document, view: &mut View, text: &str) -> Found {
+impl TranscriptFinder {
+    pub(super) fn search(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        text: &str,
+    ) -> SearchOutcome {
         if text.trim().is_empty() {
             self.end();
-            return Found::Nothing;
+            return SearchOutcome::Nothing;
         }
-        let needle = Needle::new(text);
+        let needle = SearchNeedle::new(text);
         let (origin, start, misses) = match self.search.take() {
             Some(before) => {
                 fold_again(doc, before.unfolded);
-                let narrows = needle.narrows(&before.needle);
+                let narrows = needle.is_narrower_than(&before.needle);
                 (before.origin, before.start, if narrows { before.misses } else { Vec::new() })
             }
             None => {
-                let start = view.last_seen().unwrap_or_else(|| doc.last());
+                let start = view.last_seen().unwrap_or_else(|| doc.last_position());
                 (view.top, start, Vec::new())
             }
         };
-        self.search = Some(Search {
+        self.search = Some(ActiveSearch {
             needle,
             origin,
             start,
             at: None,
-            found: Found::Nothing,
-            hunt: Some(Hunt::around(start, doc.items.len())),
+            found: SearchOutcome::Nothing,
+            scan: Some(ScanRange::around(start, doc.items.len())),
             unfolded: None,
             misses,
             places: HashMap::new(),
             landing: None,
         });
-        self.hunt(doc, view)
+        self.continue_scan(doc, view)
     }
 
-    pub(super) fn next_match(&mut self, doc: &mut Document, view: &mut View, older: bool) -> Found {
+    pub(super) fn next_match(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        older: bool,
+    ) -> SearchOutcome {
         if let Some(search) = &mut self.search {
-            search.look_on(doc, view, older);
+            search.start_scan(doc, view, older);
         }
-        self.hunt(doc, view)
+        self.continue_scan(doc, view)
     }
 
-    pub(super) fn hunt(&mut self, doc: &mut Document, view: &mut View) -> Found {
-        let Some(search) = &mut self.search else { return Found::Nothing };
-        let mut budget = Budget::default();
-        while search.hunt_one(doc, view, &mut budget) && !budget.is_spent() {}
+    pub(super) fn continue_scan(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+    ) -> SearchOutcome {
+        let Some(search) = &mut self.search else { return SearchOutcome::Nothing };
+        let mut budget = SearchBudget::default();
+        while search.scan_item(doc, view, &mut budget) && !budget.is_spent() {}
         self.scanned = self.scanned.saturating_add(budget.scanned);
-        self.found()
+        self.outcome()
     }
 
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn outcome(&self) -> SearchOutcome {
         match &self.search {
-            Some(Search { hunt: Some(hunt), .. }) => Found::Searching(hunt.done()),
+            Some(ActiveSearch { scan: Some(hunt), .. }) => SearchOutcome::Searching(hunt.percent_done()),
             Some(search) => search.found,
-            None => Found::Nothing,
+            None => SearchOutcome::Nothing,
         }
     }
 
-    /// One moves by oneself: what was not found yet is not gone to.
+    /// Stops a running search because the person moves the cursor.
     pub(super) fn stop(&mut self) {
-        if let Some(search) = self.search.as_mut().filter(|search| search.hunt.is_some()) {
-            search.hunted(Found::Stopped);
+        if let Some(search) = self.search.as_mut().filter(|search| search.scan.is_some()) {
+            search.finish_scan(SearchOutcome::Stopped);
         }
     }
 
-    /// Nothing that is known of the items from one on holds: others stand there.
+    /// Forgets all results about the items from an index on, because they were replaced.
     pub(super) fn forget_from(&mut self, from: usize) {
         if let Some(search) = &mut self.search {
             search.misses.truncate(from);
         }
     }
 
-    pub(super) fn leave(&mut self, doc: &mut Document, view: &mut View) {
+    pub(super) fn cancel(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView) {
         let Some(search) = self.search.take() else { return };
         fold_again(doc, search.unfolded);
         view.top = search.origin;
-        view.look(doc, view.height);
+        view.update_visible(doc, view.height);
     }
 
     pub(super) fn end(&mut self) {
         self.search = None;
     }
 
-    pub(super) fn take_landing(&mut self) -> Option<Point> {
+    pub(super) fn take_landing(&mut self) -> Option<CellPosition> {
         self.search.as_mut()?.landing.take()
     }
 
-    /// The parts of the rows that are seen which were searched for.
-    pub(super) fn marks(&mut self, doc: &mut Document, shown: &[Position]) -> Vec<Mark> {
+    /// Returns the matching parts of the visible rows.
+    pub(super) fn visible_marks(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        shown: &[RowPosition],
+    ) -> Vec<MatchMark> {
         let Some(search) = &mut self.search else { return Vec::new() };
         let mut items: Vec<usize> = shown.iter().map(|at| at.item).collect();
         items.dedup();
         let mut marks = Vec::new();
         for item in items {
-            for (nth, place) in search.places(doc, item).iter().enumerate() {
+            for (nth, place) in search.item_matches(doc, item).iter().enumerate() {
                 let current = search.at == Some((item, nth));
-                let parts = place.iter().map(|&(row, from, to)| (Position { item, row }, from, to));
-                // The rows that are seen are in their order.
+                let parts = place.iter().map(|&(row, from, to)| (RowPosition { item, row }, from, to));
+                // The visible rows are in order.
                 let seen = parts.filter(|(at, _, _)| shown.binary_search(at).is_ok());
-                marks.extend(seen.map(|(at, from, to)| Mark { at, from, to, current }));
+                marks.extend(seen.map(|(at, from, to)| MatchMark { at, from, to, current }));
             }
         }
         marks
     }
 }
 
-impl Search {
-    /// Looks for the match before (`true`), or for the one after.
-    fn look_on(&mut self, doc: &mut Document, view: &mut View, older: bool) {
-        if self.hunt.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.is_older() == older) {
+impl ActiveSearch {
+    /// Starts to search for the previous match (`true`) or the next one.
+    fn start_scan(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, older: bool) {
+        if self.scan.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.is_older() == older) {
             return;
         }
         let items = doc.items.len();
         let hunt = match self.at {
-            None if older => Hunt::above(self.start.item + 1),
-            None => Hunt::below(self.start.item, items),
+            None if older => ScanRange::upward_from(self.start.item + 1),
+            None => ScanRange::downward_from(self.start.item, items),
             Some((item, nth)) => {
-                let count = self.places(doc, item).len();
+                let count = self.item_matches(doc, item).len();
                 let next =
                     if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
                 if let Some(next) = next {
                     self.go_to(doc, view, item, next);
-                    self.hunted(Found::Match);
+                    self.finish_scan(SearchOutcome::Match);
                     return;
                 }
-                if older { Hunt::above(item) } else { Hunt::below(item + 1, items) }
+                if older { ScanRange::upward_from(item) } else { ScanRange::downward_from(item + 1, items) }
             }
         };
-        self.hunt = Some(hunt);
+        self.scan = Some(hunt);
     }
 
-    fn hunted(&mut self, found: Found) {
-        (self.hunt, self.found) = (None, found);
+    fn finish_scan(&mut self, found: SearchOutcome) {
+        (self.scan, self.found) = (None, found);
     }
 
-    /// Looks at one item. Returns false if nothing more is looked for.
-    fn hunt_one(&mut self, doc: &mut Document, view: &mut View, budget: &mut Budget) -> bool {
-        let Some(hunt) = &mut self.hunt else { return false };
+    /// Searches one item. Returns false if the search is finished.
+    fn scan_item(
+        &mut self,
+        doc: &mut TranscriptDocument,
+        view: &mut TranscriptView,
+        budget: &mut SearchBudget,
+    ) -> bool {
+        let Some(hunt) = &mut self.scan else { return false };
         let older = hunt.is_older();
         let Some((item, upto)) = hunt.next() else {
-            self.hunted(Found::Nothing);
+            self.finish_scan(SearchOutcome::Nothing);
             return false;
         };
-        let Some(nth) = self.look_at(doc, item, upto, older, budget) else { return true };
-        self.hunted(Found::Match);
+        let Some(nth) = self.match_in_item(doc, item, upto, older, budget) else { return true };
+        self.finish_scan(SearchOutcome::Match);
         self.go_to(doc, view, item, nth);
         false
     }
 
-    fn look_at(
+    fn match_in_item(
         &mut self,
-        doc: &mut Document,
+        doc: &mut TranscriptDocument,
         at: usize,
-        upto: Option<Position>,
+        upto: Option<RowPosition>,
         older: bool,
-        budget: &mut Budget,
+        budget: &mut SearchBudget,
     ) -> Option<usize> {
         let item = doc.items.get(at)?;
         let version = item.version;
         if !self.may_match(item, at, budget) {
             return None;
         }
-        budget.lay_out(item);
-        let mut places = self.places(doc, at);
-        let hides = places.is_empty() && self.unfold(doc, at);
+        budget.spend_layout(item);
+        let mut places = self.item_matches(doc, at);
+        let hides = places.is_empty() && self.unfold_item(doc, at);
         if hides {
-            places = self.places(doc, at);
+            places = self.item_matches(doc, at);
         }
         if places.is_empty() {
             self.note_miss(at, version);
@@ -253,15 +276,15 @@ impl Search {
         Some(if older { last } else { 0 })
     }
 
-    /// True if an item may match, by what is written in it.
-    fn may_match(&mut self, item: &Item, at: usize, budget: &mut Budget) -> bool {
+    /// True if an item may match, according to its source text.
+    fn may_match(&mut self, item: &TranscriptItem, at: usize, budget: &mut SearchBudget) -> bool {
         if self.misses.get(at) == Some(&Some(item.version)) {
-            budget.take(PASSED);
+            budget.spend(PASSED);
             return false;
         }
         let mut may_match = false;
-        budget.take(READ);
-        item.parts(&mut |text| may_match = may_match || self.needle.may_be_in(text, budget));
+        budget.spend(READ);
+        item.visit_texts(&mut |text| may_match = may_match || self.needle.may_be_in(text, budget));
         if !may_match {
             self.note_miss(at, item.version);
         }
@@ -277,8 +300,8 @@ impl Search {
         }
     }
 
-    fn places(&mut self, doc: &mut Document, item: usize) -> Arc<[Place]> {
-        // Laid out first, if it has to be.
+    fn item_matches(&mut self, doc: &mut TranscriptDocument, item: usize) -> Arc<[MatchPlace]> {
+        // Lay the item out first, if necessary.
         doc.rows(item);
         let layout = doc.layouts.kept.get(&item).map(|layout| layout.number);
         if let Some((of, places)) = self.places.get(&item)
@@ -286,7 +309,7 @@ impl Search {
         {
             return Arc::clone(places);
         }
-        let places: Arc<[Place]> = self.needle.places(doc.rows(item)).into();
+        let places: Arc<[MatchPlace]> = self.needle.find_in_rows(doc.rows(item)).into();
         if let Some(layout) = layout {
             if self.places.len() >= KEPT {
                 self.places.clear();
@@ -296,9 +319,10 @@ impl Search {
         places
     }
 
-    fn unfold(&mut self, doc: &mut Document, at: usize) -> bool {
+    fn unfold_item(&mut self, doc: &mut TranscriptDocument, at: usize) -> bool {
         let folds = doc.folds;
-        let Some(item) = doc.items.get_mut(at).filter(|item| item.folds() && !item.is_open(folds)) else {
+        let Some(item) = doc.items.get_mut(at).filter(|item| item.is_foldable() && !item.is_open(folds))
+        else {
             return false;
         };
         let before = item.unfolded.replace(true);
@@ -307,26 +331,26 @@ impl Search {
         true
     }
 
-    fn go_to(&mut self, doc: &mut Document, view: &mut View, item: usize, nth: usize) {
-        let places = self.places(doc, item);
+    fn go_to(&mut self, doc: &mut TranscriptDocument, view: &mut TranscriptView, item: usize, nth: usize) {
+        let places = self.item_matches(doc, item);
         let Some((row, column, _)) = places.get(nth).and_then(|place| place.first()).copied() else { return };
         self.at = Some((item, nth));
         if self.unfolded.is_some_and(|(unfolded, _)| unfolded != item) {
             fold_again(doc, self.unfolded.take());
         }
-        let at = Position { item, row };
-        view.look(doc, view.height);
-        let page = view.page();
+        let at = RowPosition { item, row };
+        view.update_visible(doc, view.height);
+        let page = view.page_rows();
         if !view.shown.iter().take(page).any(|shown| *shown == at) {
             let before = i64::try_from(view.height / 3).unwrap_or_default();
-            let top = doc.walk(at, -before);
-            view.look_from(doc, top);
+            let top = doc.move_by_rows(at, -before);
+            view.scroll_to(doc, top);
         }
-        self.landing = Some(Point { at, column });
+        self.landing = Some(CellPosition { at, column });
     }
 }
 
-fn fold_again(doc: &mut Document, unfolded: Option<(usize, Option<bool>)>) {
+fn fold_again(doc: &mut TranscriptDocument, unfolded: Option<(usize, Option<bool>)>) {
     if let Some((at, before)) = unfolded
         && let Some(item) = doc.items.get_mut(at)
     {

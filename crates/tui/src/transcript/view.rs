@@ -1,44 +1,44 @@
-//! `View`: the part of a conversation that is seen, by an item and a row of it at the top, or by the end.
+//! `TranscriptView`: the visible part of a conversation, defined by the row at its top or by its end.
 
 use std::time::Instant;
 
-use super::document::{Document, Point, Position};
-use crate::image::Placement;
+use super::document::{CellPosition, RowPosition, TranscriptDocument};
+use crate::image::ImagePlacement;
 use crate::keys::Scroll;
 
 #[derive(Debug, Default)]
-pub(super) struct View {
-    /// The item at the top; without it the end is followed.
-    pub(super) top: Option<Position>,
+pub(super) struct TranscriptView {
+    /// The position at the top; `None` follows the end.
+    pub(super) top: Option<RowPosition>,
     pub(super) height: usize,
-    pub(super) shown: Vec<Position>,
+    pub(super) shown: Vec<RowPosition>,
     pub(super) below: bool,
-    pub(super) placements: Vec<Placement>,
+    pub(super) placements: Vec<ImagePlacement>,
 }
 
-impl View {
-    pub(super) fn top_of_end(&self, doc: &mut Document) -> Position {
-        let last = doc.last();
+impl TranscriptView {
+    pub(super) fn end_top(&self, doc: &mut TranscriptDocument) -> RowPosition {
+        let last = doc.last_position();
         let rows = i64::try_from(self.height.saturating_sub(1)).unwrap_or(i64::MAX);
-        doc.walk(last, -rows)
+        doc.move_by_rows(last, -rows)
     }
 
-    pub(super) fn top(&self, doc: &mut Document) -> Position {
+    pub(super) fn top_position(&self, doc: &mut TranscriptDocument) -> RowPosition {
         match self.top {
-            None => self.top_of_end(doc),
-            Some(top) if !self.is_near_end(top, doc) => doc.clamped(top),
-            Some(top) => doc.clamped(top).min(self.top_of_end(doc)),
+            None => self.end_top(doc),
+            Some(top) if !self.is_near_end(top, doc) => doc.clamp_position(top),
+            Some(top) => doc.clamp_position(top).min(self.end_top(doc)),
         }
     }
 
-    /// Every item but an empty one has a row, so the end is not looked for where it is far.
-    fn is_near_end(&self, top: Position, doc: &Document) -> bool {
+    /// True if the end may be visible. Every nonempty item has a row, so a distant end is excluded without layouts.
+    fn is_near_end(&self, top: RowPosition, doc: &TranscriptDocument) -> bool {
         doc.items.len().saturating_sub(top.item) <= 4 * self.height.max(1)
     }
 
-    pub(super) fn look(&mut self, doc: &mut Document, height: usize) {
+    pub(super) fn update_visible(&mut self, doc: &mut TranscriptDocument, height: usize) {
         self.height = height;
-        let mut at = self.top(doc);
+        let mut at = self.top_position(doc);
         self.shown.clear();
         while self.shown.len() < height {
             if at.row < doc.height_of(at.item) {
@@ -46,64 +46,64 @@ impl View {
                 at.row += 1;
                 continue;
             }
-            let Some(next) = doc.below(at.item) else { break };
+            let Some(next) = doc.first_row_below(at.item) else { break };
             at = next;
         }
-        self.below = at.row < doc.height_of(at.item) || doc.below(at.item).is_some();
+        self.below = at.row < doc.height_of(at.item) || doc.first_row_below(at.item).is_some();
     }
 
-    pub(super) fn look_from(&mut self, doc: &mut Document, top: Position) {
-        let is_end = self.is_near_end(top, doc) && top >= self.top_of_end(doc);
+    pub(super) fn scroll_to(&mut self, doc: &mut TranscriptDocument, top: RowPosition) {
+        let is_end = self.is_near_end(top, doc) && top >= self.end_top(doc);
         self.top = (!is_end).then_some(top);
-        self.look(doc, self.height);
+        self.update_visible(doc, self.height);
     }
 
-    fn look_from_item(&mut self, doc: &mut Document, item: usize) {
+    fn scroll_to_item(&mut self, doc: &mut TranscriptDocument, item: usize) {
         let row = doc.gap_rows(item);
-        self.look_from(doc, Position { item, row });
+        self.scroll_to(doc, RowPosition { item, row });
     }
 
-    /// Rows for text: where there is more below, the last one says so.
-    pub(super) fn page(&self) -> usize {
+    /// Returns the rows for text. If there is more below, the last row shows that.
+    pub(super) fn page_rows(&self) -> usize {
         let says_so = self.below && self.top.is_some();
         self.height.saturating_sub(usize::from(says_so)).max(1)
     }
 
-    pub(super) fn last_seen(&self) -> Option<Position> {
-        self.shown.get(self.page() - 1).or(self.shown.last()).copied()
+    pub(super) fn last_seen(&self) -> Option<RowPosition> {
+        self.shown.get(self.page_rows() - 1).or(self.shown.last()).copied()
     }
 
-    pub(super) fn scroll_by(&mut self, doc: &mut Document, rows: i64) {
-        let top = self.top(doc);
-        let to = doc.walk(top, rows);
-        // What fits altogether is not scrolled.
+    pub(super) fn scroll_by(&mut self, doc: &mut TranscriptDocument, rows: i64) {
+        let top = self.top_position(doc);
+        let to = doc.move_by_rows(top, rows);
+        // A conversation that fits completely is not scrolled.
         if to != top || rows > 0 {
-            self.look_from(doc, to);
+            self.scroll_to(doc, to);
         }
     }
 
-    pub(super) fn scroll(&mut self, doc: &mut Document, action: Scroll) {
+    pub(super) fn scroll(&mut self, doc: &mut TranscriptDocument, action: Scroll) {
         let page = i64::try_from(self.height.saturating_sub(2).max(1)).unwrap_or(i64::MAX);
         match action {
             Scroll::PageUp => self.scroll_by(doc, -page),
             Scroll::PageDown => self.scroll_by(doc, page),
             Scroll::LineUp => self.scroll_by(doc, -1),
             Scroll::LineDown => self.scroll_by(doc, 1),
-            Scroll::Top => self.look_from(doc, Position::default()),
+            Scroll::Top => self.scroll_to(doc, RowPosition::default()),
             Scroll::Bottom => {
                 self.top = None;
-                self.look(doc, self.height);
+                self.update_visible(doc, self.height);
             }
             Scroll::MessageUp => {
-                let top = self.top(doc);
+                let top = self.top_position(doc);
                 let upto = if top.row > doc.gap_rows(top.item) { top.item + 1 } else { top.item };
                 let before = (0..upto.min(doc.items.len())).rev().find(|at| doc.is_message(*at));
-                self.look_from_item(doc, before.unwrap_or_default());
+                self.scroll_to_item(doc, before.unwrap_or_default());
             }
             Scroll::MessageDown => {
-                let top = self.top(doc);
+                let top = self.top_position(doc);
                 match (top.item + 1..doc.items.len()).find(|at| doc.is_message(*at)) {
-                    Some(item) => self.look_from_item(doc, item),
+                    Some(item) => self.scroll_to_item(doc, item),
                     None => self.scroll(doc, Scroll::Bottom),
                 }
             }
@@ -111,32 +111,32 @@ impl View {
         }
     }
 
-    /// When the picture of something that runs and is seen changes.
-    pub(super) fn next_picture(&self, doc: &Document, now: Instant) -> Option<Instant> {
+    /// Returns the time of the next change of a visible running item.
+    pub(super) fn next_spinner_frame(&self, doc: &TranscriptDocument, now: Instant) -> Option<Instant> {
         let mut seen: Vec<usize> = self.shown.iter().map(|at| at.item).collect();
         seen.dedup();
-        let began = seen.into_iter().filter_map(|at| doc.items.get(at)?.running()?.began);
-        began.filter_map(|began| doc.layouts.theme.spinner().changes_at(began, now)).min()
+        let began = seen.into_iter().filter_map(|at| doc.items.get(at)?.running_call()?.began);
+        began.filter_map(|began| doc.layouts.theme.spinner().next_frame_at(began, now)).min()
     }
 
-    pub(super) fn reveal(&mut self, doc: &mut Document, at: Position) {
-        self.look(doc, self.height);
+    pub(super) fn reveal(&mut self, doc: &mut TranscriptDocument, at: RowPosition) {
+        self.update_visible(doc, self.height);
         let first = self.shown.first().copied().unwrap_or_default();
         let last = self.last_seen().unwrap_or_default();
         let top = if at < first {
             at
         } else if at > last {
-            // At the end there is one more row, which what is seen is moved by then.
-            doc.walk(at, 2 - i64::try_from(self.height.max(2)).unwrap_or(2))
+            // At the end, there is one more row, which shifts the view.
+            doc.move_by_rows(at, 2 - i64::try_from(self.height.max(2)).unwrap_or(2))
         } else {
             return;
         };
         self.top = Some(top);
-        self.look(doc, self.height);
+        self.update_visible(doc, self.height);
     }
 
-    pub(super) fn point(&self, column: u16, row: u16) -> Option<Point> {
+    pub(super) fn cell_at(&self, column: u16, row: u16) -> Option<CellPosition> {
         let at = self.shown.get(usize::from(row)).or(self.shown.last())?;
-        Some(Point { at: *at, column: usize::from(column) })
+        Some(CellPosition { at: *at, column: usize::from(column) })
     }
 }

@@ -1,4 +1,4 @@
-//! The whole interface: scripts of events, and what comes of them.
+//! The whole interface: scripts of events and their effects.
 
 mod commands;
 mod completions;

@@ -1,4 +1,4 @@
-//! Questions for the person: how they look.
+//! Tests of the layout of dialogs.
 
 mod answers;
 mod hostile;
@@ -10,14 +10,14 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
-use haft_tui::dialog::{Dialog, Question, Reply, Wanted};
+use haft_tui::dialog::{AnswerKind, Dialog, DialogKeyOutcome, Question};
 use haft_tui::keys::Keymap;
-use haft_tui::look::Look;
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 
 use crate::shown::screen;
 
-/// A dialog on a screen, and a clock that is moved by hand.
+/// A dialog on a screen, with a manual clock.
 struct Open {
     dialog: Dialog,
     now: Instant,
@@ -29,8 +29,8 @@ impl Open {
         Self { dialog: Dialog::open(question, now), now }
     }
 
-    fn look(&self) -> Look {
-        Look { theme: Theme::dark(), now: self.now, images: None }
+    fn look(&self) -> DrawContext {
+        DrawContext { theme: Theme::dark(), now: self.now, images: None }
     }
 
     fn later(mut self, millis: u64) -> Self {
@@ -38,7 +38,7 @@ impl Open {
         self
     }
 
-    /// What is drawn where there is room for 24 rows.
+    /// Draws the dialog with room for 24 rows.
     fn shown(&mut self, width: u16) -> String {
         let look = self.look();
         let rows = self.dialog.rows(width, 24, &look);
@@ -48,13 +48,13 @@ impl Open {
     fn shown_at(&mut self, width: u16, height: u16) -> String {
         let look = self.look();
         let shown = screen((width, height), |area, buffer| self.dialog.draw(area, buffer, &look));
-        self.dialog.was_drawn(self.now);
+        self.dialog.mark_drawn(self.now);
         shown
     }
 
-    /// Keys, one after the other; what came of the last one.
-    fn keys(&mut self, keys: &str) -> Reply {
-        let mut reply = Reply::Open;
+    /// Sends keys and returns the outcome of the last one.
+    fn keys(&mut self, keys: &str) -> DialogKeyOutcome {
+        let mut reply = DialogKeyOutcome::Open;
         for key in keys.split(' ') {
             reply = self.dialog.key(&Keymap::default().press(key.parse().unwrap()), self.now);
         }
@@ -62,7 +62,7 @@ impl Open {
     }
 }
 
-fn question(wanted: Wanted) -> Question {
+fn question(wanted: AnswerKind) -> Question {
     Question {
         owner: None,
         wanted,
@@ -75,7 +75,7 @@ fn question(wanted: Wanted) -> Question {
     }
 }
 
-fn asked_by_todo(wanted: Wanted) -> Question {
+fn asked_by_todo(wanted: AnswerKind) -> Question {
     Question { owner: Some("todo".to_owned()), ..question(wanted) }
 }
 
@@ -97,7 +97,12 @@ fn approve(args: &str) -> Question {
     let args = RawJson::parse(args).unwrap();
     let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
     let title = "Run bash?".to_owned();
-    Question::of(&UiRequest { extension: None, title, call: Some(call), ..request(UiKind::Approve) })
+    Question::from_request(&UiRequest {
+        extension: None,
+        title,
+        call: Some(call),
+        ..request(UiKind::Approve)
+    })
 }
 
 fn gate() -> Question {
@@ -105,7 +110,7 @@ fn gate() -> Question {
     let title = "Extension todo keeps failing, and nothing happens without it".to_owned();
     let message = "3 times in a row; last: no answer in 5 s".to_owned();
     let default = UiAnswer::Value("stop".to_owned());
-    Question::of(&UiRequest { options, title, message, default, ..request(UiKind::GateFailing) })
+    Question::from_request(&UiRequest { options, title, message, default, ..request(UiKind::GateFailing) })
 }
 
 fn long_call() -> Question {
@@ -113,29 +118,29 @@ fn long_call() -> Question {
     approve(&serde_json::json!({"path": "a.txt", "content": lines.join("\n")}).to_string())
 }
 
-fn numbered(count: usize) -> Wanted {
-    Wanted::Select((1..=count).map(|number| format!("choice {number}")).collect())
+fn numbered(count: usize) -> AnswerKind {
+    AnswerKind::Select((1..=count).map(|number| format!("choice {number}")).collect())
 }
 
-/// Both widths, one below the other.
+/// Draws both widths, one below the other.
 fn both(question: Question) -> String {
     let mut open = Open::new(question);
     [80, 30].map(|width| open.shown(width)).join("\n\n")
 }
 
 #[test]
-fn a_confirmation() {
-    insta::assert_snapshot!(both(asked_by_todo(Wanted::Confirm)));
+fn shows_confirmation() {
+    insta::assert_snapshot!(both(asked_by_todo(AnswerKind::Confirm)));
 }
 
 #[test]
-fn haft_asks_in_its_own_name() {
-    insta::assert_snapshot!(both(Question { message: String::new(), ..question(Wanted::Confirm) }));
+fn shows_question_of_haft() {
+    insta::assert_snapshot!(both(Question { message: String::new(), ..question(AnswerKind::Confirm) }));
 }
 
 #[test]
-fn a_countdown() {
-    let asked = Question::of(&UiRequest { title: "Go on?".to_owned(), ..request(UiKind::Confirm) });
+fn shows_countdown() {
+    let asked = Question::from_request(&UiRequest { title: "Go on?".to_owned(), ..request(UiKind::Confirm) });
     let mut open = Open::new(asked);
     let shown = [0, 500, 1000, 40_500, 42_000, 99_000].map(|millis| {
         let mut at = Open { dialog: Dialog::open(open.dialog.question().clone(), open.now), now: open.now }
@@ -148,22 +153,22 @@ fn a_countdown() {
     │ Go on?                     │
     │                            │
     │  [Yes]  ›[No]              │
-    ╰─ y yes · n no · enter wh… ─╯
+    ╰─ y yes · n no · enter se… ─╯
     ");
     let within = Some(Duration::from_secs(754));
-    insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(Wanted::Confirm) }).shown(60), @"
-    ╭─ [todo] asks ───────────── closes itself in 12 min 34 s ─╮
+    insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(AnswerKind::Confirm) }).shown(60), @"
+    ╭─ [todo] asks ──────────────────── closes in 12 min 34 s ─╮
     │ Delete the branch?                                       │
     │ It has 3 commits that are nowhere else.                  │
     │                                                          │
     │  [Yes]  ›[No]                                            │
-    ╰─ y yes · n no · enter what is chosen · esc leaves it ────╯
+    ╰─ y yes · n no · enter select · esc cancel ───────────────╯
     ");
 }
 
 #[test]
-fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
-    let mut open = Open::new(Question::of(&request(UiKind::Confirm)));
+fn countdown_wakes_once_per_second_until_end() {
+    let mut open = Open::new(Question::from_request(&request(UiKind::Confirm)));
     let start = open.now;
     let mut wakes = Vec::new();
     while let Some(at) = open.dialog.wakes_at(open.now) {
@@ -176,23 +181,23 @@ fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
         open.dialog.wakes_at(start + Duration::from_millis(1300)),
         Some(start + Duration::from_secs(2))
     );
-    assert_eq!(Open::new(question(Wanted::Confirm)).dialog.wakes_at(start), None);
-    let forever = Question { within: Some(Duration::MAX), ..question(Wanted::Confirm) };
+    assert_eq!(Open::new(question(AnswerKind::Confirm)).dialog.wakes_at(start), None);
+    let forever = Question { within: Some(Duration::MAX), ..question(AnswerKind::Confirm) };
     assert_eq!(Open::new(forever).dialog.wakes_at(start), None);
 }
 
 #[test]
-fn a_selection() {
+fn shows_selection() {
     let options =
         vec!["main".to_owned(), "a-branch-with-a-rather-long-name-to-it".to_owned(), "日本".to_owned()];
-    insta::assert_snapshot!(both(asked_by_todo(Wanted::Select(options))));
-    insta::assert_snapshot!(Open::new(asked_by_todo(Wanted::Select(vec![]))).shown(50), @"
+    insta::assert_snapshot!(both(asked_by_todo(AnswerKind::Select(options))));
+    insta::assert_snapshot!(Open::new(asked_by_todo(AnswerKind::Select(vec![]))).shown(50), @"
     ╭─ [todo] asks ──────────────────────────────────╮
     │ Delete the branch?                             │
     │ It has 3 commits that are nowhere else.        │
     │                                                │
-    │ there is nothing to choose from                │
-    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
+    │ no choices                                     │
+    ╰─ ↑↓ choose · enter select · esc cancel ────────╯
     ");
     let mut many = Open::new(asked_by_todo(numbered(30)));
     many.keys("up");
@@ -205,13 +210,13 @@ fn a_selection() {
     │     choice 28                                  │
     │     choice 29                                  │
     │ ›   choice 30                            30/30 │
-    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
+    ╰─ ↑↓ choose · enter select · esc cancel ────────╯
     ");
 }
 
 #[test]
-fn an_input() {
-    let mut open = Open::new(asked_by_todo(Wanted::Input { secret: false }));
+fn shows_input() {
+    let mut open = Open::new(asked_by_todo(AnswerKind::Input { secret: false }));
     open.keys("a b");
     open.dialog.paste("c\nd\r\n", open.now);
     insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
@@ -223,8 +228,8 @@ fn an_input() {
 }
 
 #[test]
-fn a_secret_is_dots() {
-    let mut open = Open::new(question(Wanted::Input { secret: true }));
+fn shows_secret_as_dots() {
+    let mut open = Open::new(question(AnswerKind::Input { secret: true }));
     open.dialog.paste("sk-1é日👩‍🔬\n", open.now);
     open.keys("left left");
     let shown = open.shown(40);
@@ -235,10 +240,10 @@ fn a_secret_is_dots() {
     │ else.                                │
     │                                      │
     │ › •••••▏••                            │
-    ╰─ enter answers · esc leaves it ──────╯
+    ╰─ enter submit · esc cancel ──────────╯
     ");
     assert!(!format!("{open:?}", open = open.dialog).contains("sk-1"));
-    assert_eq!(open.keys("enter"), Reply::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
+    assert_eq!(open.keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
     open.dialog.paste(&"x".repeat(50), open.now);
     insta::assert_snapshot!(open.shown(30), @"
     ╭─ haft asks ────────────────╮
@@ -247,31 +252,31 @@ fn a_secret_is_dots() {
     │ nowhere else.              │
     │                            │
     │ › •••••••••••••••••••••••▏• │
-    ╰─ enter answers · esc lea… ─╯
+    ╰─ enter submit · esc canc… ─╯
     ");
 }
 
 #[test]
-fn a_text_of_several_lines() {
-    let mut open = Open::new(asked_by_todo(Wanted::Editor("one\ntwo".to_owned())));
+fn shows_multiline_text() {
+    let mut open = Open::new(asked_by_todo(AnswerKind::Editor("one\ntwo".to_owned())));
     open.keys("shift+enter x");
     insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
-    assert_eq!(open.keys("ctrl+g"), Reply::OpenEditor("one\ntwo\nx".to_owned()));
-    open.dialog.edited("other\u{1b}[2J\n");
-    assert_eq!(open.keys("up enter"), Reply::Answered(UiAnswer::Value("other".to_owned())));
+    assert_eq!(open.keys("ctrl+g"), DialogKeyOutcome::OpenEditor("one\ntwo\nx".to_owned()));
+    open.dialog.apply_edited_text("other\u{1b}[2J\n");
+    assert_eq!(open.keys("up enter"), DialogKeyOutcome::Answered(UiAnswer::Value("other".to_owned())));
 }
 
 #[test]
-fn what_is_granted_is_shown() {
+fn shows_granted_call() {
     insta::assert_snapshot!(both(approve(r#"{"command":"rm -rf target\necho done","timeout":30}"#)));
     let script = "for f in *.rs; do\n\tsed -i 's/\\bfoo\\b/\"bar\"/' \"$f\"\ndone\n";
     insta::assert_snapshot!(both(approve(&serde_json::json!({"command": script, "timeout": 5}).to_string())));
     insta::assert_snapshot!(both(gate()));
-    insta::assert_snapshot!(both(Question { grants: true, ..question(Wanted::Confirm) }));
+    insta::assert_snapshot!(both(Question { grants: true, ..question(AnswerKind::Confirm) }));
 }
 
 #[test]
-fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
+fn shows_changed_file_with_removed_and_added_lines() {
     let edit = serde_json::json!({
         "path": "/etc/hosts",
         "edits": [{"old_text": "a\nb", "new_text": "a \n\tc"}, {"old_text": "x", "new_text": ""}],
@@ -279,7 +284,7 @@ fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
     let of = |name: &str, args: String| {
         let call = approve(&args).call.map(|call| ToolCall { name: name.to_owned(), ..call });
         let title = format!("Run {name}?");
-        Question::of(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
+        Question::from_request(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
             .in_directory("/p")
     };
     insta::assert_snapshot!(both(of("edit", edit.to_string())));
@@ -289,11 +294,11 @@ fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
 }
 
 #[test]
-fn what_is_granted_cannot_hide() {
+fn granted_call_cannot_hide_text() {
     let args =
         r#"{"command":"ls \u001b[8m; rm -rf /\u001b[0m\u202e\u2066 \u200b\u009b","\u0063wd":"/\r\u00a0"}"#;
     insta::assert_snapshot!(Open::new(approve(args)).shown(80), @r#"
-    ╭─ haft asks ───────────────────────────────────── answers itself in 42 s: no ─╮
+    ╭─ haft asks ─────────────────────────────────── automatic answer in 42 s: no ─╮
     │ Run bash?                                                                    │
     │ bash                                                                         │
     │   "command": "ls \u{1b}[8m; rm -rf /\u{1b}[0m\u{202e}\u{2066} \u{200b}\u{9b} │
@@ -301,12 +306,12 @@ fn what_is_granted_cannot_hide() {
     │   "cwd": "/\r\u{a0}"                                                         │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
-    ╰─ y yes · n no · enter what is chosen · esc leaves it ────────────────────────╯
+    ╰─ y yes · n no · enter select · esc cancel ───────────────────────────────────╯
     "#);
 }
 
 #[test]
-fn what_is_granted_is_never_cut_silently() {
+fn truncated_grant_shows_number_of_hidden_rows() {
     let mut open = Open::new(long_call());
     let first = open.shown(60);
     let mut open = open.later(300);
@@ -315,7 +320,7 @@ fn what_is_granted_is_never_cut_silently() {
     open.keys("pagedown pagedown pagedown pagedown");
     let last = open.shown(60);
     insta::assert_snapshot!([first, second, last].join("\n\n"));
-    // Every row of it can be reached, at any size that can be read.
+    // Every row can be reached, at any readable size.
     for (width, height) in [(60, 12), (20, 6), (20, 3), (21, 4)] {
         let mut open = Open::new(long_call());
         let mut seen = open.shown_at(width, height);
@@ -334,7 +339,7 @@ fn what_is_granted_is_never_cut_silently() {
 }
 
 #[test]
-fn it_is_of_use_where_there_is_little_room() {
+fn dialog_is_usable_in_little_room() {
     let mut sizes = String::new();
     for (width, height) in [(20, 3), (20, 4), (24, 5), (40, 6)] {
         for question in [approve(r#"{"command":"rm a.png"}"#), asked_by_todo(numbered(4))] {

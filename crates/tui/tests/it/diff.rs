@@ -1,4 +1,4 @@
-//! Changes of files.
+//! Tests of diffs.
 
 use haft_protocol::RawJson;
 use haft_tui::diff::Diff;
@@ -16,34 +16,34 @@ fn details(unified: &str, cut: bool) -> RawJson {
 }
 
 #[test]
-fn the_details_of_a_result() {
+fn shows_result_details() {
     let diff = Diff::from_details(&details(UNIFIED, true)).unwrap();
     let theme = Theme::dark();
     let mut lines = vec![diff.title(&theme)];
     lines.extend(diff.lines(40, &theme));
     assert_snapshot!(drawn(&lines, 40));
-    assert_snapshot!("the_details_of_a_result_styled", styled(&lines));
+    assert_snapshot!("shows_result_details_styled", styled(&lines));
 }
 
 #[test]
-fn without_colours_the_signs_say_it() {
+fn shows_signs_without_colors() {
     let diff = Diff::from_details(&details(UNIFIED, false)).unwrap();
-    let theme = Theme::light().reduced(ColorDepth::None);
+    let theme = Theme::light().with_color_depth(ColorDepth::None);
     assert_snapshot!(styled(&diff.lines(60, &theme)));
 }
 
 #[test]
-fn any_unified_diff() {
+fn parses_any_unified_diff() {
     let git = format!(
-        "diff --git a/x b/x\nindex 1..2 100644\n{UNIFIED}\x1b[31m-coloured\x1b[0m\n+plus\nBinary files a and b differ\n"
+        "diff --git a/x b/x\nindex 1..2 100644\n{UNIFIED}\x1b[31m-colored\x1b[0m\n+plus\nBinary files a and b differ\n"
     );
     let diff = Diff::from_details(&details(&git, false)).unwrap();
-    let theme = Theme::dark().reduced(ColorDepth::Sixteen);
+    let theme = Theme::dark().with_color_depth(ColorDepth::Sixteen);
     assert_snapshot!(styled(&diff.lines(60, &theme)));
 }
 
 #[test]
-fn what_is_no_diff() {
+fn rejects_details_without_diff() {
     assert_eq!(Diff::from_details(&RawJson::parse("{\"files\": 3}").unwrap()), None);
     assert_eq!(Diff::from_details(&RawJson::parse("[]").unwrap()), None);
     let text = "@@ -1,99999999999999999999 +1 @@\n@@ -1,2 +1,2 @@\nodd\n";

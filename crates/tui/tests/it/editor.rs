@@ -1,15 +1,15 @@
-//! The editor: what holds whatever is typed, and how texts are laid out.
+//! Tests of the editor: invariants under random input, and layout.
 
 mod images;
 
 use std::path::Path;
 
-use haft_tui::editor::{Editor, Outcome, Pasted};
+use haft_tui::editor::{EditOutcome, Editor, PasteOutcome};
 use haft_tui::keys::{ACTIONS, Action, Edit};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What can be done to an editor.
+/// A random operation on an editor.
 #[derive(Debug, Clone)]
 enum Step {
     Type(char),
@@ -66,24 +66,24 @@ fn run(editor: &mut Editor, steps: &[Step], width: u16) {
                 editor.paste(text, |_| false);
             }
             Step::Attach => {
-                if let Pasted::Images { text, paths } = editor.paste("/pictures/a.png", |_| true) {
+                if let PasteOutcome::Images { text, paths } = editor.paste("/pictures/a.png", |_| true) {
                     editor.fold_images(&text, paths);
                 }
             }
             Step::Act(edit) => {
-                let _ = editor.act(*edit, width);
+                let _ = editor.apply_edit(*edit, width);
             }
         }
         check_sound(editor);
     }
 }
 
-/// The cursor is between two graphemes, and the text is fit to be shown.
+/// Checks that the cursor is between two graphemes and that the text is printable.
 #[track_caller]
 fn check_sound(editor: &Editor) {
     let (text, cursor) = (editor.text(), editor.cursor());
     assert!(text.is_char_boundary(cursor));
-    // An atom and what is behind it are two things, whatever Unicode says of private characters.
+    // An atom and the text behind it stay separate, whatever Unicode says about private-use characters.
     let is_atom = |c: char| ('\u{100000}'..='\u{10fffd}').contains(&c);
     let beside_atom = text[..cursor].ends_with(is_atom) || text[cursor..].starts_with(is_atom);
     let between = text.grapheme_indices(true).any(|(at, _)| at == cursor) || cursor == text.len();
@@ -93,47 +93,47 @@ fn check_sound(editor: &Editor) {
 
 proptest! {
     #[test]
-    fn the_cursor_is_between_graphemes(steps in steps(), width in 1_u16..20) {
+    fn cursor_stays_between_graphemes(steps in steps(), width in 1_u16..20) {
         run(&mut Editor::new(), &steps, width);
         run(&mut Editor::one_line(), &steps, width);
     }
 
     #[test]
-    fn what_is_taken_back_is_as_it_was(start in text(20), steps in steps(), width in 3_u16..20) {
+    fn undo_restores_text(start in text(20), steps in steps(), width in 3_u16..20) {
         let mut editor = Editor::new();
         editor.insert(&start);
         let fresh = || { let mut fresh = Editor::new(); fresh.set(&editor.content()); fresh };
         let (before, mut edited) = (editor.text().to_owned(), fresh());
-        // Taking back and making again are done below.
+        // Undo and redo follow below.
         let steps: Vec<Step> =
             steps.into_iter().filter(|step| !matches!(step, Step::Act(Edit::Undo | Edit::Redo))).collect();
         run(&mut edited, &steps, width);
         let after = edited.text().to_owned();
         for _ in 0..200 {
-            let _ = edited.act(Edit::Undo, width);
+            let _ = edited.apply_edit(Edit::Undo, width);
             check_sound(&edited);
         }
-        // The first step was what the text was before.
+        // The first step was the initial text.
         prop_assert_eq!(edited.text(), "");
         if !before.is_empty() {
-            let _ = edited.act(Edit::Redo, width);
+            let _ = edited.apply_edit(Edit::Redo, width);
             prop_assert_eq!(edited.text(), &before);
         }
         for _ in 0..200 {
-            let _ = edited.act(Edit::Redo, width);
+            let _ = edited.apply_edit(Edit::Redo, width);
             check_sound(&edited);
         }
         prop_assert_eq!(edited.text(), &after);
     }
 
     #[test]
-    fn no_row_is_wider_than_the_width(steps in steps(), width in 3_u16..24) {
+    fn rows_fit_width(steps in steps(), width in 3_u16..24) {
         let mut editor = Editor::new();
         run(&mut editor, &steps, width);
         let layout = editor.layout(width);
         prop_assert!(layout.row < layout.len() && layout.column < usize::from(width));
         for row in 0..layout.len() {
-            let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+            let shown: String = editor.row_pieces(&layout, row).into_iter().map(|piece| piece.text).collect();
             prop_assert!(!shown.contains(char::is_control), "{:?}", shown);
             let columns = haft_tui::editor::columns(&shown);
             prop_assert!(columns <= usize::from(width), "{:?} is {} wide", shown, columns);
@@ -141,40 +141,40 @@ proptest! {
     }
 
     #[test]
-    fn up_and_down_come_back(steps in steps(), width in 3_u16..24) {
+    fn up_and_down_return_to_position(steps in steps(), width in 3_u16..24) {
         let mut editor = Editor::new();
         run(&mut editor, &steps, width);
-        let _ = editor.act(Edit::LineStart, width);
+        let _ = editor.apply_edit(Edit::LineStart, width);
         let (start, mut rows) = (editor.cursor(), 0);
-        while editor.act(Edit::RowDown, width) == Outcome::Done {
+        while editor.apply_edit(Edit::RowDown, width) == EditOutcome::Done {
             check_sound(&editor);
             rows += 1;
         }
         for _ in 0..rows {
-            prop_assert_eq!(editor.act(Edit::RowUp, width), Outcome::Done);
+            prop_assert_eq!(editor.apply_edit(Edit::RowUp, width), EditOutcome::Done);
         }
         prop_assert_eq!(editor.cursor(), start);
     }
 
     #[test]
-    fn what_is_folded_is_sent_whole(paste in prop_oneof![long_text(), "[a-z ]{900,1100}"]) {
+    fn folded_paste_is_sent_whole(paste in prop_oneof![long_text(), "[a-z ]{900,1100}"]) {
         let mut plain = Editor::new();
         plain.insert(&paste);
         let expect = plain.take().text;
         let mut editor = Editor::new();
         let pasted = editor.paste(&paste, |_| false);
-        if pasted == Pasted::Folded {
+        if pasted == PasteOutcome::Folded {
             prop_assert_eq!(editor.text().chars().count(), 1);
         }
         prop_assert_eq!(editor.take().text, expect);
     }
 }
 
-/// A text in rows of a width, `│` where the cursor stands.
+/// Formats a text in rows of a width, with `│` at the cursor.
 fn drawn(editor: &Editor, width: u16) -> String {
     let layout = editor.layout(width);
     let rows = (0..layout.len()).map(|row| {
-        let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+        let shown: String = editor.row_pieces(&layout, row).into_iter().map(|piece| piece.text).collect();
         if row != layout.row {
             return format!("{shown}\n");
         }
@@ -205,12 +205,12 @@ fn with_text(text: &str) -> Editor {
 
 fn act(editor: &mut Editor, edits: &[Edit]) {
     for edit in edits {
-        let _ = editor.act(*edit, 20);
+        let _ = editor.apply_edit(*edit, 20);
     }
 }
 
 #[test]
-fn lines_are_wrapped_between_words() {
+fn wraps_lines_between_words() {
     let editor = with_text("the quick brown fox jumps\nover\n\nthe lazy dog");
     insta::assert_snapshot!(drawn(&editor, 12), @"
     the quick 
@@ -224,7 +224,7 @@ fn lines_are_wrapped_between_words() {
 }
 
 #[test]
-fn a_row_that_is_full_goes_on_in_the_next() {
+fn full_row_continues_on_next() {
     insta::assert_snapshot!(drawn(&with_text("hello"), 6), @"hello│");
     insta::assert_snapshot!(drawn(&with_text("hello "), 6), @"
     hello 
@@ -241,7 +241,7 @@ fn a_row_that_is_full_goes_on_in_the_next() {
 }
 
 #[test]
-fn wide_characters_and_tabs_take_their_columns() {
+fn wide_characters_and_tabs_have_their_width() {
     insta::assert_snapshot!(drawn(&with_text("日本語の文章"), 7), @"
     日本語
     の文章│
@@ -252,18 +252,18 @@ fn wide_characters_and_tabs_take_their_columns() {
 }
 
 #[test]
-fn a_long_line_is_laid_out_at_once() {
+fn lays_out_long_line_quickly() {
     let mut editor = with_text(&"a word ".repeat(40_000));
     assert_eq!(editor.layout(15).len(), 20_000);
-    assert_eq!(editor.act(Edit::RowUp, 15), Outcome::Done);
+    assert_eq!(editor.apply_edit(Edit::RowUp, 15), EditOutcome::Done);
     assert_eq!(editor.layout(15).row, 19_998);
 }
 
 #[test]
-fn a_long_paste_is_one_character() {
+fn long_paste_is_one_atom() {
     let mut editor = with_text("see ");
     let paste = "line\n".repeat(120);
-    assert_eq!(editor.paste(&paste, |_| false), Pasted::Folded);
+    assert_eq!(editor.paste(&paste, |_| false), PasteOutcome::Folded);
     editor.insert(" please");
     insta::assert_snapshot!(drawn(&editor, 40), @"see [paste #1: 120 lines] please│");
     insta::assert_snapshot!(drawn(&editor, 12), @"
@@ -280,7 +280,7 @@ fn a_long_paste_is_one_character() {
 }
 
 #[test]
-fn what_was_cut_is_put_in_again() {
+fn yank_inserts_cut_text() {
     let mut editor = with_text("one two three");
     act(&mut editor, &[Edit::KillWordBack, Edit::KillWordBack, Edit::Yank]);
     assert_eq!(editor.text(), "one two three");
@@ -295,7 +295,7 @@ fn what_was_cut_is_put_in_again() {
 }
 
 #[test]
-fn steps_are_words() {
+fn undo_steps_are_words() {
     let mut editor = Editor::new();
     "one two  three".chars().for_each(|c| editor.type_char(c));
     let mut texts = Vec::new();
@@ -314,7 +314,7 @@ fn steps_are_words() {
 }
 
 #[test]
-fn rows_keep_the_column() {
+fn vertical_movement_keeps_column() {
     let mut editor = with_text("a long line\nb\nanother line");
     act(&mut editor, &[Edit::RowUp]);
     insta::assert_snapshot!(drawn(&editor, 20), @"
@@ -328,31 +328,31 @@ fn rows_keep_the_column() {
     b
     another line
     ");
-    assert_eq!(editor.act(Edit::RowUp, 20), Outcome::AtTop);
+    assert_eq!(editor.apply_edit(Edit::RowUp, 20), EditOutcome::AtTop);
     act(&mut editor, &[Edit::RowDown, Edit::RowDown]);
     assert_eq!(editor.cursor(), editor.text().len());
-    assert_eq!(editor.act(Edit::RowDown, 20), Outcome::AtBottom);
+    assert_eq!(editor.apply_edit(Edit::RowDown, 20), EditOutcome::AtBottom);
 }
 
 #[test]
-fn text_from_outside_is_made_fit() {
+fn sanitizes_text_from_outside() {
     let mut editor = Editor::new();
     editor.paste("a\r\nb\rc\u{1b}[31md\u{100000}", |_| false);
     assert_eq!(editor.text(), "a\nb\ncd\u{fffd}");
     let mut line = Editor::one_line();
     line.paste(&"x\n".repeat(20), |_| false);
     assert_eq!(line.text(), "x ".repeat(20));
-    // An emoji whose parts come one by one.
+    // The parts of an emoji arrive one by one.
     let mut typed = Editor::new();
     "👩\u{200d}🔬".chars().for_each(|c| typed.type_char(c));
     assert_eq!(typed.text(), "👩\u{200d}🔬");
     act(&mut typed, &[Edit::DeleteBack]);
     assert!(typed.is_empty());
-    assert_eq!(typed.act(Edit::DeleteOrQuit, 20), Outcome::Empty);
+    assert_eq!(typed.apply_edit(Edit::DeleteOrQuit, 20), EditOutcome::Empty);
 }
 
 #[test]
-fn an_editor_outside_may_move_images() {
+fn external_editor_may_move_images() {
     let mut editor = with_text("see ");
     editor.paste("/a.png", |_| true);
     assert!(editor.fold_images("/a.png", vec!["/a.png".into()]));
@@ -367,7 +367,7 @@ fn an_editor_outside_may_move_images() {
 }
 
 #[test]
-fn prompts_come_back_with_what_was_in_them() {
+fn restored_prompts_keep_their_atoms() {
     let mut editor = with_text("first ");
     editor.paste(&"x\n".repeat(11), |_| false);
     let first = editor.take();
@@ -376,7 +376,7 @@ fn prompts_come_back_with_what_was_in_them() {
     let second = editor.take();
     editor.insert("draft ");
     editor.paste(&"z\n".repeat(13), |_| false);
-    editor.put_before([&first.content, &second.content]);
+    editor.prepend_prompts([&first.content, &second.content]);
     insta::assert_snapshot!(drawn(&editor, 60), @"
     first [paste #1: 11 lines]
 

@@ -1,4 +1,4 @@
-//! Images in a pseudo-terminal: what is written for them, and that nothing of them is left.
+//! Tests of images in a pseudo-terminal: the output, and its complete removal.
 
 use std::io::Cursor;
 
@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, RgbImage};
 
-/// An image of that size, without its points where it is a large one: for what looks at its header only.
+/// Makes a PNG of a size. A large one has no pixels and is only valid for header checks.
 pub(crate) fn png(across: u32, down: u32) -> String {
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     png.extend(across.to_be_bytes());
@@ -24,7 +24,7 @@ fn picture() -> String {
 
 #[cfg(unix)]
 mod terminal {
-    use haft_test_support::pty::{Ended, Pty, Setup};
+    use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 
     use super::*;
     use crate::terminal::peer;
@@ -33,7 +33,7 @@ mod terminal {
     const ITERM: &[(&str, &str)] = &[("TERM_PROGRAM", "iTerm.app")];
     const FOOT: &[(&str, &str)] = &[("TERM", "foot")];
 
-    fn setup(variables: &[(&str, &str)], image: &str) -> Setup {
+    fn setup(variables: &[(&str, &str)], image: &str) -> PtySetup {
         let setup = peer(&[&format!("image={image}")]).pixels(10, 20);
         variables.iter().fold(setup, |setup, (name, value)| setup.env(name, value))
     }
@@ -46,14 +46,14 @@ mod terminal {
 
     fn quit(pty: &Pty) {
         pty.press(&["ctrl+d"]);
-        assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+        assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
     }
 
     fn written(pty: &Pty, from: usize) -> String {
         String::from_utf8_lossy(&pty.bytes()[from..]).into_owned()
     }
 
-    /// The number that an image has in kitty.
+    /// Returns the image number in Kitty's output.
     fn number(pty: &Pty) -> String {
         let text = written(pty, 0);
         let (_, rest) = text.split_once("\x1b_Ga=t,t=d,f=100,i=").unwrap();
@@ -61,7 +61,7 @@ mod terminal {
     }
 
     #[test]
-    fn kitty_shows_covers_moves_and_forgets() {
+    fn kitty_image_is_shown_covered_moved_and_deleted() {
         let pty = running(KITTY, &picture());
         pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
         let number = number(&pty);
@@ -72,7 +72,7 @@ mod terminal {
             "{pty:?}"
         );
         pty.wait_gone("[PNG");
-        // What is drawn over it covers it, and the words stand there.
+        // Text drawn over the image covers it, and the label is shown.
         let from = pty.bytes().len();
         pty.press(&["c"]);
         pty.wait_for_bytes(from, take_down.as_bytes());
@@ -80,8 +80,8 @@ mod terminal {
         let from = pty.bytes().len();
         pty.press(&["c", "m"]);
         pty.wait_for_bytes(from, format!("\x1b[4;61H{place}").as_bytes());
-        assert!(!written(&pty, from).contains("a=t"), "it is sent once: {pty:?}");
-        // All is drawn anew: the terminal may have lost it.
+        assert!(!written(&pty, from).contains("a=t"), "the image is sent once: {pty:?}");
+        // Everything is redrawn, because the terminal may have lost it.
         let from = pty.bytes().len();
         pty.press(&["ctrl+l"]);
         pty.wait_for_bytes(from, place.as_bytes());
@@ -94,7 +94,7 @@ mod terminal {
     }
 
     #[test]
-    fn it_goes_and_comes_as_the_person_wants() {
+    fn image_display_can_be_toggled() {
         let pty = running(KITTY, &picture());
         pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
         let from = pty.bytes().len();
@@ -108,7 +108,7 @@ mod terminal {
     }
 
     #[test]
-    fn an_editor_has_the_terminal_without_images() {
+    fn external_editor_gets_terminal_without_images() {
         let pty = setup(KITTY, &picture()).env("VISUAL", "true").spawn();
         pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
         let number = number(&pty);
@@ -121,7 +121,7 @@ mod terminal {
     }
 
     #[test]
-    fn another_size_shows_it_again() {
+    fn resize_shows_image_again() {
         let pty = running(KITTY, &picture());
         pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
         let from = pty.bytes().len();
@@ -132,14 +132,14 @@ mod terminal {
     }
 
     #[test]
-    fn iterm_is_sent_a_file_and_cells_when_it_goes() {
+    fn iterm_gets_file_and_cells_after_removal() {
         let pty = running(ITERM, &picture());
         let head = b"width=4;height=3;preserveAspectRatio=0;doNotMoveCursor=1:";
         pty.wait_for_bytes(0, head);
         pty.wait_gone("[PNG");
         let from = pty.bytes().len();
         pty.press(&["c"]);
-        // The words and the blanks are written over it.
+        // The label and the blanks overwrite it.
         pty.wait_for_bytes(from, b"\x1b[5;61H    ");
         pty.wait_for("[PNG, 40×60");
         pty.wait_for("over");
@@ -150,12 +150,12 @@ mod terminal {
     }
 
     #[test]
-    fn foot_is_sent_sixels() {
+    fn foot_gets_sixels() {
         let pty = running(FOOT, &picture());
         pty.wait_for_bytes(0, b"\x1bP0;1;0q\"1;1;40;60#0;2;78;4;4#0!40~$-");
         pty.wait_gone("[PNG");
         let from = pty.bytes().len();
-        // Cells without known pixels: words.
+        // Without a known cell size, the label is shown.
         pty.resize(90, 30);
         pty.wait_for("peer 90x30");
         pty.press(&["x"]);
@@ -165,7 +165,7 @@ mod terminal {
     }
 
     #[test]
-    fn elsewhere_words_stand() {
+    fn other_terminals_show_label() {
         let none = [("TERM", "xterm-256color")];
         let tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/tmux,1,0")];
         for variables in [none.as_slice(), &tmux] {
@@ -180,7 +180,7 @@ mod terminal {
     }
 
     #[test]
-    fn what_is_no_image_is_words() {
+    fn invalid_image_shows_label() {
         let mut half = STANDARD.decode(picture()).unwrap();
         half.truncate(half.len() / 2);
         for image in [png(100, 100), png(65_535, 65_535), STANDARD.encode(half), "no base64!".to_owned()] {

@@ -1,29 +1,29 @@
-//! The loop of printed and typed lines, in a pseudo-terminal that can do nothing else.
+//! Tests of linear mode in a pseudo-terminal without cursor control.
 
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 use rustix::process::Signal;
 
 use super::terminal::PEER;
 
 fn running() -> Pty {
-    let pty = Setup::new(&*PEER).args(["lines"]).env("TERM", "dumb").spawn();
+    let pty = PtySetup::new(&*PEER).args(["lines"]).env("TERM", "dumb").spawn();
     pty.wait_for("lines of 80");
     pty
 }
 
-/// How it ended, and that nothing but lines was printed.
+/// Checks the exit code, and that only lines were printed.
 #[track_caller]
 fn ends_with(pty: &Pty, code: u32) {
-    assert_eq!(pty.wait_for_end(), Ended { code, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code, signal: None });
     assert!(!pty.bytes().contains(&0x1b), "{pty:?}");
 }
 
 #[test]
-fn lines_are_told_and_the_end_of_input_leaves() {
+fn handles_lines_and_exits_at_end_of_input() {
     let pty = running();
     pty.send("hello there\n");
     pty.wait_for("typed \"hello there\"");
-    // The terminal's own way to mend what is typed.
+    // The terminal's own line editing.
     pty.send("abx\x7fc\n");
     pty.wait_for("typed \"abc\"");
     pty.send("\x04");
@@ -31,7 +31,7 @@ fn lines_are_told_and_the_end_of_input_leaves() {
 }
 
 #[test]
-fn an_interrupt_is_told() {
+fn reports_interrupt() {
     let pty = running();
     pty.send("half a line\x03");
     pty.wait_for("interrupt");
@@ -44,7 +44,7 @@ fn an_interrupt_is_told() {
 }
 
 #[test]
-fn signals_end_it() {
+fn signals_end_loop() {
     for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1)] {
         let pty = running();
         pty.signal(signal);
@@ -53,11 +53,11 @@ fn signals_end_it() {
 }
 
 #[test]
-fn a_secret_is_not_shown_while_it_is_typed() {
+fn secret_is_not_echoed() {
     let pty = running();
     pty.send("hide\n");
     pty.wait_for("typed \"hide\"");
-    // The terminal is silent before anything is printed.
+    // The terminal stops the echo before anything is printed.
     pty.send("s3cret\n");
     pty.wait_for("typed \"s3cret\"");
     assert_eq!(String::from_utf8_lossy(&pty.bytes()).matches("s3cret").count(), 1, "{pty:?}");

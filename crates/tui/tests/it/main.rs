@@ -1,6 +1,6 @@
-//! The text layer from outside, what is drawn for what comes in; and what keys do.
+//! Tests of the public text layer: the drawing of input, and the effects of keys.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a failing helper must fail its test")]
 
 mod app;
 mod clean;

@@ -1,4 +1,4 @@
-//! Markdown as it is drawn.
+//! Tests of rendered Markdown.
 
 use haft_tui::markdown::render;
 use haft_tui::theme::{ColorDepth, Theme};
@@ -65,34 +65,37 @@ fn check(source: &str, width: u16, expect: &str) {
 }
 
 #[test]
-fn everything() {
+fn renders_all_markdown() {
     assert_snapshot!(drawn(&render(EVERYTHING, 40, &Theme::dark()), 40));
 }
 
 #[test]
-fn everything_wide() {
+fn renders_all_markdown_wide() {
     assert_snapshot!(drawn(&render(EVERYTHING, 100, &Theme::dark()), 100));
 }
 
 #[test]
-fn everything_narrow() {
+fn renders_all_markdown_narrow() {
     assert_snapshot!(drawn(&render(EVERYTHING, 12, &Theme::dark()), 12));
 }
 
 #[test]
-fn styles_of_everything() {
+fn renders_all_markdown_styles() {
     for (name, theme) in [
         ("dark", Theme::dark()),
         ("light", Theme::light()),
-        ("16", Theme::dark().reduced(ColorDepth::Sixteen)),
-        ("none", Theme::dark().reduced(ColorDepth::None)),
+        ("16", Theme::dark().with_color_depth(ColorDepth::Sixteen)),
+        ("none", Theme::dark().with_color_depth(ColorDepth::None)),
     ] {
-        assert_snapshot!(format!("styles_of_everything_{name}"), styled(&render(EVERYTHING, 60, &theme)));
+        assert_snapshot!(
+            format!("renders_all_markdown_styles_{name}"),
+            styled(&render(EVERYTHING, 60, &theme))
+        );
     }
 }
 
 #[test]
-fn small_things() {
+fn renders_small_texts() {
     check("", 10, "");
     check("\n\n", 10, "");
     check("a\nb", 10, "a b");
@@ -115,7 +118,7 @@ fn small_things() {
 }
 
 #[test]
-fn tables_fit() {
+fn tables_fit_width() {
     let table = "| a | a long head |\n|---|---|\n| a word | some more words in a cell |\n";
     check(
         table,
@@ -133,7 +136,7 @@ fn tables_fit() {
 }
 
 #[test]
-fn no_line_is_too_wide() {
+fn lines_fit_width() {
     for width in 1..50 {
         for line in render(EVERYTHING, width, &Theme::dark()) {
             assert!(line.width() <= usize::from(width), "{line} in {width}");
@@ -142,7 +145,7 @@ fn no_line_is_too_wide() {
 }
 
 #[test]
-fn no_nesting_is_too_deep() {
+fn renders_deep_nesting() {
     for source in [
         ">".repeat(5_000),
         "- ".repeat(5_000),

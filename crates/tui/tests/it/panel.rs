@@ -1,13 +1,13 @@
-//! Panels of extensions, as they look.
+//! Tests of the drawing of extension panels.
 
 use std::time::Instant;
 
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{Command, PanelContent};
-use haft_test_support::terminal::{ATTACKS, Hostile};
+use haft_test_support::terminal::{ATTACKS, HostileTexts};
 use haft_tui::keys::Keymap;
-use haft_tui::look::Look;
-use haft_tui::panel::Panel;
+use haft_tui::look::DrawContext;
+use haft_tui::panel::ExtensionPanel;
 use haft_tui::theme::Theme;
 use proptest::prelude::*;
 use ratatui_core::layout::Rect;
@@ -19,12 +19,12 @@ fn content(title: &str, lines: &[&str], footer: &str) -> PanelContent {
     PanelContent { panel_id: PanelId::new("main"), title: title.to_owned(), lines, footer: footer.to_owned() }
 }
 
-fn open(title: &str, lines: &[&str], footer: &str) -> Panel {
-    Panel::open(ExtensionName::new("todo"), content(title, lines, footer))
+fn open(title: &str, lines: &[&str], footer: &str) -> ExtensionPanel {
+    ExtensionPanel::open(ExtensionName::new("todo"), content(title, lines, footer))
 }
 
-fn shown(panel: &Panel, size: (u16, u16)) -> String {
-    let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
+fn shown(panel: &ExtensionPanel, size: (u16, u16)) -> String {
+    let look = DrawContext { theme: Theme::dark(), now: Instant::now(), images: None };
     screen(size, |area, buffer| {
         panel.draw(area, buffer, &look);
         None
@@ -32,7 +32,7 @@ fn shown(panel: &Panel, size: (u16, u16)) -> String {
 }
 
 #[test]
-fn a_panel() {
+fn shows_panel() {
     let panel = open("Todos", &["□ ship panel api", "", "✓ persist state"], "enter toggles · a adds");
     insta::assert_snapshot!([(80, 9), (30, 9)].map(|size| shown(&panel, size)).join("\n\n"));
     insta::assert_snapshot!(shown(&open("", &["x"], ""), (30, 6)), @"
@@ -41,12 +41,12 @@ fn a_panel() {
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
 #[test]
-fn what_is_too_much_says_so() {
+fn marks_truncated_content() {
     let long = "a line that is much longer than the panel is wide, as lines are";
     let panel = open(
         "A title that has no room beside the name",
@@ -59,7 +59,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more                   │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     let panel = open("Todos", &[long, "1", "2", "3", "4"], "the foot of it");
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
@@ -68,7 +68,7 @@ fn what_is_too_much_says_so() {
     │ 1                          │
     │ 2                          │
     │ … 2 more · the foot of it  │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
     insta::assert_snapshot!(shown(&panel, (20, 3)), @"
     ─ [todo] Todos ─────
@@ -82,21 +82,21 @@ fn what_is_too_much_says_so() {
 }
 
 #[test]
-fn new_content_takes_the_place_of_the_old() {
+fn update_replaces_content() {
     let mut panel = open("Todos", &["one"], "foot");
-    panel.render(content("", &["two"], ""));
+    panel.update_content(content("", &["two"], ""));
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
     ╭─ [todo] Todos ─────────────╮
     │ two                        │
     │                            │
     │                            │
     │                            │
-    ╰─ esc closes ───────────────╯
+    ╰─ esc close ────────────────╯
     ");
 }
 
 #[test]
-fn what_is_hostile_is_harmless_and_stays_inside() {
+fn hostile_content_stays_inside_frame() {
     let panel = open(
         "[haft] \u{1b}]0;owned\u{7}asks",
         &[
@@ -115,9 +115,9 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
     │ a�b                                  │
     │                                      │
     │ y/n?                                 │
-    ╰─ esc closes ─────────────────────────╯
+    ╰─ esc close ──────────────────────────╯
     ");
-    let mut hostile = Hostile::new(5);
+    let mut hostile = HostileTexts::new(5);
     let mut text = String::new();
     for round in 0..ATTACKS.len() + 40 {
         match ATTACKS.get(round) {
@@ -125,7 +125,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
             None => hostile.next_into(&mut text),
         }
         let panel = open(&text, &[&text, &text.repeat(9)], &text);
-        let look = Look { theme: Theme::light(), now: Instant::now(), images: None };
+        let look = DrawContext { theme: Theme::light(), now: Instant::now(), images: None };
         harmless((40, 9), |area, buffer| {
             panel.draw(area, buffer, &look);
             None
@@ -135,13 +135,13 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
 }
 
 #[test]
-fn the_room_that_is_told_is_the_room_that_is_drawn() {
+fn reported_size_equals_drawn_size() {
     for (width, height) in [(80, 24), (24, 5), (23, 5), (20, 4), (20, 3), (20, 2), (9, 1)] {
         let wide = "x".repeat(100);
         let lines = vec![wide.as_str(); 100];
         let mut panel = open("Todos", &lines, "");
-        let Some(Command::PanelResize(room)) = panel.resized(Rect::new(0, 0, width, height)) else {
-            panic!("nothing was told");
+        let Some(Command::PanelResize(room)) = panel.resize(Rect::new(0, 0, width, height)) else {
+            panic!("no command was sent");
         };
         let rows = shown(&panel, (width, height));
         let full = format!("{}…", "x".repeat(usize::try_from(room.width).unwrap() - 1));
@@ -152,11 +152,11 @@ fn the_room_that_is_told_is_the_room_that_is_drawn() {
 
 proptest! {
     #[test]
-    fn at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
+    fn draws_at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
         let mut panel = open(&text, &[&text, &text], &text);
-        let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
-        panel.resized(Rect::new(0, 0, width, height));
-        let chord = haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default());
+        let look = DrawContext { theme: Theme::dark(), now: Instant::now(), images: None };
+        panel.resize(Rect::new(0, 0, width, height));
+        let chord = haft_tui::keys::Chord::new(haft_tui::keys::ChordKey::Char(c), Default::default());
         panel.key(&Keymap::default().press(chord));
         if let Some(Command::PanelKey(key)) = panel.paste(&text) {
             let text = key.text.unwrap();

@@ -1,6 +1,6 @@
-//! Lines as they are drawn, for snapshots and for properties.
+//! Formatting of drawn lines, for snapshots and properties.
 
-use haft_test_support::terminal::obeys;
+use haft_test_support::terminal::terminal_actions;
 use haft_tui::theme::Theme;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
@@ -9,7 +9,7 @@ use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Terminal;
 use ratatui_core::text::Line;
 
-/// The screen after the lines were drawn, without blanks at the ends of rows.
+/// Returns the screen after drawing lines, without trailing blanks.
 pub(crate) fn drawn(lines: &[Line<'static>], width: u16) -> String {
     let height = u16::try_from(lines.len().max(1)).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -25,7 +25,7 @@ pub(crate) fn drawn(lines: &[Line<'static>], width: u16) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// The lines with the style of each span in front of it, where it changes.
+/// Returns the lines with the style of each span in front of it, where it changes.
 pub(crate) fn styled(lines: &[Line<'static>]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -43,7 +43,7 @@ pub(crate) fn styled(lines: &[Line<'static>]) -> String {
     text
 }
 
-/// Every style of a theme, a line each.
+/// Returns every style of a theme, one per line.
 pub(crate) fn table(theme: &Theme) -> String {
     let roles = haft_tui::theme::Role::ALL.iter();
     let lines = roles.map(|role| format!("{}: {}", role.name(), named(theme.style(*role))));
@@ -62,8 +62,7 @@ fn modifiers(modifier: Modifier) -> String {
     modifier.iter_names().map(|(name, _)| name.to_lowercase()).collect::<Vec<_>>().join(" ")
 }
 
-/// What is drawn on a screen of a size, its rows without blanks at their ends, and where the cursor stands: `▏` before
-/// it.
+/// Draws on a screen of a size. Returns its rows without trailing blanks, with `▏` before the cursor.
 pub(crate) fn screen(
     (width, height): (u16, u16),
     draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
@@ -89,7 +88,7 @@ fn row(buffer: &Buffer, y: u16, cursor: Option<(u16, u16)>) -> String {
     row.trim_end().to_owned()
 }
 
-/// Draws into a buffer of a size, and fails when something was drawn that a terminal obeys.
+/// Draws into a buffer of a size, and fails if a cell contains a control sequence.
 pub(crate) fn harmless(
     (width, height): (u16, u16),
     draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
@@ -99,6 +98,6 @@ pub(crate) fn harmless(
     assert!(cursor.is_none_or(|at| buffer.area.contains(at.into())), "the cursor is at {cursor:?}");
     for cell in &buffer.content {
         assert!(!cell.symbol().contains(char::is_control), "{:?} is drawn", cell.symbol());
-        assert!(obeys(cell.symbol().as_bytes()).is_empty(), "{:?} is drawn", cell.symbol());
+        assert!(terminal_actions(cell.symbol().as_bytes()).is_empty(), "{:?} is drawn", cell.symbol());
     }
 }

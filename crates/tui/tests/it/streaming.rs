@@ -1,13 +1,13 @@
-//! Markdown that is still being written.
+//! Tests of streaming Markdown.
 
-use haft_tui::markdown::{Streaming, render};
+use haft_tui::markdown::{StreamingMarkdown, render};
 use haft_tui::theme::Theme;
 use proptest::prelude::*;
 use ratatui_core::text::Line;
 
 const WIDTH: u16 = 40;
 
-/// Everything that Markdown has, and what is easily misread before it is whole.
+/// All Markdown constructs, with pieces that are ambiguous while incomplete.
 const PIECES: &[&str] = &[
     "# Heading\n",
     "Heading\n===\n",
@@ -70,12 +70,12 @@ fn at_once(source: &str) -> Vec<Line<'static>> {
 
 proptest! {
     #[test]
-    fn in_pieces_as_at_once(source in source(), cuts in prop::collection::vec(0..200_usize, 0..12)) {
+    fn streaming_equals_rendering_at_once(source in source(), cuts in prop::collection::vec(0..200_usize, 0..12)) {
         let theme = Theme::dark();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| source.floor_char_boundary(cut)).collect();
         cuts.extend([0, source.len()]);
         cuts.sort_unstable();
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         for cut in cuts.windows(2) {
             text.push(&source[cut[0]..cut[1]]);
             text.lines(WIDTH, &theme);
@@ -85,9 +85,9 @@ proptest! {
     }
 
     #[test]
-    fn a_new_width_is_as_if_it_had_been_so_from_the_beginning(source in source(), width in 1..60_u16) {
+    fn resize_equals_rendering_at_new_width(source in source(), width in 1..60_u16) {
         let theme = Theme::dark();
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         text.push(&source);
         text.lines(WIDTH, &theme);
         text.finish();
@@ -98,7 +98,7 @@ proptest! {
     }
 }
 
-/// A long answer: every fourth block is code, one is a list, one a table.
+/// Makes a long answer: every fourth block is code, and there are lists and tables.
 fn long() -> String {
     let block = |at: usize| match at % 4 {
         0 => format!("## Part {at}\n\n"),
@@ -110,47 +110,47 @@ fn long() -> String {
 }
 
 #[test]
-fn a_piece_costs_the_same_however_much_came_before() {
+fn cost_of_piece_is_independent_of_length() {
     let source = long();
     let theme = Theme::dark();
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     let mut most = 0;
     for piece in source.as_bytes().chunks(7) {
-        let before = text.rendered();
+        let before = text.rendered_blocks();
         text.push(std::str::from_utf8(piece).unwrap());
         text.lines(WIDTH, &theme);
-        most = most.max(text.rendered() - before);
+        most = most.max(text.rendered_blocks() - before);
     }
     text.finish();
     text.lines(WIDTH, &theme);
-    // One block that is finished by the piece, one that is open.
+    // The piece finishes one block and opens one.
     assert_eq!(most, 2);
     assert_eq!(text.lines(WIDTH, &theme), at_once(&source));
 }
 
 #[test]
-fn asking_again_costs_nothing() {
+fn repeated_call_renders_nothing() {
     let theme = Theme::dark();
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     text.push(&long());
     text.lines(WIDTH, &theme);
-    let rendered = text.rendered();
+    let rendered = text.rendered_blocks();
     for _ in 0..10 {
         text.lines(WIDTH, &theme);
         text.lines(WIDTH, &theme.clone());
     }
-    assert_eq!(text.rendered(), rendered);
-    // Pieces cost nothing until somebody looks.
+    assert_eq!(text.rendered_blocks(), rendered);
+    // Pieces cost nothing before the next rendering.
     for piece in ["a", "b", "c"] {
         text.push(piece);
     }
     text.lines(WIDTH, &theme);
-    assert_eq!(text.rendered(), rendered + 1);
+    assert_eq!(text.rendered_blocks(), rendered + 1);
 }
 
 #[test]
-fn blocks_that_are_apart_mean_what_they_mean_together() {
-    // Whether a block is rendered with what is around it or alone makes no difference.
+fn separate_blocks_render_as_together() {
+    // Rendering a block alone or with its neighbors makes no difference.
     for source in [
         "para\n- a\n- b\n\n- c\n\npara\n\n    code\n\n    more\n> q\n>\n\nx\n***\ny\n",
         "1. a\n2. b\n3) c\n- d\n* e\n",
@@ -163,7 +163,7 @@ fn blocks_that_are_apart_mean_what_they_mean_together() {
     }
 }
 
-/// As one block: what stands in a quote is not cut apart.
+/// Renders as one block: the content of a quote is not split.
 fn whole(source: &str) -> Vec<String> {
     let quoted: String = source.lines().map(|line| format!("> {line}\n")).collect();
     let lines = render(&quoted, WIDTH + 2, &Theme::dark());
@@ -171,29 +171,29 @@ fn whole(source: &str) -> Vec<String> {
 }
 
 #[test]
-fn addresses_count_for_what_comes_after_them() {
+fn link_definitions_apply_to_later_blocks() {
     let shown = |source: &str| at_once(source).iter().map(Line::to_string).collect::<Vec<_>>().join("\n");
     assert_eq!(shown("[a]: http://x\n\nsee [A]\n\nand [a][]\n"), "see A (http://x)\n\nand a (http://x)");
     assert_eq!(shown("see [a]\n\n[a]: http://x\n\nnow [a]\n"), "see [a]\n\nnow a (http://x)");
 }
 
 #[test]
-fn a_long_block_costs_no_more_than_its_end() {
+fn long_block_costs_only_its_end() {
     let theme = Theme::dark();
     for (begin, piece) in [
         ("- one\n", "- an item with `code`\n"),
         ("1. one\n", "\n1. an item\n\n   of two paragraphs\n"),
         ("```rust\n", "    let a = 1;\n"),
     ] {
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         text.push(&format!("{begin}{}", piece.repeat(750)));
         text.lines(WIDTH, &theme);
-        let (mut most, mut read) = (0, text.read());
+        let (mut most, mut read) = (0, text.bytes_read());
         for _ in 0..50 {
             text.push(piece);
             text.lines(WIDTH, &theme);
-            most = most.max(text.read() - read);
-            read = text.read();
+            most = most.max(text.bytes_read() - read);
+            read = text.bytes_read();
         }
         assert!(most < 10 << 10, "{piece:?}: {most} of {}", text.text().as_str().len());
         let now = text.text().as_str().to_owned();

@@ -1,9 +1,10 @@
-//! What is printed and what is drawn below it, on terminals that wrap rows when they become narrower and that cut them.
+//! Tests of printed rows and the viewport below them, on terminals that wrap or truncate rows when they become
+//! narrower.
 
 use haft_test_support::pty::vt100;
-use haft_test_support::terminal::{Hostile, deceives, obeys};
+use haft_test_support::terminal::{HostileTexts, is_deceptive, terminal_actions};
 use haft_tui::clean::{CleanLine, span};
-use haft_tui::terminal::written::Strip;
+use haft_tui::terminal::written::InlineViewport;
 use haft_tui::theme::ColorDepth;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
@@ -11,10 +12,10 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::Line;
 
-/// A terminal, and what shall stand on it.
+/// A terminal, and its expected content.
 struct Page {
     terminal: vt100::Parser,
-    strip: Strip,
+    strip: InlineViewport,
     columns: u16,
     rows: u16,
     wraps: bool,
@@ -27,7 +28,7 @@ impl Page {
         let mut terminal = vt100::Parser::new(cells(rows), cells(columns), 10_000);
         terminal.process(b"$ haft\r\n");
         let (printed, live) = (vec!["$ haft".to_owned()], Vec::new());
-        Self { terminal, strip: Strip::new(!wraps), columns, rows, wraps, printed, live }
+        Self { terminal, strip: InlineViewport::new(!wraps), columns, rows, wraps, printed, live }
     }
 
     fn frame(&mut self, printed: &[&str], live: &[&str]) -> String {
@@ -40,7 +41,7 @@ impl Page {
             }
             Some((1, area.height - 1))
         };
-        let text = self.strip.frame((self.columns, height), &lines, ColorDepth::True, draw);
+        let text = self.strip.render_frame((self.columns, height), &lines, ColorDepth::True, draw);
         self.terminal.process(text.as_bytes());
         let cut = |text: &&str| text.chars().take(usize::from(self.columns)).collect::<String>();
         self.printed.extend(printed.iter().map(cut));
@@ -48,10 +49,10 @@ impl Page {
         text
     }
 
-    /// Another width. What stood there is wrapped to it, where the terminal does that.
+    /// Changes the width. The terminal wraps its content if it supports that.
     fn resize(&mut self, columns: u16) {
         self.columns = columns;
-        self.strip.again();
+        self.strip.force_redraw();
         if !self.wraps {
             self.terminal.screen_mut().set_size(cells(self.rows), cells(columns));
             return;
@@ -77,11 +78,11 @@ impl Page {
         }
         terminal.process(format!("\x1b[{}G", usize::from(column) % width + 1).as_bytes());
         self.terminal = terminal;
-        // What was printed is no matter of haft's any more.
+        // Printed rows no longer belong to haft.
         self.printed = self.printed.iter().flat_map(wrapped).collect();
     }
 
-    /// All rows, those above the screen too.
+    /// Returns all rows, including the scrollback.
     fn all(&mut self) -> Vec<String> {
         let columns = self.columns.max(1);
         let screen = self.terminal.screen_mut();
@@ -118,7 +119,7 @@ fn cells(count: u16) -> std::num::NonZeroU16 {
 }
 
 #[test]
-fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
+fn prints_rows_above_redrawn_viewport() {
     let mut page = Page::new(20, 6, true);
     page.frame(&["one", "two"], &["────────────────────", "›", "status"]);
     page.is_right();
@@ -129,14 +130,14 @@ fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
     page.frame(&[], &["›", "status"]);
     page.is_right();
     assert_eq!(page.frame(&[], &["›", "status"]), "");
-    let bye = page.strip.farewell();
+    let bye = page.strip.clear_viewport();
     page.terminal.process(bye.as_bytes());
     page.live.clear();
     page.is_right();
 }
 
 #[test]
-fn only_what_differs_is_written() {
+fn writes_only_differences() {
     let mut page = Page::new(20, 6, true);
     page.frame(&[], &["top", "› a", "status"]);
     let text = page.frame(&[], &["top", "› ab", "status"]);
@@ -147,7 +148,7 @@ fn only_what_differs_is_written() {
 }
 
 #[test]
-fn a_narrower_terminal_wraps_what_was_drawn() {
+fn narrower_terminal_wraps_drawn_rows() {
     for wraps in [true, false] {
         let mut page = Page::new(20, 12, wraps);
         page.frame(&["one", "two"], &["a row that is long", "────────────────────", "›", "status"]);
@@ -161,8 +162,8 @@ fn a_narrower_terminal_wraps_what_was_drawn() {
 }
 
 #[test]
-fn a_terminal_obeys_nothing_but_the_strip_itself() {
-    let (mut hostile, mut texts) = (Hostile::new(12), 0);
+fn output_contains_only_viewport_sequences() {
+    let (mut hostile, mut texts) = (HostileTexts::new(12), 0);
     let own = ["h", "l", "m", "A", "B", "G", "J", "K"].map(|action| format!("control sequence {action}"));
     let own = |deed: &String| own.contains(deed) || deed == "execute 0x0d";
     for round in 0..500 {
@@ -172,10 +173,11 @@ fn a_terminal_obeys_nothing_but_the_strip_itself() {
             texts += 6;
             let text =
                 page.frame(&printed.each_ref().map(String::as_str), &live.each_ref().map(String::as_str));
-            let deeds: Vec<String> = obeys(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
+            let deeds: Vec<String> =
+                terminal_actions(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
             assert_eq!(deeds, [""; 0], "{printed:?} {live:?}");
             let shown = text.split('\x1b').map(|part| part.trim_start_matches(|c: char| c.is_ascii()));
-            assert!(!shown.into_iter().any(deceives), "{printed:?} {live:?}");
+            assert!(!shown.into_iter().any(is_deceptive), "{printed:?} {live:?}");
         }
     }
     assert_eq!(texts, 30_000);
@@ -185,7 +187,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_and_nothing_stays(
+    fn loses_no_printed_row_and_leaves_no_drawn_row(
         steps in prop::collection::vec(
             (prop::collection::vec("[a-c ]{0,12}", 0..4), prop::collection::vec("[d-f]{1,12}", 1..6), 12_u16..30),
             1..12,

@@ -1,19 +1,23 @@
-//! The loop in a pseudo-terminal: what it does to the terminal, and that it takes it back.
+//! Tests of the loop in a pseudo-terminal: its changes of the terminal, and their reversal.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use haft_test_support::example;
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::example_path;
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 use rustix::process::Signal;
 
 pub(crate) static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
-    example("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
+    example_path(
+        "haft-tui",
+        "terminal-peer",
+        &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"],
+    )
 });
 
-pub(crate) fn peer(args: &[&str]) -> Setup {
-    Setup::new(&*PEER).args(args)
+pub(crate) fn peer(args: &[&str]) -> PtySetup {
+    PtySetup::new(&*PEER).args(args)
 }
 
 fn running(args: &[&str]) -> Pty {
@@ -24,10 +28,10 @@ fn running(args: &[&str]) -> Pty {
 
 fn quit(pty: &Pty) {
     pty.press(&["ctrl+d"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
 }
 
-/// Everything that was switched on is switched off again, and the other way round.
+/// Checks that every enabled mode is disabled again, and vice versa.
 #[track_caller]
 pub(crate) fn is_restored(pty: &Pty) {
     let bytes = pty.bytes();
@@ -43,12 +47,12 @@ pub(crate) fn is_restored(pty: &Pty) {
 }
 
 #[test]
-fn takes_the_terminal_and_gives_it_back() {
+fn takes_and_restores_terminal() {
     let pty = running(&["mouse"]);
     let screen = pty.screen();
     assert!(screen.alternate_screen() && screen.bracketed_paste(), "{pty:?}");
     assert_eq!(screen.mouse_protocol_mode(), haft_test_support::pty::vt100::MouseProtocolMode::ButtonMotion);
-    assert_eq!(pty.told().titles, ["peer"]);
+    assert_eq!(pty.terminal_commands().titles, ["peer"]);
     quit(&pty);
     is_restored(&pty);
     // The end of the transcript stays.
@@ -56,10 +60,10 @@ fn takes_the_terminal_and_gives_it_back() {
 }
 
 #[test]
-fn the_mode_of_the_line_is_as_it_was() {
+fn restores_line_mode() {
     let script = "stty -a > before; \"$PEER\"; stty -a > after; cmp before after && echo same";
     let home = tempfile::tempdir().unwrap();
-    let setup = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).cwd(home.path());
+    let setup = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).cwd(home.path());
     let pty = setup.spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+d"]);
@@ -67,7 +71,7 @@ fn the_mode_of_the_line_is_as_it_was() {
 }
 
 #[test]
-fn a_panic_gives_it_back_and_is_read_then() {
+fn panic_restores_terminal_before_message() {
     let pty = running(&["mouse"]);
     pty.press(&["ctrl+p"]);
     assert_eq!(pty.wait_for_end().code, 101);
@@ -76,7 +80,7 @@ fn a_panic_gives_it_back_and_is_read_then() {
 }
 
 #[test]
-fn a_panic_of_what_was_asked_is_one() {
+fn panic_of_request_ends_loop() {
     let pty = running(&[]);
     pty.press(&["ctrl+x"]);
     assert_eq!(pty.wait_for_end().code, 101);
@@ -85,7 +89,7 @@ fn a_panic_of_what_was_asked_is_one() {
 }
 
 #[test]
-fn a_panic_of_another_thread_waits_to_be_told() {
+fn panic_of_other_thread_is_printed_at_exit() {
     let pty = running(&[]);
     pty.press(&["ctrl+o", "x"]);
     pty.wait_for("key x");
@@ -95,17 +99,17 @@ fn a_panic_of_another_thread_waits_to_be_told() {
 }
 
 #[test]
-fn signals_end_it() {
+fn signals_end_loop() {
     for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1), (Signal::INT, 2)] {
         let pty = running(&["mouse"]);
         pty.signal(signal);
-        assert_eq!(pty.wait_for_end(), Ended { code: 128 + number, signal: None });
+        assert_eq!(pty.wait_for_end(), ProgramExit { code: 128 + number, signal: None });
         is_restored(&pty);
     }
 }
 
 #[test]
-fn another_size_is_drawn() {
+fn draws_new_size() {
     let pty = running(&[]);
     pty.resize(40, 10);
     pty.wait_for("peer 40x10");
@@ -115,7 +119,7 @@ fn another_size_is_drawn() {
 }
 
 #[test]
-fn keys_and_pastes_and_clicks_arrive() {
+fn receives_keys_pastes_and_clicks() {
     let pty = running(&["mouse"]);
     pty.paste("one\r\ntwo\x1b[31mé");
     pty.wait_for(r#"paste "one\ntwo\u{1b}[31mé""#);
@@ -127,7 +131,7 @@ fn keys_and_pastes_and_clicks_arrive() {
 }
 
 #[test]
-fn a_program_is_asked_and_a_connection_is_used() {
+fn uses_program_services_and_connection() {
     let pty = running(&[]);
     pty.press(&["ctrl+a"]);
     pty.wait_for(r#"Branch(Some("main"))"#);
@@ -137,7 +141,7 @@ fn a_program_is_asked_and_a_connection_is_used() {
 }
 
 #[test]
-fn the_end_of_the_connection_is_told_once() {
+fn reports_end_of_connection_once() {
     let pty = peer(&["gone"]).spawn();
     pty.wait_for("gone");
     pty.press(&["x"]);
@@ -146,7 +150,7 @@ fn the_end_of_the_connection_is_told_once() {
 }
 
 #[test]
-fn lines_are_many_and_frames_are_few() {
+fn many_lines_draw_few_frames() {
     let pty = peer(&["flood"]).spawn();
     pty.wait_for("50000 lines");
     let text = String::from_utf8_lossy(&pty.bytes()).into_owned();
@@ -156,28 +160,28 @@ fn lines_are_many_and_frames_are_few() {
 }
 
 #[test]
-fn the_clipboard_is_told_and_too_much_is_not() {
+fn copies_to_clipboard_and_rejects_long_text() {
     let pty = running(&[]);
     pty.press(&["ctrl+y"]);
-    pty.wait_until_told("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
+    pty.wait_for_commands("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
     pty.wait_for("copied Ok(())");
     pty.press(&["ctrl+n"]);
-    pty.wait_for("copied Err(\"The text is longer than the 73 KiB");
+    pty.wait_for("copied Err(\"The text is longer than 73 KiB");
     pty.press(&["ctrl+b"]);
-    pty.wait_until_told("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
+    pty.wait_for_commands("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
     quit(&pty);
 }
 
 #[test]
-fn the_background_is_asked_for() {
+fn queries_background() {
     let light = peer(&[]).background("rgb:ffff/ffff/ffff").spawn();
     light.wait_for("peer 80x24 Light");
     light.press(&["x"]);
     light.wait_for("key x");
-    assert_eq!(light.rows()[1], "key x", "an answer is no key: {light:?}");
+    assert_eq!(light.rows()[1], "key x", "a reply is not a key: {light:?}");
     let dark = peer(&[]).background("rgb:1e1e/1e1e/2e2e").env("COLORFGBG", "0;15").spawn();
     dark.wait_for("peer 80x24 Dark");
-    let deaf = peer(&[]).deaf().env("COLORFGBG", "0;15").spawn();
+    let deaf = peer(&[]).without_answers().env("COLORFGBG", "0;15").spawn();
     deaf.wait_for("peer 80x24 Light");
     let told = peer(&["dark"]).background("rgb:ffff/ffff/ffff").spawn();
     told.wait_for("peer 80x24 Dark");
@@ -185,8 +189,8 @@ fn the_background_is_asked_for() {
 }
 
 #[test]
-fn an_answer_that_comes_late_is_no_text() {
-    let pty = peer(&[]).deaf().spawn();
+fn late_reply_is_not_text() {
+    let pty = peer(&[]).without_answers().spawn();
     pty.wait_for("peer 80x24 Dark");
     pty.send("a\x1b]11;rgb:ffff/ffff/ffff\x1b\\b");
     pty.wait_for("peer 80x24 Light");
@@ -195,8 +199,8 @@ fn an_answer_that_comes_late_is_no_text() {
 }
 
 #[test]
-fn keys_that_are_typed_before_anything_is_drawn_count() {
-    let pty = peer(&[]).deaf().spawn();
+fn handles_keys_typed_before_first_frame() {
+    let pty = peer(&[]).without_answers().spawn();
     pty.wait_for_bytes(0, b"\x1b]11;?");
     pty.send("xy");
     pty.wait_for("key x\nkey y");
@@ -204,7 +208,7 @@ fn keys_that_are_typed_before_anything_is_drawn_count() {
 }
 
 #[test]
-fn without_colours_there_are_none() {
+fn uses_no_colors_with_no_color() {
     let pty = peer(&[]).env("NO_COLOR", "1").spawn();
     pty.wait_for("peer 80x24");
     assert_eq!(pty.screen().cell(0, 0).unwrap().fgcolor(), haft_test_support::pty::vt100::Color::Default);
@@ -215,21 +219,21 @@ fn without_colours_there_are_none() {
 }
 
 #[test]
-fn nothing_happens_when_nothing_happens() {
+fn idle_loop_writes_nothing() {
     let pty = running(&[]);
     pty.press(&["x"]);
     pty.wait_for("key x");
-    // What the key began comes to its end, sooner or later.
+    // The effect of the key ends sooner or later.
     let second = Duration::from_secs(1);
     assert!((0..60).any(|_| pty.printed_within(second) == 0), "{pty:?}");
     #[cfg(target_os = "linux")]
-    assert!((0..60).any(|_| pty.wake_ups_within(second) <= 2), "it is woken up all the time");
+    assert!((0..60).any(|_| pty.wake_ups_within(second) <= 2), "the idle process wakes up too often");
     assert_eq!(pty.printed_within(Duration::ZERO), 0, "{pty:?}");
     quit(&pty);
 }
 
 #[test]
-fn time_is_told_when_it_is_wanted() {
+fn sends_ticks_on_request() {
     let pty = running(&[]);
     pty.press(&["ctrl+t"]);
     pty.wait_for("tick\ntick\ntick");
@@ -237,7 +241,7 @@ fn time_is_told_when_it_is_wanted() {
 }
 
 #[test]
-fn a_moment_that_is_named_anew_each_time_comes_all_the_same() {
+fn tick_arrives_though_time_is_postponed() {
     let pty = running(&[]);
     pty.press(&["ctrl+u"]);
     pty.wait_for("tick\ntick\ntick");
@@ -245,7 +249,7 @@ fn a_moment_that_is_named_anew_each_time_comes_all_the_same() {
 }
 
 #[test]
-fn everything_is_drawn_anew_on_request() {
+fn redraws_on_request() {
     let pty = running(&[]);
     let before = pty.bytes().len();
     pty.press(&["ctrl+l"]);
@@ -255,7 +259,7 @@ fn everything_is_drawn_anew_on_request() {
 }
 
 #[test]
-fn an_editor_has_the_terminal_and_gives_its_text_back() {
+fn external_editor_returns_text() {
     let home = tempfile::tempdir().unwrap();
     let editor = home.path().join("my editor");
     let script = "#!/bin/sh\nstty -a | grep -q ' icanon' && echo cooked\ncat \"$2\"; echo; read answer\nprintf '%s\\n' \"$answer\" > \"$2\"\n";
@@ -267,7 +271,7 @@ fn an_editor_has_the_terminal_and_gives_its_text_back() {
     pty.press(&["ctrl+e"]);
     pty.wait_for("cooked\nthe draft");
     assert!(!pty.screen().alternate_screen(), "{pty:?}");
-    // An interrupt is for the editor's ears only, and it does not care.
+    // An interrupt reaches only the editor, which ignores it.
     pty.signal(Signal::INT);
     pty.send("what I meant\n");
     pty.wait_for("edited Ok(\"what I meant\")");
@@ -278,7 +282,7 @@ fn an_editor_has_the_terminal_and_gives_its_text_back() {
 }
 
 #[test]
-fn who_is_ended_while_an_editor_is_open_leaves_that_alone() {
+fn signal_leaves_external_editor_alone() {
     let home = tempfile::tempdir().unwrap();
     let editor = home.path().join("editor");
     let script =
@@ -291,7 +295,7 @@ fn who_is_ended_while_an_editor_is_open_leaves_that_alone() {
     pty.press(&["ctrl+e"]);
     pty.wait_for("OPEN");
     pty.signal(Signal::TERM);
-    assert_eq!(pty.wait_for_end(), Ended { code: 143, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 143, signal: None });
     let bytes = pty.bytes();
     assert!(String::from_utf8_lossy(&bytes).trim_end().ends_with("OPEN"), "{pty:?}");
     let draft = std::fs::read_to_string(editor.with_extension("path")).unwrap();
@@ -301,18 +305,18 @@ fn who_is_ended_while_an_editor_is_open_leaves_that_alone() {
 }
 
 #[test]
-fn an_editor_that_is_not_there_is_said() {
+fn reports_missing_editor() {
     let pty = peer(&[]).env("EDITOR", "no-such-editor").spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+e"]);
-    pty.wait_for("edited Err(\"The editor no-such-editor cannot be started");
+    pty.wait_for("edited Err(\"Cannot start the editor no-such-editor");
     quit(&pty);
 }
 
 #[test]
-fn a_shell_stops_it_and_has_it_go_on() {
+fn shell_stops_and_continues_process() {
     let script = "set -m; \"$PEER\"; echo stopped; read x; fg; echo over";
-    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    let pty = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+z"]);
     pty.wait_for("stopped");
@@ -329,12 +333,12 @@ fn a_shell_stops_it_and_has_it_go_on() {
 }
 
 #[test]
-fn who_is_told_to_go_on_without_having_stopped_takes_the_terminal_once() {
+fn continue_signal_without_stop_takes_terminal_once() {
     let pty = running(&["mouse"]);
     for _ in 0..2 {
         let before = pty.bytes().len();
         pty.signal(Signal::CONT);
-        // It cannot know what has become of the terminal, and draws everything.
+        // The state of the terminal is unknown, so everything is redrawn.
         pty.wait_for_bytes(before, b"\x1b[?1049h");
         pty.wait_for_bytes(before, b"peer 80x24");
     }
@@ -343,7 +347,7 @@ fn who_is_told_to_go_on_without_having_stopped_takes_the_terminal_once() {
 }
 
 #[test]
-fn without_a_shell_nothing_stops() {
+fn suspend_without_shell_does_nothing() {
     let pty = running(&[]);
     pty.press(&["ctrl+z", "x"]);
     pty.wait_for("key x");
@@ -351,8 +355,8 @@ fn without_a_shell_nothing_stops() {
 }
 
 #[test]
-fn without_a_terminal_it_does_not_begin() {
-    let pty = Setup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
+fn fails_without_terminal() {
+    let pty = PtySetup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
     assert_eq!(pty.wait_for_end().code, 2);
-    assert!(pty.rows()[0].starts_with("standard input is no terminal"), "{pty:?}");
+    assert!(pty.rows()[0].starts_with("standard input is not a terminal"), "{pty:?}");
 }

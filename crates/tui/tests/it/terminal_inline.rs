@@ -1,6 +1,6 @@
-//! The loop on the terminal's own screen, in a pseudo-terminal.
+//! Tests of inline mode in a pseudo-terminal.
 
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 
 use super::terminal::{PEER, is_restored, peer};
 
@@ -10,24 +10,24 @@ fn running() -> Pty {
     pty
 }
 
-/// The rows that are not empty, those above the screen too.
+/// Returns the nonempty rows, including the scrollback.
 fn written(pty: &Pty) -> Vec<String> {
     pty.history().into_iter().filter(|row| !row.is_empty()).collect()
 }
 
 fn quits(pty: &Pty, wanted: &[&str]) {
     pty.press(&["ctrl+d"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
     is_restored(pty);
     assert_eq!(written(pty), wanted, "{pty:?}");
 }
 
 #[test]
-fn what_is_printed_stays_and_the_rest_goes() {
+fn printed_rows_stay_and_viewport_is_removed() {
     let pty = running();
     let screen = pty.screen();
     assert!(!screen.alternate_screen() && screen.bracketed_paste(), "{pty:?}");
-    // The mouse is the terminal's.
+    // The terminal keeps the mouse.
     assert_eq!(screen.mouse_protocol_mode(), haft_test_support::pty::vt100::MouseProtocolMode::None);
     pty.press(&["a", "b"]);
     pty.wait_for("key a\nkey b\npeer 80x24");
@@ -35,7 +35,7 @@ fn what_is_printed_stays_and_the_rest_goes() {
 }
 
 #[test]
-fn a_whole_screen_comes_and_goes() {
+fn switches_to_full_screen_and_back() {
     let pty = running();
     pty.press(&["a", "w"]);
     pty.wait_until("another screen", |screen| screen.alternate_screen());
@@ -49,7 +49,7 @@ fn a_whole_screen_comes_and_goes() {
 }
 
 #[test]
-fn a_panic_leaves_what_was_printed() {
+fn panic_keeps_printed_rows() {
     let pty = running();
     pty.press(&["a"]);
     pty.wait_for("key a\npeer 80x24");
@@ -62,9 +62,9 @@ fn a_panic_leaves_what_was_printed() {
 }
 
 #[test]
-fn a_shell_stops_it_and_has_it_go_on() {
+fn shell_stops_and_continues_process() {
     let script = "set -m; \"$PEER\" inline; echo stopped; read x; fg; echo over";
-    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    let pty = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["a", "ctrl+z"]);
     pty.wait_for("stopped");

@@ -1,15 +1,15 @@
-//! Themes: the built-in ones, files, fewer colours.
+//! Tests of themes: built-in themes, files, fewer colors.
 
 use std::fs;
 use std::path::Path;
 
-use haft_tui::theme::{Appearance, ColorDepth, Parsed, Role, Theme, ThemeError};
+use haft_tui::theme::{Appearance, ColorDepth, ParsedTheme, Role, Theme, ThemeError};
 use insta::assert_snapshot;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::shown::table;
 
-fn parse(text: &str) -> Parsed {
+fn parse(text: &str) -> ParsedTheme {
     Theme::parse(text, Appearance::Dark).unwrap()
 }
 
@@ -18,7 +18,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn built_in() {
+fn built_in_themes() {
     for theme in [Theme::dark(), Theme::light()] {
         let name = theme.name().to_string();
         for (depth, suffix) in [
@@ -27,15 +27,15 @@ fn built_in() {
             (ColorDepth::Sixteen, "16"),
             (ColorDepth::None, "none"),
         ] {
-            assert_snapshot!(format!("built_in_{name}_{suffix}"), table(&theme.reduced(depth)));
+            assert_snapshot!(format!("built_in_{name}_{suffix}"), table(&theme.with_color_depth(depth)));
         }
     }
 }
 
 #[test]
-fn without_colours_there_is_none() {
+fn theme_without_colors() {
     for theme in [Theme::dark(), Theme::light()] {
-        let theme = theme.reduced(ColorDepth::None);
+        let theme = theme.with_color_depth(ColorDepth::None);
         for role in Role::ALL {
             let style = theme.style(*role);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
@@ -45,7 +45,7 @@ fn without_colours_there_is_none() {
 }
 
 #[test]
-fn a_role_follows_another() {
+fn role_inherits_parent() {
     let theme =
         parse(r##"{"styles": {"accent": "#112233", "heading": {"bold": false, "underline": true}}}"##).theme;
     let heading = theme.style(Role::Heading);
@@ -56,9 +56,9 @@ fn a_role_follows_another() {
 }
 
 #[test]
-fn styles_are_written_in_three_ways() {
+fn parses_three_style_notations() {
     let accent = |written: &str| {
-        let Parsed { theme, problems } = parse(&format!(r#"{{"styles": {{"accent": {written}}}}}"#));
+        let ParsedTheme { theme, problems } = parse(&format!(r#"{{"styles": {{"accent": {written}}}}}"#));
         assert_eq!(problems, [], "{written}");
         theme.style(Role::Accent)
     };
@@ -72,25 +72,25 @@ fn styles_are_written_in_three_ways() {
 }
 
 #[test]
-fn a_field_that_says_nothing_is_named_and_the_rest_counts() {
+fn reports_invalid_fields_and_uses_the_rest() {
     let text = r##"{"name": "x", "styles": {"accent": "grene", "headng": "red", "link": {"fg": 300, "bold": "yes"},
-        "muted": "cyan wavy", "ok": "green", "error": {"color": "red"}}, "colours": {}, "base": "blue",
+        "muted": "cyan wavy", "ok": "green", "error": {"color": "red"}}, "colors": {}, "base": "blue",
         "spinner": {"frames": [], "interval_ms": 1, "speed": 2}, "dark": []}"##;
     assert_snapshot!(problems(text).join("\n"));
     assert_eq!(parse(text).theme.style(Role::Ok).fg, Some(Color::Green));
 }
 
 #[test]
-fn what_is_no_theme_at_all() {
+fn rejects_invalid_theme() {
     let error = |text: &str| Theme::parse(text, Appearance::Dark).unwrap_err();
     assert_eq!(error("{\n  \"a\": 1,\n}"), ThemeError::NoJson { line: 3, column: 1 });
     assert_eq!(error("[]"), ThemeError::NoObject);
     assert_eq!(error(&" ".repeat(300_000)), ThemeError::TooLong);
-    assert_snapshot!(error("{\n  // comment\n}"), @"the theme is no JSON (line 2, column 3); comments and commas at the end are not allowed");
+    assert_snapshot!(error("{\n  // comment\n}"), @"the theme is not valid JSON (line 2, column 3); comments and trailing commas are not allowed");
 }
 
 #[test]
-fn each_background_has_its_own() {
+fn styles_depend_on_appearance() {
     let text = r#"{"styles": {"accent": "red"}, "dark": {"accent": "light_red"}}"#;
     let accent = |appearance| Theme::parse(text, appearance).unwrap().theme.style(Role::Accent).fg;
     assert_eq!(accent(Appearance::Dark), Some(Color::LightRed));
@@ -101,33 +101,33 @@ fn each_background_has_its_own() {
 }
 
 #[test]
-fn themes_of_zot() {
+fn reads_zot_themes() {
     let text = r##"{"name": "z", "description": "d", "color_descriptions": {"accent": "…"}, "accent": 204,
         "spinner_interval_ms": 120, "colors": {"muted": {"mode": "256", "index": 244}, "spinner": 183,
         "spinner_messages": ["shipping"], "dark": {"fg": 253, "tool": "#8fbcbb", "selection_bg": 24, "selection_fg": 231,
         "user_bubble_bg": "#42454b", "spinner_frames": ["◢", "◣"], "syntax_base_style": "monokai",
         "syntax": {"keyword": "#81a1c1 bold", "name_builtin": "#88c0d0", "comment": "#616e88 italic"}}}}"##;
-    let Parsed { theme, problems } = parse(text);
+    let ParsedTheme { theme, problems } = parse(text);
     assert_eq!(problems, []);
     assert_eq!((theme.name().as_str(), theme.description().as_str()), ("z", "d"));
     assert_eq!(theme.spinner().frames.len(), 2);
     assert_eq!(theme.spinner().interval.as_millis(), 120);
     assert_snapshot!(table(&theme));
-    // A theme for one background is used on the other.
+    // A theme for one appearance is used for the other.
     let light = Theme::parse(text, Appearance::Light).unwrap().theme;
     assert_eq!(light.style(Role::ToolTitle).fg, theme.style(Role::ToolTitle).fg);
     assert_eq!(light.appearance(), Appearance::Light);
 }
 
 #[test]
-fn wrong_fields_of_zot_are_named_too() {
+fn reports_invalid_zot_fields() {
     let text = r#"{"accent": "pinkish", "colors": {"mutd": 3, "dark": {"fg": 256, "acent": 1, "syntax": {"keyword": "wavy"}}}}"#;
     assert_snapshot!(problems(text).join("\n"));
 }
 
-/// The document has the table of roles that the program has, and its examples are themes.
+/// Checks that the document contains the program's table of roles, and that its examples are valid themes.
 #[test]
-fn the_document_says_what_is() {
+fn documentation_matches_roles_and_examples() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/themes.md");
     let document = fs::read_to_string(path).unwrap();
     let (_, table) = document.split_once("<!-- roles -->\n").unwrap();

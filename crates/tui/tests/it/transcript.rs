@@ -1,4 +1,4 @@
-//! The transcript on a screen.
+//! Tests of the transcript on a screen.
 
 mod browsing;
 mod images;
@@ -14,25 +14,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Stop, Time};
-use haft_tui::image::Images;
-use haft_tui::look::Look;
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause};
+use haft_tui::image::ImageDisplay;
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use haft_tui::transcript::Transcript;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-/// A transcript with a clock that is moved by hand.
+/// A transcript with a manual clock.
 pub(crate) struct Shown {
     pub(crate) transcript: Transcript,
     pub(crate) now: Instant,
     pub(crate) theme: Theme,
     pub(crate) size: (u16, u16),
-    pub(crate) images: Option<Arc<Images>>,
+    pub(crate) images: Option<Arc<ImageDisplay>>,
     pub(crate) buffer: Buffer,
 }
 
@@ -53,28 +53,28 @@ impl Shown {
     }
 
     pub(crate) fn event(&mut self, event: &E) {
-        self.transcript.event(event, self.now);
+        self.transcript.handle_event(event, self.now);
     }
 
     pub(crate) fn events(&mut self, events: &[E]) {
         events.iter().for_each(|event| self.event(event));
     }
 
-    /// The screen, without blanks at the ends of rows and without empty rows at its end.
+    /// Returns the screen without trailing blanks and trailing empty rows.
     pub(crate) fn draw(&mut self) -> String {
         let (width, height) = self.size;
         self.buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        let look = Look { theme: self.theme.clone(), now: self.now, images: self.images.clone() };
+        let look = DrawContext { theme: self.theme.clone(), now: self.now, images: self.images.clone() };
         self.transcript.draw(self.buffer.area, &mut self.buffer, &look);
         text(&self.buffer)
     }
 
-    /// The rows, numbered.
+    /// Returns the rows, numbered.
     pub(crate) fn rows(&mut self) -> Vec<String> {
         self.draw().lines().map(str::to_owned).collect()
     }
 
-    /// What of the screen has a style laid over it.
+    /// Returns the parts of the screen with a style.
     pub(crate) fn styled(&self, has: impl Fn(Style) -> bool) -> Vec<String> {
         let area = self.buffer.area;
         let rows = (area.top()..area.bottom()).map(|y| {
@@ -85,7 +85,7 @@ impl Shown {
     }
 }
 
-/// What is in a buffer.
+/// Returns the text of a buffer.
 pub(crate) fn text(buffer: &Buffer) -> String {
     let area = buffer.area;
     let rows = (area.top()..area.bottom()).map(|y| {
@@ -101,8 +101,8 @@ pub(crate) fn text(buffer: &Buffer) -> String {
     rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-pub(crate) fn time() -> Time {
-    Time("2026-11-21T12:00:00Z".into())
+pub(crate) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-11-21T12:00:00Z".into())
 }
 
 pub(crate) fn id(id: &str) -> ToolCallId {
@@ -114,7 +114,7 @@ pub(crate) fn json(text: &str) -> RawJson {
 }
 
 pub(crate) fn said(text: &str) -> E {
-    E::UserMessage { content: vec![Content::text(text)], time: time() }
+    E::UserMessage { content: vec![ContentBlock::text(text)], time: time() }
 }
 
 pub(crate) fn delta(text: &str) -> E {
@@ -133,9 +133,9 @@ pub(crate) fn answer(blocks: &[AssistantBlock]) -> E {
     E::AssistantMessage { content: blocks.to_vec(), time: time() }
 }
 
-/// A whole answer of text.
+/// Makes the events of a whole text answer.
 pub(crate) fn answers(text: &str) -> Vec<E> {
-    let end = E::TurnEnd { stop: Stop::End, error: None };
+    let end = E::TurnEnd { stop: StopCause::End, error: None };
     vec![E::AssistantStart, delta(text), answer(&[block(text)]), end, E::Done]
 }
 
@@ -164,14 +164,14 @@ pub(crate) fn with_details(name: &str, text: &str, is_error: bool, details: Opti
         id: id("1"),
         name: name.into(),
         is_error,
-        content: vec![Content::text(text)],
+        content: vec![ContentBlock::text(text)],
         extension: None,
         synthetic_by: None,
         details: details.map(json),
     }
 }
 
-/// A call from its beginning to its end.
+/// Makes the events of a call from beginning to end.
 pub(crate) fn called(name: &str, args: &str, text: &str) -> Vec<E> {
     vec![call(name, args), start(name, args), ended(name, 3_210), result(name, text, false)]
 }

@@ -1,5 +1,5 @@
-//! A tiny interface in the loop of the terminal: it shows what it is told, and wants what its keys say. For the tests of
-//! the terminal, which run it in a pseudo-terminal.
+//! A small interface in the loop of the terminal, which shows its events and performs requests by key. The tests of
+//! the terminal run it in a pseudo-terminal.
 
 #![expect(clippy::unwrap_used, reason = "a peer that fails shall fail its test")]
 
@@ -8,13 +8,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Abort, CommandKind, Line, NoData, Payload, Request, Response};
-use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
+use haft_protocol::rpc::{
+    AbortCommand, CommandKind, NoData, ReplyPayload, RpcRequest, RpcResponse, ServerLine,
+};
+use haft_tui::app::{BackendReply, BackendRequest, Effect, LinearOutput, UiEvent};
 use haft_tui::clean::{CleanLine, span};
-use haft_tui::image::{ImageFacts, Placement};
-use haft_tui::look::Look;
+use haft_tui::image::{ImageFacts, ImagePlacement};
+use haft_tui::look::DrawContext;
 use haft_tui::terminal::{
-    Below, Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines,
+    Connection, Environment, ExitReason, InlineOutput, LinearInterface, ProgramServices, TerminalSetup,
+    UserInterface, run, run_linear,
 };
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
@@ -22,10 +25,10 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line as Row;
 use tokio::sync::mpsc;
 
-/// How often it counts.
+/// The interval of its counter.
 const COUNTS: Duration = Duration::from_millis(20);
 
-/// Shows what it is told.
+/// An interface that shows its events.
 #[derive(Default)]
 struct Peer {
     appearance: Appearance,
@@ -34,22 +37,22 @@ struct Peer {
     lines: usize,
     ticks: bool,
     next_tick: Option<Instant>,
-    /// Since when it counts: as a spinner does, it always names the next moment.
+    /// The start of the counter. Like a spinner, it always requests the next tick.
     counts: Option<Instant>,
     hides: bool,
     printed: usize,
     pictures: Pictures,
-    /// True if it is on the terminal's own screen, where what it is told is printed.
+    /// True for inline mode, in which events are printed.
     inline: bool,
 }
 
-/// Images that it shows: what they are, and where.
+/// Images to show, and their positions.
 #[derive(Default)]
 struct Pictures {
     image: Option<Arc<Image>>,
     row: u16,
     covered: bool,
-    shown: Vec<Placement>,
+    shown: Vec<ImagePlacement>,
     hidden: bool,
 }
 
@@ -63,15 +66,15 @@ impl Pictures {
         }
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         self.shown.clear();
         let Some(image) = &self.image else { return };
-        let facts = ImageFacts::of(image);
-        buffer.set_line(60, self.row, &facts.line(&look.theme), 20);
-        let size = look.images.as_ref().and_then(|images| images.space(image, &facts, 20, area.height));
+        let facts = ImageFacts::from_image(image);
+        buffer.set_line(60, self.row, &facts.label_line(&look.theme), 20);
+        let size = look.images.as_ref().and_then(|images| images.image_cells(image, &facts, 20, area.height));
         if let Some((width, height)) = size {
             let space = Rect { x: 60, y: self.row, width: 20, height };
-            self.shown.push(Placement::mark(image.clone(), Rect { width, ..space }, space, buffer));
+            self.shown.push(ImagePlacement::mark_area(image.clone(), Rect { width, ..space }, space, buffer));
         }
         if self.covered {
             buffer.set_span(61, self.row + 1, &span(CleanLine::new("over"), look.theme.style(Role::Text)), 4);
@@ -88,9 +91,9 @@ impl Peer {
             "ctrl+b" => vec![Effect::Bell, Effect::Title("the title".to_owned())],
             "ctrl+y" => vec![Effect::Copy("copied".to_owned())],
             "ctrl+n" => vec![Effect::Copy("x".repeat(100_000))],
-            "ctrl+a" => vec![Effect::Ask(Ask::Branch)],
-            "ctrl+x" => vec![Effect::Ask(Ask::Files)],
-            "ctrl+r" => vec![Effect::Send(Box::new(Request::new(Abort::default())))],
+            "ctrl+a" => vec![Effect::Ask(BackendRequest::Branch)],
+            "ctrl+x" => vec![Effect::Ask(BackendRequest::Files)],
+            "ctrl+r" => vec![Effect::Send(Box::new(RpcRequest::new(AbortCommand::default())))],
             "ctrl+e" => vec![Effect::OpenEditor("the draft".to_owned())],
             "ctrl+p" => panic!("on the thread of the terminal"),
             "ctrl+o" => {
@@ -111,14 +114,14 @@ impl Peer {
 }
 
 impl Peer {
-    /// Between `w` and the next key, it wants a whole screen.
+    /// True in full-screen mode: after `w`, until the next key.
     fn is_whole(&self) -> bool {
         self.told.last().is_some_and(|told| told == "key w")
     }
 }
 
-impl Interface for Peer {
-    fn appearance(&mut self, appearance: Appearance) {
+impl UserInterface for Peer {
+    fn set_appearance(&mut self, appearance: Appearance) {
         self.appearance = appearance;
     }
 
@@ -126,33 +129,33 @@ impl Interface for Peer {
         vec![Effect::Title("peer".to_owned())]
     }
 
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+    fn update(&mut self, now: Instant, event: UiEvent) -> Vec<Effect> {
         let mut effects = Vec::new();
         let told = match event {
-            Event::Key(chord) => {
+            UiEvent::Key(chord) => {
                 effects = self.key(&chord.to_string());
                 format!("key {chord}")
             }
-            Event::Typed(line) => {
+            UiEvent::TypedLine(line) => {
                 self.hides = line == "hide";
                 format!("typed {line:?}")
             }
-            Event::Interrupt => "interrupt".to_owned(),
-            Event::Paste(text) => format!("paste {text:?}"),
-            Event::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
-            Event::Resize(columns, rows) => {
+            UiEvent::Interrupt => "interrupt".to_owned(),
+            UiEvent::Paste(text) => format!("paste {text:?}"),
+            UiEvent::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
+            UiEvent::Resize(columns, rows) => {
                 self.size = (columns, rows);
                 return effects;
             }
-            Event::Line(_) => {
+            UiEvent::Line(_) => {
                 self.lines += 1;
                 return effects;
             }
-            Event::Gone => "gone".to_owned(),
-            Event::Answer(answer) => format!("{answer:?}"),
-            Event::Edited(edited) => format!("edited {edited:?}"),
-            Event::Copied(copied) => format!("copied {copied:?}"),
-            Event::Tick => {
+            UiEvent::Disconnected => "gone".to_owned(),
+            UiEvent::Answer(answer) => format!("{answer:?}"),
+            UiEvent::Edited(edited) => format!("edited {edited:?}"),
+            UiEvent::Copied(copied) => format!("copied {copied:?}"),
+            UiEvent::Tick => {
                 self.next_tick = Some(now + Duration::from_millis(10));
                 "tick".to_owned()
             }
@@ -162,7 +165,7 @@ impl Interface for Peer {
         effects
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (columns, rows) = self.size;
         let head = format!("peer {columns}x{rows} {:?}, {} lines", self.appearance, self.lines);
         let head = span(CleanLine::new(&head), look.theme.style(Role::Error));
@@ -177,23 +180,23 @@ impl Interface for Peer {
         Some((0, area.height.saturating_sub(1)))
     }
 
-    fn was_drawn(&mut self, _: Instant) {}
+    fn mark_drawn(&mut self, _: Instant) {}
 
-    fn was_hidden(&mut self) {}
+    fn mark_hidden(&mut self) {}
 
-    fn below(&mut self, _: Rect, look: &Look) -> Option<Below> {
+    fn inline_output(&mut self, _: Rect, look: &DrawContext) -> Option<InlineOutput> {
         if self.is_whole() {
             return None;
         }
         let rows = self.tail(0, usize::MAX, look);
-        Some(Below { printed: rows, height: 2 })
+        Some(InlineOutput { printed: rows, height: 2 })
     }
 
     fn wants_images(&self) -> bool {
         !self.pictures.hidden
     }
 
-    fn images(&self) -> &[Placement] {
+    fn images(&self) -> &[ImagePlacement] {
         &self.pictures.shown
     }
 
@@ -210,7 +213,7 @@ impl Interface for Peer {
         Theme::built_in(self.appearance)
     }
 
-    fn tail(&mut self, _: u16, rows: usize, look: &Look) -> Vec<Row<'static>> {
+    fn tail(&mut self, _: u16, rows: usize, look: &DrawContext) -> Vec<Row<'static>> {
         let style = look.theme.style(Role::Error);
         let from = if self.inline { self.printed } else { self.told.len().saturating_sub(rows) };
         self.printed = self.told.len();
@@ -219,32 +222,32 @@ impl Interface for Peer {
     }
 }
 
-impl Printing for Peer {
-    fn print(&mut self, _: Instant, width: u16) -> Printed {
+impl LinearInterface for Peer {
+    fn take_output(&mut self, _: Instant, width: u16) -> LinearOutput {
         let mut rows = Vec::new();
         if self.printed == 0 {
             self.told.insert(0, format!("lines of {width}"));
         }
         rows.extend(self.told.iter().skip(self.printed).map(|text| CleanLine::new(text)));
         self.printed = self.told.len();
-        Printed { rows, asks: false }
+        LinearOutput { rows, asks_for_grant: false }
     }
 
-    fn was_printed(&mut self, _: Instant) {}
+    fn mark_printed(&mut self, _: Instant) {}
 
     fn hides_input(&self) -> bool {
         self.hides
     }
 }
 
-/// Knows a branch, and runs editors.
+/// Services that know a branch and run editors.
 struct Knows;
 
 #[async_trait::async_trait]
-impl Program for Knows {
-    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
-        assert!(matches!(ask, Ask::Branch), "the program fails");
-        answers.send(Answer::Branch(Some("main".to_owned()))).await.unwrap();
+impl ProgramServices for Knows {
+    async fn answer(&self, ask: BackendRequest, answers: mpsc::Sender<BackendReply>) {
+        assert!(matches!(ask, BackendRequest::Branch), "the program fails");
+        answers.send(BackendReply::Branch(Some("main".to_owned()))).await.unwrap();
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test's editor")]
@@ -255,9 +258,19 @@ impl Program for Knows {
     }
 }
 
-/// Replies to each request, and sends so many lines before.
-async fn serve(mut requests: mpsc::UnboundedReceiver<Request>, lines: mpsc::Sender<Line>, flood: usize) {
-    let reply = |id| Line::from(Response::done(id, CommandKind::Abort, Payload::of(NoData {})));
+/// Replies to each request, after sending a number of lines.
+async fn serve(
+    mut requests: mpsc::UnboundedReceiver<RpcRequest>,
+    lines: mpsc::Sender<ServerLine>,
+    flood: usize,
+) {
+    let reply = |id| {
+        ServerLine::from(RpcResponse::success_of_kind(
+            id,
+            CommandKind::Abort,
+            ReplyPayload::from_value(NoData {}),
+        ))
+    };
     for _ in 0..flood {
         let _ = lines.send(reply(None)).await;
     }
@@ -271,8 +284,8 @@ fn main() {
     let (requests, received) = mpsc::unbounded_channel();
     let (sender, lines) = mpsc::channel(64);
     let flood = if argument("flood") { 50_000 } else { 0 };
-    let setup = Setup {
-        environment: Environment::of_process(),
+    let setup = TerminalSetup {
+        environment: Environment::from_process(),
         inline: argument("inline"),
         mouse: argument("mouse"),
         appearance: argument("dark").then_some(Appearance::Dark),
@@ -287,7 +300,7 @@ fn main() {
             tokio::spawn(serve(received, sender, flood));
         }
         if argument("lines") {
-            return run_lines(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
+            return run_linear(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
         }
         let image = std::env::args().find_map(|arg| arg.strip_prefix("image=").map(str::to_owned));
         let image =
@@ -302,8 +315,8 @@ fn main() {
         .await
     });
     std::process::exit(match end {
-        Ok(End::Quit) => 0,
-        Ok(End::Signal(number)) => 128 + number,
+        Ok(ExitReason::Quit) => 0,
+        Ok(ExitReason::Signal(number)) => 128 + number,
         Err(error) => {
             use io::Write as _;
             let _ = writeln!(io::stderr(), "{error}");

@@ -1,6 +1,8 @@
-//! An agent for each chat, events to the browser as they come: the routes of `haft-example-server`.
+//! An agent for each chat, with its events sent to the browser: the routes of
+//! `haft-example-server`.
 //!
-//! A chat's events are kept as a list, so a page that connects late, again, or beside another one reads all of them.
+//! A chat stores all its events, so a page that connects late, reconnects, or shares the chat reads
+//! all of them.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -19,13 +21,13 @@ use haft_core::session::SessionId;
 use haft_core::{Agent, QueueError, Run, RunHandle};
 use tokio::sync::watch;
 
-/// The page, whole: it loads nothing else.
+/// The complete page, which loads nothing else.
 pub const PAGE: &str = include_str!("../static/index.html");
 
-/// The number of chats there may be. A server for more people would end those that nobody has looked at for long.
+/// The maximum number of chats. A server for more people would end idle chats.
 const MAX_CHATS: usize = 100;
 
-/// Makes the agent of a new chat.
+/// Creates the agent of a new chat.
 type MakeAgent = Box<dyn Fn() -> Result<Agent, String> + Send + Sync>;
 
 struct Chats {
@@ -37,7 +39,7 @@ struct Chat {
     agent: Agent,
     /// The latest run.
     run: Mutex<Option<RunHandle>>,
-    /// Every event so far, as JSON.
+    /// All events so far, as JSON.
     told: watch::Sender<Vec<Arc<str>>>,
 }
 
@@ -46,7 +48,8 @@ struct Said {
     text: String,
 }
 
-/// The routes. An agent may act on this machine, so requests that other sites have a browser make are refused.
+/// Creates the routes. An agent can act on this machine, so requests that pages of other sites send
+/// are rejected.
 pub fn app(make_agent: impl Fn() -> Result<Agent, String> + Send + Sync + 'static) -> Router {
     let chats = Chats { make_agent: Box::new(make_agent), open: Mutex::default() };
     Router::new()
@@ -63,7 +66,7 @@ pub fn app(make_agent: impl Fn() -> Result<Agent, String> + Send + Sync + 'stati
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Begins a chat: `{"id": …}`. The id is random, so whoever knows it was told.
+/// Starts a chat: `{"id": …}`. The id is random, so only clients that received it can use the chat.
 async fn begin(State(chats): State<Arc<Chats>>) -> Result<Json<serde_json::Value>, Problem> {
     let mut open = lock(&chats.open);
     if open.len() >= MAX_CHATS {
@@ -75,7 +78,8 @@ async fn begin(State(chats): State<Arc<Chats>>) -> Result<Json<serde_json::Value
     Ok(Json(serde_json::json!({ "id": id })))
 }
 
-/// What a chat's page is sent: one JSON object an event. A browser that connects again says what it had last.
+/// Streams a chat to its page: one JSON object per event. A browser that reconnects sends the id of
+/// its last event.
 async fn events(
     State(chats): State<Arc<Chats>>,
     Path(id): Path<String>,
@@ -91,7 +95,7 @@ async fn events(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
-/// Says something: to the agent at work, or else as a new prompt.
+/// Sends a message to a working agent, or starts a new prompt.
 async fn say(
     State(chats): State<Arc<Chats>>,
     Path(id): Path<String>,
@@ -103,20 +107,20 @@ async fn say(
     if said == Err(QueueError::NotUnderWay) {
         let run = chat.agent.prompt(text);
         *running = Some(run.handle());
-        // It goes on whether or not a browser listens.
+        // The run continues even if no browser listens.
         tokio::spawn(show(chat.clone(), run));
         return Ok(StatusCode::ACCEPTED);
     }
     said.map(|()| StatusCode::ACCEPTED).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }
 
-/// Ends what the agent does.
+/// Aborts the agent's work.
 async fn abort(State(chats): State<Arc<Chats>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     lock(&chats.find(&id)?.run).iter().for_each(RunHandle::abort);
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Works on a prompt and tells what happens.
+/// Runs a prompt and sends its events.
 async fn show(chat: Arc<Chat>, mut run: Run) {
     while let Some(event) = run.next().await {
         chat.tell(&event);
@@ -131,7 +135,7 @@ impl Chat {
     }
 }
 
-/// A status and what to tell people.
+/// A status and a message for people.
 type Problem = (StatusCode, String);
 
 impl Chats {
@@ -141,8 +145,9 @@ impl Chats {
     }
 }
 
-/// Refuses requests that a page of another site has a browser make: they bear that site's name as `Host` (a name that was
-/// bent to this address) or as `Origin`. A server for others than the person at this machine needs a login in this place.
+/// Rejects requests from pages of other sites. Such requests contain that site's name as `Host` (a
+/// name that resolves to this address) or as `Origin`. A server for other people needs a login here
+/// instead.
 async fn only_from_here(request: Request, next: Next) -> Response {
     match is_from_here(request.headers()) {
         true => next.run(request).await,
@@ -157,11 +162,11 @@ fn is_from_here(headers: &HeaderMap) -> bool {
     };
     let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let (host, origin) = (named(header::HOST), named(header::ORIGIN));
-    // Another program on this machine may have pages, too, behind another port.
+    // Another program on this machine may also serve pages, on another port.
     host.is_some_and(local) && origin.is_none_or(|origin| origin.strip_prefix("http://") == host)
 }
 
-/// What is locked here is changed in one step.
+/// Locks a mutex. Each change is one step, so a poisoned lock is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

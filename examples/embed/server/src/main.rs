@@ -9,9 +9,9 @@ use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_example_server::app;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 
-/// What the model says, over and over. Pauses, so that it can be watched.
+/// The answers of the model, repeated. The pauses make the events visible.
 const SCRIPT: &str = r#"{"steps": [
     {"repeat": true, "when": {"last_role": "user"}, "chunk": 4, "pause_ms": 40,
      "say": [{"text": "I had better roll a die about that."}, {"call": {"name": "dice", "args": {"sides": 6}}}]},
@@ -33,16 +33,16 @@ impl Tool for Dice {
     }
 }
 
-/// Each chat has an agent of its own. For a real model see `haft_providers::choose`.
+/// Creates the agent of a chat. For a real model see `haft_providers::choose`.
 fn agent() -> Result<Agent, String> {
-    let model = Scripted::from_json(SCRIPT).map_err(|error| error.to_string())?;
+    let model = ScriptedModel::from_json(SCRIPT).map_err(|error| error.to_string())?;
     Agent::builder(model).tool(Dice).max_steps(20).build().map_err(|error| error.to_string())
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port = std::env::args().nth(1).unwrap_or_else(|| "0".to_owned());
-    // This machine only: whoever reaches the page has the agent do things.
+    // This machine only: every client of the page can make the agent act.
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
     println!("http://{}", listener.local_addr()?);
     Ok(axum::serve(listener, app(agent)).await?)

@@ -1,6 +1,6 @@
-//! A model of your own: anything that answers. `cargo run -p haft-example-embed --bin custom-model`
+//! A custom model. `cargo run -p haft-example-embed --bin custom-model`
 //!
-//! For an API that haft knows, `haft_providers::HttpModel` is one already.
+//! For the APIs that haft supports, use `haft_providers::HttpModel`.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -13,7 +13,7 @@ use haft_core::model::{
 use haft_core::protocol::content::joined_text;
 use haft_core::protocol::message::Message;
 
-/// Counts the words of what the user said.
+/// Counts the words of the user's message.
 struct Counter;
 
 #[async_trait]
@@ -27,7 +27,8 @@ impl Model for Counter {
             return Err(ModelError::new(ModelErrorKind::Rejected, "house: I answer people only"));
         };
         let words = joined_text(content).split_whitespace().count();
-        // `ModelStream` is any stream of `ModelEvent`s. This one has the whole answer in one piece.
+        // `ModelStream` is any stream of `ModelEvent`s. This one contains the whole answer in one
+        // event.
         Ok(ModelResponse::text(format!("You said {words} words.")).into_stream())
     }
 }
@@ -36,7 +37,7 @@ impl Model for Counter {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder(Counter).build()?;
     println!("{}", agent.prompt("How many words are these?").answer().await?);
-    // The transcript grows from prompt to prompt.
+    // The transcript grows with each prompt.
     println!("{}", agent.prompt("And these?").answer().await?);
     println!("{} messages with {}", agent.messages().len(), agent.model());
     Ok(())

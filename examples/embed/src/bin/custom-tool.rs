@@ -1,4 +1,4 @@
-//! A tool of your own, with arguments. `cargo run -p haft-example-embed --bin custom-tool`
+//! A custom tool with arguments. `cargo run -p haft-example-embed --bin custom-tool`
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::protocol::content::ToolCall;
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
 use haft_example_embed::scripted;
 use serde_json::json;
 
-/// How much there is of what.
+/// The number of each item.
 struct Stock(BTreeMap<&'static str, u32>);
 
 #[derive(serde::Deserialize)]
@@ -22,7 +22,7 @@ struct Args {
 
 #[async_trait]
 impl Tool for Stock {
-    /// What the model is told of it.
+    /// Describes the tool for the model.
     fn spec(&self) -> Arc<ToolSpec> {
         let schema = json!({
             "type": "object",
@@ -32,7 +32,7 @@ impl Tool for Stock {
         Arc::new(ToolSpec::new("stock", "How many of an item are left.").with_schema(schema.into()))
     }
 
-    /// The arguments fit the schema by now, and every hook has agreed.
+    /// At this point the arguments fit the schema, and every hook has allowed the call.
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
         let item = match call.args.read() {
             Ok(Args { item }) => item,
@@ -42,7 +42,7 @@ impl Tool for Stock {
         match self.0.get(item.as_str()) {
             Some(left) => ToolOutput::text(format!("{item}: {left} left")),
             // The model reads this and may try another name.
-            None => ToolOutput::failed(Failure::NotFound, format!("{item}: not sold here")),
+            None => ToolOutput::failed(ToolFailureKind::NotFound, format!("{item}: not sold here")),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Extensions, which are programs in any language: here one in Python. `cargo run -p haft-example-embed --bin extensions`
+//! Extensions are programs in any language; this one is in Python. `cargo run -p haft-example-embed
+//! --bin extensions`
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -12,7 +13,7 @@ use haft_core::protocol::content::joined_text;
 use haft_core::protocol::event::AgentEvent;
 use haft_example_embed::scripted;
 use haft_host::{Host, HostConfig};
-use haft_packages::discovery::{Discovery, Search};
+use haft_packages::discovery::{Discovery, DiscoveryOptions};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,14 +21,19 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         r#"[{"say": [{"call": {"name": "glossary", "args": {"term": "turn"}}}]},
             {"say": [{"text": "A turn? {{last_tool_result:glossary}}"}]}]"#,
     )?;
-    // Which extensions: directories with an `extension.json`. They are found anew at every `host.reload()`.
+    // The extensions: directories with an `extension.json`. Every `host.reload()` searches them
+    // again.
     let py_guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/py-guide");
-    let search = Search { explicit: vec![py_guide], path: std::env::var_os("PATH"), ..Search::default() };
-    // What goes wrong with one of them comes as an event, and harms nobody else.
+    let search = DiscoveryOptions {
+        explicit: vec![py_guide],
+        path: std::env::var_os("PATH"),
+        ..DiscoveryOptions::default()
+    };
+    // The failure of an extension arrives as an event and does not affect the others.
     let config = HostConfig::new("1.0.0", model.info(), std::env::current_dir()?);
     let tell = Arc::new(|event: AgentEvent| println!("{event:?}"));
 
-    // The two lines more: start them, and give the agent their hooks and tools.
+    // Two more lines: start the extensions, and give the agent their hooks and tools.
     let host =
         Host::builder(config).source(move || Discovery::run(&search).into()).events(tell).start().await;
     let agent = Agent::builder(model).hook_source(host.hook_source()).add_tools(host.tools()).build()?;

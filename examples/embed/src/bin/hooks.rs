@@ -1,4 +1,5 @@
-//! Hooks: what the agent wants to do passes your code first. `cargo run -p haft-example-embed --bin hooks`
+//! Hooks: your code decides about the agent's actions first. `cargo run -p haft-example-embed --bin
+//! hooks`
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -43,7 +44,7 @@ impl BeforeToolExecute for OneRoll {
     }
 }
 
-/// What the user must not see is taken out before it is shown.
+/// Removes text that the user must not see before it is shown.
 struct Polite;
 
 #[async_trait]
@@ -56,7 +57,7 @@ impl BeforeAssistantMessage for Polite {
     }
 }
 
-/// Watches, and changes nothing.
+/// Observes events without changing anything.
 struct Log;
 
 impl Observer for Log {

@@ -1,4 +1,5 @@
-//! The least: an agent, a prompt, the answer as it comes. `cargo run -p haft-example-embed --bin minimal`
+//! The minimum: an agent, a prompt, and the answer as it arrives. `cargo run -p haft-example-embed
+//! --bin minimal`
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 

@@ -1,5 +1,5 @@
-//! Several agents in one program: writers at work at the same time, and one that reviews what they wrote.
-//! `cargo run -p haft-example-embed --bin several-agents`
+//! Several agents in one program: writers that work at the same time, and a reviewer of their
+//! texts. `cargo run -p haft-example-embed --bin several-agents`
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -11,17 +11,18 @@ use haft_core::error::TurnError;
 use haft_core::prompt::SystemPrompt;
 use haft_example_embed::scripted;
 
-/// An agent is cheap. Each has a transcript, tools and hooks of its own; a model can be shared as an `Arc`.
+/// Creates an agent. Agents are cheap: each has its own transcript, tools and hooks, and a model
+/// can be shared as an `Arc`.
 fn agent(identity: &str, steps: &str) -> Result<Agent, Box<dyn Error>> {
     let system = SystemPrompt { identity: Some(identity.to_owned()), ..SystemPrompt::default() };
     Ok(Agent::builder(scripted(steps)?).system_prompt(system).max_steps(10).build()?)
 }
 
-/// Asks the reviewer until it is content, or has said no twice.
+/// Asks the reviewer until it approves, or has rejected twice.
 async fn reviewed(writer: &Agent, reviewer: &Agent, task: &str) -> Result<String, TurnError> {
     let mut text = writer.prompt(task).answer().await?;
     for _ in 0..2 {
-        // The reviewer has a transcript, too, so drafts go through it one after the other.
+        // The reviewer also has a transcript, so it gets the drafts one after the other.
         let verdict = reviewer.prompt(format!("Task: {task}\nText: {text}")).answer().await?;
         if verdict.starts_with("ok") {
             break;
@@ -43,7 +44,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         agent("You review haiku.", r#"[{"say": [{"text": "too short"}]}, {"say": [{"text": "ok"}]}]"#)?;
     let kind = agent("You review slogans.", r#"[{"say": [{"text": "ok, and well said"}]}]"#)?;
 
-    // Both pairs work at the same time, on this one thread. With `tokio::spawn` they use all.
+    // Both pairs work at the same time on this one thread. With `tokio::spawn` they use all
+    // threads.
     let pairs = [reviewed(&haiku, &strict, "A haiku."), reviewed(&slogan, &kind, "A slogan for tea.")];
     for text in try_join_all(pairs).await? {
         println!("{text}");

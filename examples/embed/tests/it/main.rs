@@ -1,10 +1,10 @@
-//! Each program of `src/bin` is run, and what it prints is compared.
+//! Runs each program of `src/bin` and compares its output.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::process::Command;
 
-/// Runs a program, which ends well and prints this.
+/// Runs a program, and checks its success and its output.
 #[track_caller]
 #[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
 fn check(program: &str, expect: &[&str]) {

@@ -1,6 +1,6 @@
-//! Which shell commands are dangerous. Pure.
+//! Detects dangerous shell commands. Pure functions.
 
-/// A pattern that the guard refuses.
+/// A pattern that the extension blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Danger {
     /// Recursive, forced removal, in any spelling of its flags.
@@ -11,14 +11,14 @@ pub enum Danger {
     RawWrite,
     /// Making a file system.
     Format,
-    /// A function that calls itself twice for ever.
+    /// A function that calls itself twice without end.
     ForkBomb,
-    /// Everything writable for everybody.
+    /// Write permission for all users on everything.
     OpenAll,
 }
 
 impl Danger {
-    /// The pattern as people know it.
+    /// Returns the usual name of the pattern.
     pub fn name(self) -> &'static str {
         match self {
             Self::RemoveAll => "rm -rf",
@@ -31,12 +31,12 @@ impl Danger {
     }
 }
 
-/// The first danger in a shell command.
+/// Returns the first dangerous pattern in a shell command.
 pub fn danger_in(command: &str) -> Option<Danger> {
     if command.split_whitespace().collect::<String>().contains("(){:|:&};:") {
         return Some(Danger::ForkBomb);
     }
-    // Quotes and backslashes hide words from us but not from the shell.
+    // Quotes and backslashes hide words from this check but not from the shell.
     let bare: String = command.chars().filter(|letter| !matches!(letter, '"' | '\'' | '\\')).collect();
     let separators = [';', '|', '&', '\n', '(', ')', '{', '}', '`', '$'];
     bare.split(separators).find_map(|part| danger_in_words(&part.split_whitespace().collect::<Vec<_>>()))
@@ -68,7 +68,8 @@ fn is_prefix(word: &str) -> bool {
     word.contains('=') || word.starts_with('-') || starters.contains(&word)
 }
 
-/// `-r`, `-R`, `-rf`, `--recursive`: upper and lower case mean the same to `rm`, and `chmod` knows only one of them.
+/// True if a flag is present: `-r`, `-R`, `-rf`, `--recursive`. `rm` accepts both cases of the
+/// letter, `chmod` only one of them.
 fn has_flag(args: &[&str], short: char, long: &str) -> bool {
     args.iter().any(|arg| {
         let is_short = arg.starts_with('-') && !arg.starts_with("--");

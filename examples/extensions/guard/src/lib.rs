@@ -1,10 +1,12 @@
-//! Example extension `guard`: keeps an audit log of what the agent does, and refuses dangerous shell commands.
+//! Example extension `guard`: keeps an audit log of the agent's actions, and blocks dangerous shell
+//! commands.
 //!
-//! It stops accidents, not attackers: a pattern can always be written around. What must not happen needs a sandbox.
+//! It prevents accidents, not attacks: every pattern can be circumvented. Use a sandbox for strict
+//! limits.
 
 use std::path::PathBuf;
 
-use haft_sdk::{Event, Extension, GateDecision, Host, InterceptToolCall};
+use haft_sdk::{Extension, GateDecision, Host, InterceptToolCall, LifecycleEvent};
 use serde::Deserialize;
 
 mod audit;
@@ -12,15 +14,15 @@ mod danger;
 
 pub use danger::{Danger, danger_in};
 
-/// The extension: watches every event, and is a gate for `bash`.
+/// The extension: observes every event, and is a gate for `bash`.
 pub fn extension() -> Extension {
     ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]
         .into_iter()
-        .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on(event, record))
+        .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on_event(event, record))
         .gate("bash", |call, host| async move { decide(&call, &host) })
 }
 
-async fn record(event: Event, host: Host) -> std::io::Result<()> {
+async fn record(event: LifecycleEvent, host: Host) -> std::io::Result<()> {
     audit::append(&log_file(&host).await, &event)
 }
 
@@ -33,7 +35,7 @@ fn decide(call: &InterceptToolCall, host: &Host) -> GateDecision {
     struct Shell {
         command: String,
     }
-    // A guard that cannot read the question does not say yes.
+    // A gate that cannot read the request must not allow it.
     let Ok(shell) = call.tool_args.read::<Shell>() else {
         return GateDecision::block("refused: bash call without a command");
     };

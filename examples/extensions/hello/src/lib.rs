@@ -1,8 +1,9 @@
 //! Example extension `hello`: two slash commands.
 
-use haft_sdk::{Extension, Host, Level, Response};
+use haft_sdk::{Extension, Host, NoteLevel, Response};
 
-/// The extension: `/hello` has the agent greet somebody, `/summon` puts a name into the editor.
+/// The extension: `/hello` asks the agent to greet someone, `/summon` inserts a name into the
+/// editor.
 pub fn extension() -> Extension {
     Extension::new("hello", "1.0.0")
         .command("hello", "have the agent greet you, or NAME", |name, _host| async move { greet(&name) })
@@ -18,6 +19,6 @@ async fn summon(name: String, host: Host) -> Response {
     if name.is_empty() {
         return Response::error("whom? Type /summon NAME");
     }
-    host.notify(Level::Success, format!("{name} is on the way"));
+    host.notify(NoteLevel::Success, format!("{name} is on the way"));
     Response::insert(format!("@{name}, "))
 }

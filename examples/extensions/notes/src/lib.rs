@@ -1,16 +1,16 @@
-//! Example extension `notes`: a file of the project that it reads and writes through the host.
+//! Example extension `notes`: reads and writes a file of the project through the host.
 
 use haft_sdk::{Extension, Host, HostError, Response, ToolResult};
 
-/// Where the notes are, in the directory that the agent works in.
+/// The file of the notes, in the working directory of the agent.
 const FILE: &str = "NOTES.md";
 
-/// How often a note is tried that somebody else's change comes before.
+/// The number of attempts to add a note if others change the file first.
 const TRIES: usize = 3;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Note {
-    /// One line to remember.
+    /// The line to add.
     text: String,
 }
 
@@ -38,7 +38,7 @@ async fn notes(text: String, host: Host) -> Response {
     }
 }
 
-/// Adds a line. The file must be as it was read; when it is not, it is read again.
+/// Adds a line. If the file has changed since the last read, it is read again.
 async fn add(host: &Host, text: &str) -> Result<(), HostError> {
     for _ in 1..TRIES {
         match add_once(host, text).await {
@@ -57,7 +57,7 @@ async fn add_once(host: &Host, text: &str) -> Result<(), HostError> {
     host.write(FILE, format!("{page}* {text}\n")).await
 }
 
-/// The whole file, however long.
+/// Returns the whole file, of any length.
 async fn notes_so_far(host: &Host) -> Result<String, HostError> {
     let mut page = match host.read(FILE).await {
         Err(HostError::NotFound { .. }) => return Ok(String::new()),

@@ -1,4 +1,4 @@
-//! The panel: what it shows and what keys do. Pure.
+//! The panel: its content and its keys. Pure functions.
 
 use haft_sdk::{Panel, PanelKey};
 
@@ -7,14 +7,14 @@ use crate::list::List;
 /// The panel's id.
 pub(crate) const PANEL: &str = "todos-main";
 
-/// What the user looks at.
+/// The state of the panel.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) list: List,
     cursor: usize,
-    /// The new todo, while it is typed.
+    /// The new todo while it is typed.
     draft: Option<String>,
-    /// True if the user looks at it: a closed panel is not drawn.
+    /// True while the panel is open; a closed panel is not drawn.
     open: bool,
 }
 
@@ -23,19 +23,19 @@ impl Board {
         Self { list, cursor: 0, draft: None, open: false }
     }
 
-    /// The panel as it is opened.
+    /// Opens the panel and returns its content.
     pub(crate) fn open(&mut self) -> Panel {
         self.open = true;
         self.panel()
     }
 
-    /// The user closed the panel, or is about to: a half-written todo is given up.
+    /// Closes the panel and discards an unfinished todo.
     pub(crate) fn close(&mut self) {
         self.open = false;
         self.draft = None;
     }
 
-    /// The panel's new content, if anybody sees it.
+    /// Returns the new content of the panel if it is open.
     pub(crate) fn redraw(&self) -> Option<Panel> {
         self.open.then(|| self.panel())
     }
@@ -55,7 +55,7 @@ impl Board {
         Panel::new(PANEL).title("Todos").lines(lines).footer(footer)
     }
 
-    /// Works on a key. `esc` closes the board, unless it gives up a draft.
+    /// Handles a key. `esc` closes the panel, unless it discards a draft.
     pub(crate) fn key(&mut self, key: &PanelKey) {
         match self.draft.take() {
             Some(draft) => self.draft = self.edit(draft, key),
@@ -67,7 +67,7 @@ impl Board {
         if at == self.cursor && self.draft.is_none() { '›' } else { ' ' }
     }
 
-    /// A key while a todo is typed; what is left to type.
+    /// Handles a key while a todo is typed, and returns the remaining draft.
     fn edit(&mut self, mut draft: String, key: &PanelKey) -> Option<String> {
         match key.key.as_str() {
             "esc" => return None,

@@ -1,4 +1,5 @@
-//! Example extension `todo`: a list that survives, as a panel for the user and as a tool for the model.
+//! Example extension `todo`: a persistent list, as a panel for the user and as a tool for the
+//! model.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +14,8 @@ mod list;
 use board::{Board, PANEL};
 use list::List;
 
-/// What the model sends. One flat struct: model APIs take no alternatives at the top of a schema.
+/// The arguments of the model. One flat struct, because model APIs accept no alternatives at the
+/// top of a schema.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Change {
     /// What to do.
@@ -34,7 +36,8 @@ enum Action {
     Complete,
 }
 
-/// The extension: `/todo` opens the panel, `/todo TEXT` adds to the list, `/todo done NUMBER` takes from it, tool `todo` does it for the model.
+/// The extension: `/todo` opens the panel, `/todo TEXT` adds to the list, `/todo done NUMBER`
+/// completes an item, and the tool `todo` does the same for the model.
 pub fn extension() -> Extension {
     let state = State::default();
     let (command, completion, tool, panel) = (state.clone(), state.clone(), state.clone(), state);
@@ -76,7 +79,7 @@ fn invoke(board: &mut Board, text: &str) -> Response {
     Response::display(format!("added: {text}"))
 }
 
-/// `done NUMBER` for everything that is to do, as far as it begins as what is typed.
+/// Returns `done NUMBER` for each open todo that matches the typed text.
 fn completions(list: &List, typed: &str) -> Vec<Completion> {
     let open = list.todos.iter().zip(1..).filter(|(todo, _)| !todo.done);
     let offered = open.map(|(todo, number)| (format!("done {number}"), todo));
@@ -98,12 +101,12 @@ fn act(list: &mut List, change: &Change) -> ToolResult {
     ToolResult::text(list.to_string())
 }
 
-/// The board, shared by all handlers. Read from the data directory when it is first needed.
+/// The board, shared by all handlers. It is read from the data directory when first needed.
 #[derive(Debug, Clone, Default)]
 struct State(Arc<Mutex<Option<Board>>>);
 
 impl State {
-    /// Works on the board and saves the list.
+    /// Changes the board and saves the list.
     async fn with<T>(&self, host: &Host, work: impl FnOnce(&mut Board) -> T) -> io::Result<T> {
         let file = host.data_dir().await.join("todos.json");
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);

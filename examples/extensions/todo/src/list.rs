@@ -5,7 +5,7 @@ use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
-/// One thing to do.
+/// A todo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Todo {
     pub(crate) text: String,
@@ -20,7 +20,8 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Reads the list; a missing file is an empty list, a broken one an error, so that it is never overwritten.
+    /// Reads the list. A missing file is an empty list; a broken file is an error, so that it is
+    /// never overwritten.
     pub(crate) fn load(file: &Path) -> io::Result<Self> {
         match fs::read(file) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
@@ -29,7 +30,7 @@ impl List {
         }
     }
 
-    /// Replaces the file as a whole: a crash leaves the old list or the new one.
+    /// Replaces the whole file, so that a crash leaves either the old or the new list.
     pub(crate) fn save(&self, file: &Path) -> io::Result<()> {
         let fresh = file.with_extension("json.new");
         fs::write(&fresh, serde_json::to_vec_pretty(self)?)?;
@@ -40,18 +41,18 @@ impl List {
         self.todos.push(Todo { text: text.trim().to_owned(), done: false });
     }
 
-    /// Marks number `number`, counted from 1, as done. Whether it exists.
+    /// Marks a todo as done, by its number counted from 1. Returns true if it exists.
     pub(crate) fn complete(&mut self, number: usize) -> bool {
         let todo = number.checked_sub(1).and_then(|at| self.todos.get_mut(at));
         todo.map(|todo| todo.done = true).is_some()
     }
 
-    /// How many are to be done.
+    /// Returns the number of open todos.
     pub(crate) fn open(&self) -> usize {
         self.todos.iter().filter(|todo| !todo.done).count()
     }
 
-    /// Turns done into not done and back.
+    /// Toggles a todo between done and open.
     pub(crate) fn toggle(&mut self, at: usize) {
         if let Some(todo) = self.todos.get_mut(at) {
             todo.done = !todo.done;

@@ -1,17 +1,18 @@
-//! Example extension `weather`: a tool for the model. The weather is made up, and the same for a city every time.
+//! Example extension `weather`: a tool for the model. The weather is invented, but always the same
+//! for a city.
 
 use haft_sdk::{Extension, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What the model sends. The doc comments become the schema's descriptions.
+/// The arguments of the model. The doc comments become the descriptions in the schema.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Place {
     /// Name of the city, for example `Berlin`.
     city: String,
 }
 
-/// What the user may set in `[extension.weather]` of `config.toml`.
+/// The user's settings in `[extension.weather]` of `config.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
@@ -53,7 +54,8 @@ fn report(city: &str, units: Units) -> String {
     }
 }
 
-/// FNV-1a: the same number for the same text on every machine, unlike the standard library's hashers.
+/// Computes FNV-1a, which gives the same number on every machine, unlike the standard library's
+/// hashers.
 fn hash(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

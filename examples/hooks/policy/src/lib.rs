@@ -1,10 +1,11 @@
-//! Example hook `policy`: refuses dangerous shell commands, offers the model a tool that explains what is refused, and takes
-//! secrets out of what tools come to. For haft and PicoClaw.
+//! Example hook `policy`, for haft and PicoClaw: denies dangerous shell commands, offers the model
+//! a tool that explains the rules, and removes secrets from the results of tools.
 //!
-//! It stops accidents, not attackers: a rule can always be written around. What must not happen needs a sandbox.
+//! It prevents accidents, not attacks: every rule can be circumvented. Use a sandbox for strict
+//! limits.
 
 use haft_sdk::RawJson;
-use haft_sdk::hook::{ApprovalDecision, Hook, ResultDecision, ToolResult};
+use haft_sdk::hook::{ApprovalDecision, Hook, HookToolResult, ResultDecision};
 use serde::Deserialize;
 
 mod rules;
@@ -32,25 +33,26 @@ pub fn hook() -> Hook {
         .after_tool(|mut call| async move {
             call.result.for_llm = redacted(&call.result.for_llm);
             call.result.for_user = redacted(&call.result.for_user);
-            // A result in which nothing was found is as it was, and the SDK says just that.
+            // An unchanged result produces an empty reply.
             ResultDecision::modify(call.result)
         })
 }
 
-async fn explain(Shell { command }: Shell) -> ToolResult {
-    ToolResult::text(match broken_by(&command) {
+async fn explain(Shell { command }: Shell) -> HookToolResult {
+    HookToolResult::text(match broken_by(&command) {
         Some(rule) => rule.refusal(),
         None => "not refused".to_owned(),
     })
 }
 
-/// Asked last, about the call as it will run, and a failure is a no on either host: the place for what must hold.
+/// Approves or denies the final form of a call. Both hosts treat a failure as a denial, so strict
+/// rules belong here.
 fn approve(tool: &str, arguments: &RawJson) -> ApprovalDecision {
-    // haft's name of the shell, and PicoClaw's.
+    // The names of the shell in haft and in PicoClaw.
     if !matches!(tool, "bash" | "exec") {
         return ApprovalDecision::Approve;
     }
-    // A policy that cannot read the question does not say yes.
+    // A policy that cannot read the call must not approve it.
     let Ok(Shell { command }) = arguments.read() else {
         return ApprovalDecision::deny("a shell command is a string");
     };

@@ -1,18 +1,18 @@
-//! Which shell commands are refused. Pure.
+//! Detects denied shell commands. Pure functions.
 
-/// A kind of command that is refused.
+/// A kind of denied command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// Recursive, forced removal, in any spelling of its flags.
     RemoveAll,
     /// Becoming root.
     Root,
-    /// Overwriting what others have pushed.
+    /// Overwriting commits that others have pushed.
     ForcePush,
 }
 
 impl Rule {
-    /// What the model is told.
+    /// Returns the reason for the model.
     pub fn refusal(self) -> String {
         let (what, instead) = match self {
             Self::RemoveAll => ("rm -rf", "remove single files"),
@@ -23,9 +23,9 @@ impl Rule {
     }
 }
 
-/// The first rule that a shell command breaks.
+/// Returns the first rule that a shell command violates.
 pub fn broken_by(command: &str) -> Option<Rule> {
-    // Quotes and backslashes hide words from us but not from the shell.
+    // Quotes and backslashes hide words from this check but not from the shell.
     let bare: String = command.chars().filter(|letter| !matches!(letter, '"' | '\'' | '\\')).collect();
     let separators = [';', '|', '&', '\n', '(', ')', '{', '}', '`', '$'];
     bare.split(separators).find_map(|part| broken_by_words(&part.split_whitespace().collect::<Vec<_>>()))

@@ -1,15 +1,15 @@
-//! Which parts of a text are secret. Pure.
+//! Finds the secret parts of a text. Pure functions.
 
 const REDACTED: &str = "[redacted]";
 
-/// How keys of well-known services begin, and how long such a word is at least.
+/// The prefixes of keys of well-known services.
 const KEYS: &[&str] = &["AKIA", "ghp_", "sk-", "xoxb-"];
 const LONG: usize = 16;
 
-/// How names end of what is not to be read.
+/// The suffixes of names whose values are secret.
 const NAMES: &[&str] = &["PASSWORD", "SECRET", "TOKEN", "API_KEY"];
 
-/// The text without keys, and without what is assigned to a name such as `DB_PASSWORD`.
+/// Returns the text without keys, and without values assigned to a name such as `DB_PASSWORD`.
 pub fn redacted(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -34,7 +34,8 @@ pub fn redacted(text: &str) -> String {
     clean
 }
 
-/// What follows a name: ` = "` or the like, and then the value. Both are empty when nothing is assigned.
+/// Returns the assignment after a name (` = "` or similar) and the value. Both are empty without an
+/// assignment.
 fn assignment(text: &str) -> (&str, &str) {
     let end = |text: &str, is_in: fn(char) -> bool| text.find(|letter| !is_in(letter)).unwrap_or(text.len());
     let between = text.get(..end(text, |letter| matches!(letter, ' ' | '"' | '\'' | '\\' | '=' | ':')));

@@ -1,7 +1,7 @@
-//! Markdown as sentences.
+//! Splits Markdown into sentences.
 
-/// The sentences of a page, each with the number of the line that its paragraph begins at. Headings, tables, code and
-/// comments are left out.
+/// Returns the sentences of a page, each with the line number of its paragraph. Headings, tables, code and comments
+/// are left out.
 pub(super) fn sentences(page: &str) -> Vec<(usize, String)> {
     let mut sentences = Vec::new();
     let (mut paragraph, mut begins, mut is_skipped) = (String::new(), 0, false);
@@ -31,7 +31,7 @@ fn begins_item(line: &str) -> bool {
     item_text(line) != line
 }
 
-/// A line without the mark of a list or a quotation.
+/// Returns a line without the mark of a list or a quotation.
 fn item_text(line: &str) -> &str {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if number.len() < line.len() { number.strip_prefix(". ") } else { None };
@@ -39,7 +39,7 @@ fn item_text(line: &str) -> &str {
     rest.or(bullet).unwrap_or(line)
 }
 
-/// The sentences of a paragraph.
+/// Returns the sentences of a paragraph.
 pub(super) fn split(paragraph: &str) -> impl Iterator<Item = String> {
     let mut sentences = vec![String::new()];
     for word in paragraph.split_whitespace() {
@@ -54,13 +54,6 @@ pub(super) fn split(paragraph: &str) -> impl Iterator<Item = String> {
     }
     sentences.retain(|sentence| !sentence.is_empty());
     sentences.into_iter()
-}
-
-/// The words of a sentence in lower case, without code and punctuation, one blank between two.
-pub(super) fn plain_words(sentence: &str) -> String {
-    let prose: String = sentence.split('`').step_by(2).collect::<Vec<_>>().join(" ` ");
-    let word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    prose.split_whitespace().map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -80,10 +73,5 @@ mod tests {
             (15, "Nine"),
         ];
         assert_eq!(found, expect.map(|(line, text)| (line, text.to_owned())));
-    }
-
-    #[test]
-    fn plain_words_hold_no_code() {
-        assert_eq!(plain_words("The `shall` of **it**, (Anew)."), "the of it anew");
     }
 }

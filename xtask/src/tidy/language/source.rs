@@ -4,37 +4,39 @@ use proc_macro2::Span;
 use syn::visit::{self, Visit};
 use syn::{
     AttrStyle, Attribute, Expr, ExprLit, Ident, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemStruct,
-    ItemTrait, ItemType, Lit, Meta,
+    ItemTrait, ItemType, Lit, LitStr, Meta,
 };
 
 use super::prose;
 use crate::tidy::product::{is_for_tests, is_test};
 
-/// The product code of a file, each thing with the number of its line.
+/// The names in the product code of a file, each with its line number.
 #[derive(Debug, Default)]
-pub(super) struct Source {
+pub(super) struct SourceNames {
     /// The first sentence of each doc comment.
     pub(super) summaries: Vec<(usize, String)>,
     pub(super) types: Vec<(usize, String)>,
     /// Free functions and inherent methods.
     pub(super) functions: Vec<(usize, String)>,
+    /// The messages of error types, as in `#[error("…")]`.
+    pub(super) messages: Vec<(usize, String)>,
     /// The doc comment that is being read.
-    comment: Option<Comment>,
+    comment: Option<DocComment>,
 }
 
 #[derive(Debug)]
-struct Comment {
+struct DocComment {
     first_line: usize,
     last_line: usize,
     /// True for `//!`.
     is_inner: bool,
     /// The first paragraph.
     paragraph: String,
-    /// True behind the first paragraph.
+    /// True after the first paragraph.
     is_complete: bool,
 }
 
-impl Source {
+impl SourceNames {
     pub(super) fn read(text: &str) -> syn::Result<Self> {
         let mut source = Self::default();
         source.visit_file(&syn::parse_file(text)?);
@@ -49,15 +51,15 @@ impl Source {
     }
 
     fn add_type(&mut self, ident: &Ident) {
-        self.types.push((line(ident.span()), ident.to_string()));
+        self.types.push((line_number(ident.span()), ident.to_string()));
     }
 
     fn add_function(&mut self, ident: &Ident) {
-        self.functions.push((line(ident.span()), ident.to_string()));
+        self.functions.push((line_number(ident.span()), ident.to_string()));
     }
 }
 
-impl<'ast> Visit<'ast> for Source {
+impl<'ast> Visit<'ast> for SourceNames {
     fn visit_item(&mut self, item: &'ast Item) {
         if !is_for_tests(item) {
             visit::visit_item(self, item);
@@ -103,15 +105,21 @@ impl<'ast> Visit<'ast> for Source {
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        self.messages.extend(error_message(attribute));
         let Some(text) = doc_line(attribute) else { return };
-        let at = line(attribute.pound_token.span);
+        let at = line_number(attribute.pound_token.span);
         let is_inner = matches!(attribute.style, AttrStyle::Inner(_));
-        let continues = |comment: &Comment| comment.last_line + 1 == at && comment.is_inner == is_inner;
+        let continues = |comment: &DocComment| comment.last_line + 1 == at && comment.is_inner == is_inner;
         if !self.comment.as_ref().is_some_and(continues) {
             self.end_comment();
         }
-        let new =
-            Comment { first_line: at, last_line: at, is_inner, paragraph: String::new(), is_complete: false };
+        let new = DocComment {
+            first_line: at,
+            last_line: at,
+            is_inner,
+            paragraph: String::new(),
+            is_complete: false,
+        };
         let comment = self.comment.get_or_insert(new);
         comment.last_line = at;
         comment.is_complete |= text.is_empty();
@@ -121,11 +129,19 @@ impl<'ast> Visit<'ast> for Source {
     }
 }
 
-fn line(span: Span) -> usize {
+fn line_number(span: Span) -> usize {
     span.start().line
 }
 
-/// The text of one line of a doc comment.
+/// The message of an attribute `error` with its line.
+fn error_message(attribute: &Attribute) -> Option<(usize, String)> {
+    let Meta::List(list) = &attribute.meta else { return None };
+    let first = list.path.is_ident("error").then(|| list.tokens.clone().into_iter().next())??;
+    let text = syn::parse_str::<LitStr>(&first.to_string()).ok()?;
+    Some((line_number(attribute.pound_token.span), text.value()))
+}
+
+/// Returns the text of one line of a doc comment.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(meta) = &attribute.meta else { return None };
     let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { return None };

@@ -1,26 +1,26 @@
-//! Import circles of files. A module and its own children may import each other.
+//! Finds import cycles of files. A module and its own children may import each other.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Crate, Module};
+use super::{CrateModules, SourceModule};
 
 /// Imports of each file, by index.
-type Graph = BTreeMap<usize, BTreeSet<usize>>;
+type ImportGraph = BTreeMap<usize, BTreeSet<usize>>;
 
-/// Reports the shortest circle of each group of files that import each other.
-pub(super) fn check(one: &Crate) -> Vec<String> {
-    let graph = graph(one);
+/// Reports the shortest cycle of each group of files that import each other.
+pub(super) fn check(one: &CrateModules) -> Vec<String> {
+    let graph = import_graph(one);
     let mut reported = BTreeSet::new();
     let mut findings = Vec::new();
     for start in graph.keys() {
         if reported.contains(start) {
             continue;
         }
-        let Some(circle) = shortest(&graph, *start) else { continue };
-        reported.extend(group(&graph, *start));
+        let Some(circle) = shortest_cycle(&graph, *start) else { continue };
+        reported.extend(cycle_group(&graph, *start));
         let files: Vec<&str> = circle.iter().map(|at| one.modules[*at].file.as_str()).collect();
         findings.push(format!(
-            "crates/{}/src: the files {} import each other in a circle; move what both need below them",
+            "crates/{}/src: the files {} import each other in a cycle; move the shared code into a lower module",
             one.name,
             files.join(" -> ")
         ));
@@ -28,18 +28,19 @@ pub(super) fn check(one: &Crate) -> Vec<String> {
     findings
 }
 
-fn graph(one: &Crate) -> Graph {
-    let index = |module: &Module| one.modules.iter().position(|other| other.name == module.name);
-    let is_related = |a: &Module, b: &Module| a.name.starts_with(&b.name) || b.name.starts_with(&a.name);
-    let edges = |module: &Module| {
-        let others = one.imported(module).into_iter().filter(|other| !is_related(module, other));
+fn import_graph(one: &CrateModules) -> ImportGraph {
+    let index = |module: &SourceModule| one.modules.iter().position(|other| other.name == module.name);
+    let is_related =
+        |a: &SourceModule, b: &SourceModule| a.name.starts_with(&b.name) || b.name.starts_with(&a.name);
+    let edges = |module: &SourceModule| {
+        let others = one.imported_modules(module).into_iter().filter(|other| !is_related(module, other));
         others.filter_map(index).collect()
     };
     one.modules.iter().enumerate().map(|(at, module)| (at, edges(module))).collect()
 }
 
-/// Returns the shortest way from a file back to itself.
-fn shortest(graph: &Graph, start: usize) -> Option<Vec<usize>> {
+/// Returns the shortest path from a file back to itself.
+fn shortest_cycle(graph: &ImportGraph, start: usize) -> Option<Vec<usize>> {
     let mut queue = VecDeque::from([vec![start]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = queue.pop_front() {
@@ -57,12 +58,12 @@ fn shortest(graph: &Graph, start: usize) -> Option<Vec<usize>> {
 }
 
 /// Returns the files that a file reaches and that reach it.
-fn group(graph: &Graph, start: usize) -> BTreeSet<usize> {
-    let reached = reached(graph, start);
-    reached.iter().copied().filter(|other| self::reached(graph, *other).contains(&start)).collect()
+fn cycle_group(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {
+    let reached = reachable_from(graph, start);
+    reached.iter().copied().filter(|other| reachable_from(graph, *other).contains(&start)).collect()
 }
 
-fn reached(graph: &Graph, start: usize) -> BTreeSet<usize> {
+fn reachable_from(graph: &ImportGraph, start: usize) -> BTreeSet<usize> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
     while let Some(at) = open.pop() {
         let next = graph.get(&at).into_iter().flatten().filter(|next| seen.insert(**next));
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_a_circle_through_re_exports() {
+    fn finds_a_cycle_through_re_exports() {
         let files = [
             ("a.rs", "mod inner; pub use inner::A;"),
             ("a/inner.rs", "use crate::b::B; pub struct A;"),

@@ -1,8 +1,8 @@
-//! The order of the top-level modules of a crate: each imports only from those above it in its list.
+//! The order of the top-level modules of a crate: each may import only from modules before it in the list.
 
-use super::Crate;
+use super::CrateModules;
 
-/// Crates with their top-level modules, the lowest first. The root of a crate may import from all.
+/// Crates with their top-level modules, the lowest first. The root of a crate may import from all of them.
 const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
@@ -63,8 +63,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "launch",
         &[
-            "sys", "timeouts", "program", "wish", "harden", "sandbox", "guardian", "launcher", "spawn",
-            "group", "child", "bin",
+            "sys",
+            "timeouts",
+            "program",
+            "terminal_request",
+            "harden",
+            "sandbox",
+            "guardian",
+            "launcher",
+            "spawn",
+            "group",
+            "child",
+            "bin",
         ],
     ),
     (
@@ -90,17 +100,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "providers",
         &[
-            "timeouts",
-            "config",
-            "redact",
-            "retry",
-            "presets",
-            "catalogue",
-            "models",
-            "http",
-            "scripted",
-            "fallback",
-            "choose",
+            "timeouts", "config", "redact", "retry", "presets", "catalog", "models", "http", "scripted",
+            "fallback", "choose",
         ],
     ),
     (
@@ -129,7 +130,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Values and names.
             "named_enum",
-            "defence",
+            "defense",
             "limits",
             "ids",
             "names",
@@ -278,27 +279,29 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Reports imports that run upwards, and modules that have no place.
-pub(super) fn check(one: &Crate) -> Vec<String> {
+/// Reports imports of higher modules, and modules that are not in the list.
+pub(super) fn check(one: &CrateModules) -> Vec<String> {
     let order = LAYERS.iter().find(|(name, _)| *name == one.name);
-    order.map_or_else(Vec::new, |(_, order)| upwards(one, order))
+    order.map_or_else(Vec::new, |(_, order)| upward_imports(one, order))
 }
 
-fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
+fn upward_imports(one: &CrateModules, order: &[&str]) -> Vec<String> {
     let mut findings = Vec::new();
     for module in one.modules.iter().filter(|module| !module.name.is_empty()) {
-        let Some(place) = place(&module.name, order) else {
+        let Some(place) = layer_index(&module.name, order) else {
             findings.push(format!(
-                "crates/{}/src/{}: has no place in the order of xtask/src/tidy/structure/layers.rs",
+                "crates/{}/src/{}: is not in the order of xtask/src/tidy/structure/layers.rs",
                 one.name, module.file
             ));
             continue;
         };
-        let higher =
-            one.imported(module).into_iter().filter(|other| self::place(&other.name, order) > Some(place));
+        let higher = one
+            .imported_modules(module)
+            .into_iter()
+            .filter(|other| layer_index(&other.name, order) > Some(place));
         findings.extend(higher.map(|other| {
             format!(
-                "crates/{}/src/{}: imports upwards, from {}; see xtask/src/tidy/structure/layers.rs",
+                "crates/{}/src/{}: imports from the higher module {}; see xtask/src/tidy/structure/layers.rs",
                 one.name, module.file, other.file
             )
         }));
@@ -306,7 +309,7 @@ fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
     findings
 }
 
-fn place(name: &[String], order: &[&str]) -> Option<usize> {
+fn layer_index(name: &[String], order: &[&str]) -> Option<usize> {
     order.iter().position(|layer| name.first().is_some_and(|first| first == layer))
 }
 
@@ -316,25 +319,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_an_import_that_runs_upwards() {
+    fn finds_an_import_of_a_higher_module() {
         let files = [
             ("low.rs", "use crate::high::part::H;"),
             ("high.rs", "mod part; use crate::low::L;"),
             ("high/part.rs", ""),
         ];
-        let findings = upwards(&planted("x", &files), &["low", "high"]);
+        let findings = upward_imports(&planted("x", &files), &["low", "high"]);
         assert_eq!(
             findings,
             [
-                "crates/x/src/low.rs: imports upwards, from high/part.rs; see xtask/src/tidy/structure/layers.rs"
+                "crates/x/src/low.rs: imports from the higher module high/part.rs; see xtask/src/tidy/structure/layers.rs"
             ]
         );
-        assert_eq!(upwards(&planted("x", &files), &["high", "low"]).len(), 1);
+        assert_eq!(upward_imports(&planted("x", &files), &["high", "low"]).len(), 1);
     }
 
     #[test]
-    fn finds_a_module_without_a_place() {
-        let findings = upwards(&planted("x", &[("low.rs", ""), ("new.rs", "")]), &["low"]);
-        assert!(findings[0].contains("new.rs: has no place"), "{findings:?}");
+    fn finds_a_module_that_is_not_in_the_list() {
+        let findings = upward_imports(&planted("x", &[("low.rs", ""), ("new.rs", "")]), &["low"]);
+        assert!(findings[0].contains("new.rs: is not in the order"), "{findings:?}");
     }
 }

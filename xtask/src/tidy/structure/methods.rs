@@ -1,20 +1,20 @@
-//! Methods of a type stand in its file, and at most in one more.
+//! Checks that the methods of a type are in its own file and at most one other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Crate;
+use super::CrateModules;
 
-/// The most files with inherent methods of one type.
+/// The maximum number of files with inherent methods of a type.
 const MAX_FILES: usize = 2;
 
-/// Types whose methods may stand in more files, each with the reason; three at most.
+/// Types whose methods may be in more files, each with the reason; at most three.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 /// Reports types with methods in too many files.
-pub(super) fn check(one: &Crate) -> Vec<String> {
+pub(super) fn check(one: &CrateModules) -> Vec<String> {
     let mut files: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for module in &one.modules {
-        for of in module.impls(one) {
+        for of in module.implemented_types(one) {
             files.entry(of).or_default().insert(&module.file);
         }
     }
@@ -24,7 +24,7 @@ pub(super) fn check(one: &Crate) -> Vec<String> {
     });
     let finding = |((name, defined), files): ((&str, &str), BTreeSet<&str>)| {
         format!(
-            "crates/{}/src/{defined}: {name} has methods in {} files ({}), more than {MAX_FILES}; extract another noun",
+            "crates/{}/src/{defined}: {name} has methods in {} files ({}), more than {MAX_FILES}; extract another type",
             one.name,
             files.len(),
             files.into_iter().collect::<Vec<_>>().join(", ")
@@ -45,7 +45,7 @@ mod tests {
             ("app.rs", "mod a; mod b; pub struct App; impl App { fn new() {} }"),
             ("app/a.rs", part),
             ("app/b.rs", part),
-            // Another type of the same name.
+            // Another type with the same name.
             ("other.rs", "struct App; impl App {} impl Clone for App {}"),
         ];
         let findings = check(&planted("x", &files));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_few_exceptions_each_with_a_reason() {
+    fn exceptions_are_few_and_have_reasons() {
         assert!(EXCEPTIONS.len() <= 3 && EXCEPTIONS.iter().all(|(_, _, reason)| reason.len() > 20));
     }
 }

@@ -1,4 +1,4 @@
-//! One source file as a module: its imports, re-exports, types and inherent methods.
+//! A source file as a module: its imports, re-exports, types and inherent methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -6,36 +6,36 @@ use std::slice;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemUse, Type, UseTree, Visibility};
 
-use super::Crate;
+use super::CrateModules;
 use crate::tidy::product::is_for_tests;
 
-/// A path as it is written, such as `super::Thing`.
-pub(super) type Path = Vec<String>;
+/// A path as written, for example `super::Thing`.
+pub(super) type ModulePath = Vec<String>;
 
-/// The parts of one file that the checks need.
+/// The parts of a file that the checks need.
 #[derive(Debug, Default)]
-pub(super) struct Module {
-    /// The file, below `src/`.
+pub(super) struct SourceModule {
+    /// The path of the file below `src/`.
     pub(super) file: String,
     /// The path from the root of the crate; empty for the root.
     pub(super) name: Vec<String>,
-    /// Paths of this crate that product code uses.
-    pub(super) imports: Vec<Path>,
-    /// Names that are exported from elsewhere.
-    pub(super) exports: BTreeMap<String, Path>,
+    /// The paths in this crate that product code uses.
+    pub(super) imports: Vec<ModulePath>,
+    /// Names that are re-exported.
+    pub(super) exports: BTreeMap<String, ModulePath>,
     /// Names that are imported, with their paths.
-    uses: BTreeMap<String, Path>,
+    uses: BTreeMap<String, ModulePath>,
     /// Types that are defined here.
     types: BTreeSet<String>,
     /// Types that have inherent methods here.
     impls: BTreeSet<String>,
-    /// Modules that are declared for tests only.
+    /// Modules that are declared only for tests.
     tests: Vec<String>,
-    /// Inline modules around what is being read.
+    /// The number of inline modules around the present position.
     depth: usize,
 }
 
-impl Module {
+impl SourceModule {
     /// Reads a file.
     pub(super) fn read(file: &str, text: &str) -> syn::Result<Self> {
         let name = match file {
@@ -47,22 +47,22 @@ impl Module {
         Ok(module)
     }
 
-    /// Returns the paths of the modules that this one declares for tests only.
-    pub(super) fn test_modules(&self) -> Vec<Path> {
+    /// Returns the paths of the modules that this one declares only for tests.
+    pub(super) fn test_modules(&self) -> Vec<ModulePath> {
         self.tests.iter().map(|test| [self.name.as_slice(), slice::from_ref(test)].concat()).collect()
     }
 
     /// Returns the types with inherent methods here, each with the file that defines it.
-    pub(super) fn impls<'a>(&'a self, all: &'a Crate) -> Vec<(&'a str, &'a str)> {
+    pub(super) fn implemented_types<'a>(&'a self, all: &'a CrateModules) -> Vec<(&'a str, &'a str)> {
         let defined_in = |name: &String| {
             let path = self.uses.get(name).filter(|_| !self.types.contains(name))?;
-            all.find(&self.absolute(path, all)).map(|module| module.file.as_str())
+            all.find(&self.absolute_path(path, all)).map(|module| module.file.as_str())
         };
         self.impls.iter().map(|name| (name.as_str(), defined_in(name).unwrap_or(&self.file))).collect()
     }
 
-    /// Returns a path from the root of the crate for one that is written in this file.
-    pub(super) fn absolute(&self, path: &[String], all: &Crate) -> Path {
+    /// Converts a path in this file to a path from the root of the crate.
+    pub(super) fn absolute_path(&self, path: &[String], all: &CrateModules) -> ModulePath {
         let ups = path.iter().take_while(|part| *part == "super").count();
         let (base, rest) = match path.first().map(String::as_str) {
             Some("crate") => (&[][..], &path[1..]),
@@ -73,26 +73,26 @@ impl Module {
         let absolute = [base, rest].concat();
         let is_child = path.first().is_some_and(|first| {
             !["crate", "self", "super"].contains(&first.as_str())
-                && !all.has(&[self.name.as_slice(), slice::from_ref(first)].concat())
+                && !all.has_module(&[self.name.as_slice(), slice::from_ref(first)].concat())
         });
-        // The name of another crate, or of something in this file.
+        // The name of another crate, or of an item in this file.
         if is_child { self.name.clone() } else { absolute }
     }
 
-    fn import(&mut self, tree: &UseTree, before: &Path, is_public: bool) {
+    fn import(&mut self, tree: &UseTree, before: &ModulePath, is_public: bool) {
         let with = |name: &syn::Ident| [before.as_slice(), &[name.to_string()]].concat();
         match tree {
             UseTree::Path(path) => self.import(&path.tree, &with(&path.ident), is_public),
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.import(tree, before, is_public)),
             UseTree::Glob(_) => self.add(before.clone()),
             UseTree::Name(name) if name.ident == "self" => self.add(before.clone()),
-            UseTree::Name(name) => self.bring(&name.ident, with(&name.ident), is_public),
-            UseTree::Rename(name) => self.bring(&name.rename, with(&name.ident), is_public),
+            UseTree::Name(name) => self.add_name(&name.ident, with(&name.ident), is_public),
+            UseTree::Rename(name) => self.add_name(&name.rename, with(&name.ident), is_public),
         }
     }
 
-    /// Adds a name that stands for a path.
-    fn bring(&mut self, name: &syn::Ident, path: Path, is_public: bool) {
+    /// Adds a name for a path.
+    fn add_name(&mut self, name: &syn::Ident, path: ModulePath, is_public: bool) {
         if is_public {
             self.exports.insert(name.to_string(), path.clone());
         }
@@ -100,8 +100,8 @@ impl Module {
         self.add(path);
     }
 
-    fn add(&mut self, path: Path) {
-        // In an inline module the first steps upwards stay in this file.
+    fn add(&mut self, path: ModulePath) {
+        // In an inline module, the first `super` components stay in this file.
         let inside = path.iter().take(self.depth).filter(|part| *part == "super").count();
         if inside == 0 || path.get(self.depth).is_some_and(|part| part == "super") {
             self.imports.push(path.into_iter().skip(inside).collect());
@@ -109,7 +109,7 @@ impl Module {
     }
 }
 
-impl<'ast> Visit<'ast> for Module {
+impl<'ast> Visit<'ast> for SourceModule {
     fn visit_item(&mut self, item: &'ast Item) {
         if !is_for_tests(item) {
             visit::visit_item(self, item);
@@ -149,7 +149,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let parts: Path = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let parts: ModulePath = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if parts.len() > 1 {
             self.add(parts);
         }

@@ -1,7 +1,7 @@
-//! One interception while others are told a thousand events a second.
+//! One interception while other extensions receive a thousand events a second.
 //!
-//! Base: the same question in the same host after the same pause, while nothing else happens. An event and the
-//! question go out together, as they do when the model calls a tool.
+//! Base: the same question in the same host after the same pause, without events. An event and the question are sent
+//! together, as when the model calls a tool.
 
 use std::time::{Duration, Instant};
 
@@ -14,49 +14,51 @@ use tokio::runtime::Runtime;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::{config, event, watchers};
-use crate::asking::{runtime, spec};
-use crate::children::Program;
-use crate::method::{Plan, compare, median};
+use super::{event, watcher_host_config, watcher_specs};
+use crate::asking::{extension_spec, runtime};
+use crate::children::ChildProgram;
+use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 16 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 16 };
 
-/// Questions of a block.
+/// The number of questions in a block.
 const TRIPS: usize = 20;
 
-/// Between two events.
+/// The pause between two events.
 const PAUSE: Duration = Duration::from_millis(1);
 
-const BESIDE: Goal = Goal { goal: 1.25, gate: 2.0 };
+const BESIDE: LineGoal = LineGoal { goal: 1.25, gate: 2.0 };
 
 pub(in crate::rows) fn measure(report: &mut Report) -> Result<()> {
-    let asked = Asked::start()?;
-    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(false))?;
-    let sound = report.control("control, idle", Unit::Seconds, found);
-    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(true))?;
-    report.line("1,000 events/s to 100", Unit::Seconds, found, Some(BESIDE), sound);
+    let asked = QueriedHost::start()?;
+    let [found] = compare(report.plan_for_effort(PLAN), || asked.block(false), || asked.block(false))?;
+    let sound = report.add_control("control, idle", Unit::Seconds, found);
+    let [found] = compare(report.plan_for_effort(PLAN), || asked.block(false), || asked.block(true))?;
+    report.add_comparison("1,000 events/s to 100", Unit::Seconds, found, Some(BESIDE), sound);
     asked.runtime.block_on(asked.host.shutdown());
     Ok(())
 }
 
-struct Asked {
+struct QueriedHost {
     runtime: Runtime,
     host: Host,
     event: AgentEvent,
     call: ToolCall,
 }
 
-impl Asked {
+impl QueriedHost {
     fn start() -> Result<Self> {
         let runtime = runtime()?;
-        let mut specs = watchers(0)?;
-        specs.push(spec("guard", &Program::own(peers::LEAST)?));
-        let host = runtime.block_on(Host::builder(config()).specs(specs).start());
-        ensure!(host.hooks().before_tool_execute.len() == 1, "the guard did not start");
+        let mut specs = watcher_specs(0)?;
+        specs.push(extension_spec("guard", &ChildProgram::in_role(peers::LEAST)?));
+        let host = runtime.block_on(Host::builder(watcher_host_config()).specs(specs).start());
+        ensure!(host.hooks().before_tool_execute.len() == 1, "the guard extension did not start");
         let event = event()?;
-        let AgentEvent::ToolCall { id, name, args } = event.clone() else { anyhow::bail!("no tool call") };
+        let AgentEvent::ToolCall { id, name, args } = event.clone() else {
+            anyhow::bail!("the event is not a tool call")
+        };
         Ok(Self { runtime, host, event, call: ToolCall { id, name, args } })
     }
 
@@ -73,7 +75,10 @@ impl Asked {
                 }
                 for hook in &hooks.before_tool_execute {
                     let decision = hook.before_tool_execute(&cancel, &self.call).await;
-                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                    ensure!(
+                        decision == ToolDecision::Allow,
+                        "the extension did not allow the call: {decision:?}"
+                    );
                 }
                 times.push(start.elapsed().as_secs_f64());
             }

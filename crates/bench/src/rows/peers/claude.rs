@@ -1,19 +1,19 @@
-//! Claude Code. Its hook is a program that is started for each call, without a shell.
+//! Claude Code. Its hook is a program that runs for each call, without a shell.
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Agent, Home, Invocation, words};
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
 
-pub(super) const AGENT: Agent = Agent {
+pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "claude",
     tool: "Bash",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 
-fn set_up(home: &Home) -> Result<Invocation> {
-    if let Some(hook) = home.hook()? {
+fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
+    if let Some(hook) = home.hook_program()? {
         let hook = json!({"type": "command", "command": hook.path, "args": hook.args});
         let settings = json!({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}});
         home.write(".claude/settings.json", settings.to_string())?;
@@ -28,5 +28,5 @@ fn set_up(home: &Home) -> Result<Invocation> {
         ("DISABLE_ERROR_REPORTING", on()),
         ("DISABLE_AUTOUPDATER", on()),
     ];
-    Ok(Invocation { args: words(&args), env })
+    Ok(AgentInvocation { args: words(&args), env })
 }

@@ -1,19 +1,19 @@
-//! Gemini CLI. Its hook is a program that is started for each call.
+//! Gemini CLI. Its hook is a program that runs for each call.
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Agent, Home, Invocation, words};
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
 
-pub(super) const AGENT: Agent = Agent {
+pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "gemini",
     tool: "run_shell_command",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 
-fn set_up(home: &Home) -> Result<Invocation> {
-    // Without the last one it takes 50 commands that are alike for a loop.
+fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
+    // The last setting keeps Gemini CLI from treating 50 similar commands as a loop.
     let mut settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
         "telemetry": {"enabled": false},
@@ -21,7 +21,7 @@ fn set_up(home: &Home) -> Result<Invocation> {
         "general": {"disableAutoUpdate": true, "disableUpdateNag": true},
         "model": {"disableLoopDetection": true},
     });
-    if let Some(hook) = home.hook()? {
+    if let Some(hook) = home.hook_program()? {
         let command = format!("{} {}", hook.path.display(), hook.args.join(" "));
         let hook = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
         settings["hooks"] = json!({ "BeforeTool": [hook] });
@@ -33,5 +33,5 @@ fn set_up(home: &Home) -> Result<Invocation> {
         ("GOOGLE_GEMINI_BASE_URL", home.url.clone()),
         ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
     ];
-    Ok(Invocation { args: words(&args), env })
+    Ok(AgentInvocation { args: words(&args), env })
 }

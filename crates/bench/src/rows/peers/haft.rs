@@ -1,18 +1,18 @@
-//! haft itself. Its hook is an extension: a process that lives as long as the run.
+//! haft itself. Its hook is an extension: a process that lives for the whole run.
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Agent, Home, Invocation, words};
-use crate::children::Program;
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
+use crate::children::ChildProgram;
 use crate::peers::PASS;
 
-pub(super) const AGENT: Agent =
-    Agent { name: "haft", tool: "bash", args: |command| json!({ "command": command }), set_up };
+pub(super) const AGENT: PeerAgent =
+    PeerAgent { name: "haft", tool: "bash", args: |command| json!({ "command": command }), set_up };
 
-fn set_up(home: &Home) -> Result<Invocation> {
+fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
     if home.hooked {
-        let Program { path, args } = Program::own(PASS)?;
+        let ChildProgram { path, args } = ChildProgram::in_role(PASS)?;
         let manifest = json!({"name": "guard", "version": "1.0.0", "exec": path, "args": args, "language": "rust",
             "enabled": true, "intercept": [{"event": "tool_call", "role": "gate"}]});
         home.write("haft/extensions/guard/extension.json", manifest.to_string())?;
@@ -22,5 +22,5 @@ fn set_up(home: &Home) -> Result<Invocation> {
         ("ANTHROPIC_API_KEY", "sk-bench".to_owned()),
         ("ANTHROPIC_BASE_URL", home.url.clone()),
     ];
-    Ok(Invocation { args: words(&["-p", "--provider", "anthropic", "hello"]), env })
+    Ok(AgentInvocation { args: words(&["-p", "--provider", "anthropic", "hello"]), env })
 }

@@ -3,19 +3,19 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Agent, Home, Invocation, words};
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
 
-pub(super) const AGENT: Agent = Agent {
+pub(super) const AGENT: PeerAgent = PeerAgent {
     name: "opencode",
     tool: "bash",
-    args: |command| json!({"command": command, "description": "Says its number"}),
+    args: |command| json!({"command": command, "description": "Prints its number"}),
     set_up,
 };
 
-/// Lets every call pass.
+/// A plugin that allows every call.
 const PLUGIN: &str = "export const Guard = async () => ({ \"tool.execute.before\": async () => {} });\n";
 
-fn set_up(home: &Home) -> Result<Invocation> {
+fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
     let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "bench",
         "options": {"baseURL": format!("{}/v1", home.url), "apiKey": "sk-bench"},
         "models": {"bench": {"name": "bench", "limit": {"context": 200_000, "output": 8_000}}}});
@@ -27,5 +27,5 @@ fn set_up(home: &Home) -> Result<Invocation> {
     }
     let on = || "1".to_owned();
     let env = vec![("OPENCODE_DISABLE_MODELS_FETCH", on()), ("OPENCODE_DISABLE_AUTOUPDATE", on())];
-    Ok(Invocation { args: words(&["run", "hello"]), env })
+    Ok(AgentInvocation { args: words(&["run", "hello"]), env })
 }

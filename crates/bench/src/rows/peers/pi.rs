@@ -3,15 +3,15 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Agent, Home, Invocation, words};
+use super::{AgentHome, AgentInvocation, PeerAgent, words};
 
-pub(super) const AGENT: Agent =
-    Agent { name: "pi", tool: "bash", args: |command| json!({ "command": command }), set_up };
+pub(super) const AGENT: PeerAgent =
+    PeerAgent { name: "pi", tool: "bash", args: |command| json!({ "command": command }), set_up };
 
-/// Lets every call pass.
+/// An extension that allows every call.
 const EXTENSION: &str = "export default (pi) => pi.on(\"tool_call\", async () => undefined);\n";
 
-fn set_up(home: &Home) -> Result<Invocation> {
+fn set_up(home: &AgentHome) -> Result<AgentInvocation> {
     let model = json!({"id": "bench", "name": "bench", "reasoning": false, "input": ["text"],
         "contextWindow": 200_000, "maxTokens": 8_000,
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}});
@@ -25,5 +25,5 @@ fn set_up(home: &Home) -> Result<Invocation> {
     }
     args.push("hello".to_owned());
     let env = vec![("PI_CODING_AGENT_DIR", home.path("pi")), ("PI_OFFLINE", "1".to_owned())];
-    Ok(Invocation { args, env })
+    Ok(AgentInvocation { args, env })
 }

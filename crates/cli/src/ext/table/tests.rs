@@ -1,19 +1,19 @@
-//! What is tested here is in the module above, and what stands below the table.
+//! Tests of the table and of the problem lines below it.
 
 use std::time::{Duration, SystemTime};
 
 use haft_host::LastFailure;
-use haft_packages::Origin;
-use haft_packages::install::{Row, State};
-use haft_packages::manifest::Exec;
+use haft_packages::ExtensionOrigin;
+use haft_packages::install::{InstallStatus, InstalledExtension};
+use haft_packages::manifest::ExecCommand;
 
-use super::super::list::told;
+use super::super::list::problem_lines;
 use super::*;
-use crate::hooks::Loosened;
+use crate::hooks::GateRelaxation;
 
-fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
-    let exec = Some(Exec { program: "./run".into(), args: Vec::new() });
-    let row = Row {
+fn row(name: &str, origin: ExtensionOrigin, state: InstallStatus, dir: &str) -> ListedExtension {
+    let exec = Some(ExecCommand { program: "./run".into(), args: Vec::new() });
+    let row = InstalledExtension {
         origin,
         name: name.into(),
         version: Some("1.0.0".into()),
@@ -26,49 +26,52 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         entry: None,
         state,
     };
-    Listed {
+    ListedExtension {
         row,
         failure: None,
         is_slow: false,
-        behind: None,
-        loosened: Loosened::default(),
+        shadowed_by: None,
+        relaxation: GateRelaxation::default(),
         hook: None,
         trusted: false,
         sandbox: Some(SandboxLevel::None),
     }
 }
 
-/// It failed five minutes after the beginning of time.
-fn failed(listed: Listed, code: &str) -> Listed {
+/// Adds a failure five minutes after the epoch.
+fn failed(listed: ListedExtension, code: &str) -> ListedExtension {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
     let message = "exited with status 1: Name\x1b[31mError: x".into();
-    Listed { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
+    ListedExtension { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
 }
 
-fn places() -> Places {
-    Places { cwd: "/w".into(), home: Some("/u".into()) }
+fn places() -> PathShortener {
+    PathShortener { cwd: "/w".into(), home: Some("/u".into()) }
 }
 
 #[test]
-fn columns_are_aligned_and_nothing_escapes() {
-    let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
+fn aligns_columns_and_sanitizes_text() {
+    let mut todo = row("todo-panel", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/todo");
     todo.row.version = Some("1\x1b[31m.0\n".into());
     todo.sandbox = Some(SandboxLevel::Standard);
-    let mut unread = row("unread", Origin::Global, State::Enabled, "/srv/off");
+    let mut unread = row("unread", ExtensionOrigin::Global, InstallStatus::Enabled, "/srv/off");
     unread.sandbox = None;
     let rows = [
         todo,
         unread,
-        row("off", Origin::Global, State::Disabled, "/srv/off"),
-        row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
-        row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
-        row("c", Origin::Global, State::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
-        row("n", Origin::Global, State::NotApproved, "/u/ext/n"),
-        failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash"), "exited"),
-        failed(row("q", Origin::Project, State::Enabled, "/w/q"), "exited"),
-        failed(row("pinned", Origin::Global, State::Enabled, "/u/ext/pinned"), "pin_mismatch"),
+        row("off", ExtensionOrigin::Global, InstallStatus::Disabled, "/srv/off"),
+        row("p", ExtensionOrigin::Project, InstallStatus::Enabled, "/w/.haft/extensions/p"),
+        row("b", ExtensionOrigin::Global, InstallStatus::Broken("why".into()), "/u/ext/b"),
+        row("c", ExtensionOrigin::Global, InstallStatus::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
+        row("n", ExtensionOrigin::Global, InstallStatus::NotApproved, "/u/ext/n"),
+        failed(row("crash", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/crash"), "exited"),
+        failed(row("q", ExtensionOrigin::Project, InstallStatus::Enabled, "/w/q"), "exited"),
+        failed(
+            row("pinned", ExtensionOrigin::Global, InstallStatus::Enabled, "/u/ext/pinned"),
+            "pin_mismatch",
+        ),
     ];
-    insta::assert_snapshot!(text(&rows, &places(), 80), @"
+    insta::assert_snapshot!(render_table(&rows, &places(), 80), @"
     NAME        VERSION  SCOPE    STATE       SANDBOX   FROM
     todo-panel  1.0      global   enabled     standard  ~/ext/todo
     unread      1.0.0    global   enabled     ?         /srv/off
@@ -82,28 +85,33 @@ fn columns_are_aligned_and_nothing_escapes() {
     pinned      1.0.0    global   failed      none      ~/ext/pinned
     ");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
-    insta::assert_snapshot!(rows.iter().flat_map(|row| told(row, now)).collect::<Vec<_>>().join("\n"), @"
-    p: is not run, because the project is not trusted; `haft trust` shows and allows it
+    insta::assert_snapshot!(rows.iter().flat_map(|row| problem_lines(row, now)).collect::<Vec<_>>().join("\n"), @"
+    p: does not run, because the project is not trusted; `haft trust` reviews and trusts it
     b: why
     c: run (changed)
-    n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
-    crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
-    q: is not run, because the project is not trusted; `haft trust` shows and allows it
-    pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks
+    n: does not run, because it is not approved; `haft ext trust n` shows it and asks
+    crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it again; `haft ext logs crash` shows its output
+    q: does not run, because the project is not trusted; `haft trust` reviews and trusts it
+    pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows the changes and asks
     ");
 }
 
 #[test]
-fn every_line_fits_the_terminal() {
-    let mut long = row(&"n".repeat(64), Origin::Project, State::NotApproved, "/w/.haft/extensions/long");
+fn fits_every_line_into_terminal() {
+    let mut long = row(
+        &"n".repeat(64),
+        ExtensionOrigin::Project,
+        InstallStatus::NotApproved,
+        "/w/.haft/extensions/long",
+    );
     long.row.version = Some("1.0.0-alpha.20261122".into());
     let deep = row(
         "deep",
-        Origin::Global,
-        State::Enabled,
+        ExtensionOrigin::Global,
+        InstallStatus::Enabled,
         "/very/deep/directory/somewhere/on/this/machine/src/deep",
     );
-    insta::assert_snapshot!(text(&[long, deep], &places(), 80), @"
+    insta::assert_snapshot!(render_table(&[long, deep], &places(), 80), @"
     NAME  VERSION         SCOPE    STATE       SANDBOX  FROM
     nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
           1.0.0-alpha.2…  project  unapproved  -        ./.haft/extensions/long
@@ -113,11 +121,11 @@ fn every_line_fits_the_terminal() {
 
 #[track_caller]
 fn check(text: &str, room: usize, expect: (&str, &str)) {
-    assert_eq!((beginning_of(text, room).as_str(), end_of(text, room).as_str()), expect);
+    assert_eq!((truncate_end(text, room).as_str(), truncate_start(text, room).as_str()), expect);
 }
 
 #[test]
-fn texts_are_cut_at_either_end() {
+fn truncates_texts_at_start_and_end() {
     check("abc", 3, ("abc", "abc"));
     check("abcd", 3, ("ab…", "…cd"));
     check("/srv/me/src", 9, ("/srv/me/…", "…/me/src"));

@@ -1,4 +1,4 @@
-//! The files of the project, the branch that it is on, and images from files.
+//! The project's files, its git branch, and images from files.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -12,19 +12,19 @@ use haft_core::image;
 use haft_protocol::content::Image;
 use ignore::WalkBuilder;
 
-use super::Ground;
+use super::UiContext;
 
-/// More files than this are not named.
+/// The maximum number of files in the list.
 const MOST: usize = 50_000;
 
-/// The longest file of git's that is read.
+/// The maximum size of a git file, in bytes.
 const LONGEST: u64 = 4096;
 
-/// Enough of a commit's name for people.
+/// The number of digits of a commit id that are shown.
 const SHORT: usize = 8;
 
-/// The files below a directory as git sees them, hidden ones included, with `/` between names and behind directories.
-pub(super) fn below(dir: &Path) -> Vec<String> {
+/// Returns the files below a directory that git does not ignore, including hidden ones. Directories end with `/`.
+pub(super) fn list_files(dir: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(dir)
         .hidden(false)
         .require_git(false)
@@ -40,16 +40,16 @@ pub(super) fn below(dir: &Path) -> Vec<String> {
     named.take(MOST).collect()
 }
 
-/// The branch, where the project is trusted or brings nothing that anybody could distrust. Nothing is run for it.
-pub(super) fn branch(ground: &Ground) -> Option<String> {
-    let project = ground.decision().ok()?.project;
+/// Returns the branch if the project is trusted, or needs no trust. Runs no program.
+pub(super) fn current_branch(context: &UiContext) -> Option<String> {
+    let project = context.trust_decision().ok()?.project;
     let brings_nothing =
-        || Snapshot::take(&ground.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
-    if project.is_trusted() || brings_nothing() { head(&project.dir) } else { None }
+        || Snapshot::take(&context.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
+    if project.is_trusted() || brings_nothing() { read_head(&project.dir) } else { None }
 }
 
-fn head(dir: &Path) -> Option<String> {
-    let text = read_text(&repository(dir)?.join("HEAD"), LONGEST).ok()?;
+fn read_head(dir: &Path) -> Option<String> {
+    let text = read_text(&find_git_dir(dir)?.join("HEAD"), LONGEST).ok()?;
     let text = text.trim();
     match text.strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
@@ -60,8 +60,8 @@ fn head(dir: &Path) -> Option<String> {
     }
 }
 
-/// The `.git` of the nearest directory that has one; a file of that name says where it is.
-fn repository(dir: &Path) -> Option<PathBuf> {
+/// Returns the `.git` of the nearest parent directory; a file of that name contains the path.
+fn find_git_dir(dir: &Path) -> Option<PathBuf> {
     let (place, git) =
         dir.ancestors().map(|place| (place, place.join(".git"))).find(|(_, git)| git.exists())?;
     if git.is_dir() {
@@ -71,13 +71,13 @@ fn repository(dir: &Path) -> Option<PathBuf> {
     Some(place.join(text.strip_prefix("gitdir: ")?.trim()))
 }
 
-/// Reads an image; what it is, its bytes say. `~/` is the home directory.
-pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
-    let path = placed(cwd, path);
+/// Reads an image. Its bytes decide the format. `~/` is the home directory.
+pub(super) fn read_image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
+    let path = resolve_path(cwd, path);
     let shown = path.display();
     let about = fs::metadata(&path).with_context(|| format!("cannot read {shown}"))?;
-    anyhow::ensure!(about.is_file(), "{shown} is no file");
-    let too_big = || anyhow::anyhow!("{shown} has more than 5 MiB; make it smaller first");
+    anyhow::ensure!(about.is_file(), "{shown} is not a file");
+    let too_big = || anyhow::anyhow!("{shown} is larger than 5 MiB; reduce its size first");
     let most = image::MAX_BYTES as u64;
     if about.len() > most {
         return Err(too_big());
@@ -92,7 +92,7 @@ pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
     Ok(Image { mime_type, data: BASE64_STANDARD.encode(&bytes).into() })
 }
 
-pub(super) fn placed(cwd: &Path, path: &Path) -> PathBuf {
+pub(super) fn resolve_path(cwd: &Path, path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => cwd.join(path),
@@ -111,24 +111,24 @@ mod tests {
     }
 
     #[test]
-    fn what_git_leaves_out_is_left_out() {
+    fn omits_ignored_files() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["src/main.rs", "target/x", ".git/config", ".github/ci.yml", "a b.txt"] {
             write(dir.path().join(name), "");
         }
         write(dir.path().join(".gitignore"), "target\n");
         let expect = [".github/", ".github/ci.yml", ".gitignore", "a b.txt", "src/", "src/main.rs"];
-        assert_eq!(below(dir.path()), expect);
-        assert_eq!(below(&dir.path().join("gone")), Vec::<String>::new());
+        assert_eq!(list_files(dir.path()), expect);
+        assert_eq!(list_files(&dir.path().join("gone")), Vec::<String>::new());
     }
 
     #[test]
-    fn the_branch_is_read_from_wherever_the_repository_is() {
+    fn reads_branch_of_repository_and_worktree() {
         let dir = tempfile::tempdir().unwrap();
         let head_is = |text: &str| {
             write(dir.path().join(".git/HEAD"), text);
             fs::create_dir_all(dir.path().join("a/b")).unwrap();
-            head(&dir.path().join("a/b"))
+            read_head(&dir.path().join("a/b"))
         };
         assert_eq!(head_is("ref: refs/heads/fix/one\n").as_deref(), Some("fix/one"));
         assert_eq!(head_is("0123456789abcdef0123456789abcdef01234567\n").as_deref(), Some("01234567"));
@@ -136,32 +136,32 @@ mod tests {
         assert_eq!(head_is(""), None);
         write(dir.path().join("tree/.git"), "gitdir: ../.git/worktrees/tree\n");
         write(dir.path().join(".git/worktrees/tree/HEAD"), "ref: refs/heads/two\n");
-        assert_eq!(head(&dir.path().join("tree")).as_deref(), Some("two"));
+        assert_eq!(read_head(&dir.path().join("tree")).as_deref(), Some("two"));
     }
 
     const GIF: &[u8] = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;";
 
     #[test]
-    fn an_image_is_what_its_bytes_are() {
+    fn detects_image_format_from_bytes() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.png"), GIF).unwrap();
-        let shown = image(dir.path(), Path::new("a.png")).unwrap();
+        let shown = read_image(dir.path(), Path::new("a.png")).unwrap();
         assert_eq!(shown.mime_type, "image/gif");
-        assert_eq!(shown, image(Path::new("/"), &dir.path().join("a.png")).unwrap());
+        assert_eq!(shown, read_image(Path::new("/"), &dir.path().join("a.png")).unwrap());
     }
 
     #[test]
-    fn what_is_none_says_so() {
+    fn rejects_files_that_are_no_images() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("text.png"), "text").unwrap();
         File::create(dir.path().join("big.png")).unwrap().set_len(6 * 1024 * 1024).unwrap();
-        let told = |name: &str| {
-            let error = format!("{:#}", image(dir.path(), Path::new(name)).unwrap_err());
+        let error_of = |name: &str| {
+            let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
-        assert!(told("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));
-        assert_eq!(told("big.png"), "DIR/big.png has more than 5 MiB; make it smaller first");
-        assert!(told("gone.png").starts_with("cannot read DIR/gone.png: "));
-        assert!(told(".").ends_with("is no file"));
+        assert!(error_of("text.png").starts_with("DIR/text.png cannot be shown: not a PNG"));
+        assert_eq!(error_of("big.png"), "DIR/big.png is larger than 5 MiB; reduce its size first");
+        assert!(error_of("gone.png").starts_with("cannot read DIR/gone.png: "));
+        assert!(error_of(".").ends_with("is not a file"));
     }
 }

@@ -1,4 +1,4 @@
-//! The file of prompts, which all that run share.
+//! The prompt history file, which all haft processes share.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -6,38 +6,38 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_config::Home;
-use haft_tui::history::History;
+use haft_tui::history::PromptHistory;
 
-/// The longest file that is read: far more than is kept.
+/// The maximum size of the file, in bytes; far more than the kept part.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// The file's text; nothing where there is none. One that has grown is written anew first.
+/// Returns the text of the history; empty without a file. A large file is trimmed first.
 pub(super) fn read(home: &Home) -> anyhow::Result<String> {
     let file = home.history_file();
-    let text = || text(&file).with_context(|| format!("cannot read {}", file.display()));
+    let text = || read_lossy(&file).with_context(|| format!("cannot read {}", file.display()));
     let known = text()?;
-    if !History::decode(&known).rewrite {
+    if !PromptHistory::decode(&known).rewrite {
         return Ok(known);
     }
-    // Read once more: what others added before the lock was had must not be lost.
-    let _lock = locked(home).with_context(|| format!("cannot lock {}", file.display()))?;
+    // Reads again under the lock, because another process may have added prompts.
+    let _lock = lock_history(home).with_context(|| format!("cannot lock {}", file.display()))?;
     let known = text()?;
-    let kept = History::decode(&known).history.encode();
-    replaced(&file, &kept).with_context(|| format!("cannot write {}", file.display()))?;
+    let kept = PromptHistory::decode(&known).history.encode();
+    replace_file(&file, &kept).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(kept)
 }
 
-/// Adds a prompt. That it is not there in the next run is no reason to bother anybody.
-pub(super) fn remember(home: &Home, prompt: &str) {
-    let Some(line) = History::default().push(prompt) else { return };
-    if let Err(error) = appended(home, &line) {
-        tracing::warn!(%error, "a prompt is not kept");
+/// Appends a prompt. Failures are only logged.
+pub(super) fn append_prompt(home: &Home, prompt: &str) {
+    let Some(line) = PromptHistory::default().push(prompt) else { return };
+    if let Err(error) = append_line(home, &line) {
+        tracing::warn!(%error, "cannot save a prompt in the history");
     }
 }
 
-fn appended(home: &Home, line: &str) -> io::Result<()> {
+fn append_line(home: &Home, line: &str) -> io::Result<()> {
     std::fs::create_dir_all(home.root())?;
-    let _lock = locked(home)?;
+    let _lock = lock_history(home)?;
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
@@ -45,15 +45,15 @@ fn appended(home: &Home, line: &str) -> io::Result<()> {
     options.open(home.history_file())?.write_all(line.as_bytes())
 }
 
-/// One writer at a time; dropping it ends that.
-fn locked(home: &Home) -> io::Result<File> {
+/// Locks the history for writing, until the result is dropped.
+fn lock_history(home: &Home) -> io::Result<File> {
     let lock = File::create(home.root().join("history.lock"))?;
     lock.lock()?;
     Ok(lock)
 }
 
-/// Bytes that are no text, and a beginning that is cut off, are lines that nobody understands.
-fn text(path: &Path) -> io::Result<String> {
+/// Reads the file. Invalid UTF-8 and a truncated first line become lines that the parser ignores.
+fn read_lossy(path: &Path) -> io::Result<String> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
         file => file?,
@@ -63,8 +63,8 @@ fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Made by `tempfile`, the new file has mode 600 from the start.
-fn replaced(path: &Path, text: &str) -> io::Result<()> {
+/// Replaces the file. `tempfile` creates files with mode 600.
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;
@@ -76,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_are_there_again_and_nobody_else_reads_them() {
+    fn restores_prompts_from_private_file() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path().join("home"));
         assert_eq!(read(&home).unwrap(), "");
         for prompt in ["one", " not this", "two\nrows"] {
-            remember(&home, prompt);
+            append_prompt(&home, prompt);
         }
         assert_eq!(read(&home).unwrap(), "{\"text\":\"one\"}\n{\"text\":\"two\\nrows\"}\n");
         #[cfg(unix)]
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_is_written_anew() {
+    fn trims_large_file() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         let lines: String = (0..5000).map(|number| format!("{{\"text\":\"{number}\"}}\n")).collect();
@@ -104,15 +104,15 @@ mod tests {
     }
 
     #[test]
-    fn none_of_many_writers_loses_a_prompt() {
+    fn keeps_prompts_of_concurrent_writers() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 let home = &home;
-                scope.spawn(move || (0..25).for_each(|at| remember(home, &format!("{writer}-{at}"))));
+                scope.spawn(move || (0..25).for_each(|at| append_prompt(home, &format!("{writer}-{at}"))));
             }
         });
-        assert_eq!(History::decode(&read(&home).unwrap()).history.prompts().len(), 100);
+        assert_eq!(PromptHistory::decode(&read(&home).unwrap()).history.prompts().len(), 100);
     }
 }

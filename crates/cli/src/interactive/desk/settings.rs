@@ -1,4 +1,4 @@
-//! The choices of the person: settings, themes, and the providers' keys.
+//! The user's settings, themes and API keys.
 
 use std::fs;
 use std::path::Path;
@@ -6,38 +6,42 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{
-    Auth, Config, ExposeSecret as _, Home, Key, Layer, Place, Row, SecretString, all_keys, read_text,
-    value_text,
+    AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource, SecretString,
+    all_keys, read_text, value_text,
 };
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
-use haft_providers::{KeyHome, Models, PRESETS, key_home};
-use haft_tui::app::{Provider, SettingRow};
+use haft_providers::{KeyLocation, ModelsFile, PRESETS, key_location};
+use haft_tui::app::{LoginProvider, SettingRow};
 
-use super::Ground;
+use super::UiContext;
 use crate::{login, setup};
 
-/// All of them; those that can be made out where a file has a mistake.
-pub(super) fn rows(ground: &Ground) -> Vec<SettingRow> {
-    let rows = holding(ground).map(|config| config.rows());
-    let rows = rows.inspect_err(|error| tracing::warn!(%error, "the settings are not shown"));
-    rows.unwrap_or_default().iter().map(shown).collect()
+/// Returns all settings. If a file has a mistake, the settings of the other files are returned.
+pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
+    let rows = effective_config(context).map(|config| config.rows());
+    let rows = rows.inspect_err(|error| tracing::warn!(%error, "cannot read the settings"));
+    rows.unwrap_or_default().iter().map(setting_row).collect()
 }
 
-pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<SettingRow> {
-    haft_config::set(&ground.home.config_file(), name, value)?;
-    let rows = holding(ground)?.rows();
-    rows.iter().find(|row| row.key == name).map(shown).context("the setting is written and not found again")
+pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
+    haft_config::set_key(&context.home.config_file(), name, value)?;
+    let rows = effective_config(context)?.rows();
+    rows.iter()
+        .find(|row| row.key == name)
+        .map(setting_row)
+        .context("the setting was written, but cannot be read back")
 }
 
-pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
-    let project = ground.decision()?.project;
-    let env = Layer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| Layer::empty(Place::Env));
-    let flags = ground.args.model.layer(&ground.args.agent);
-    Ok(setup::read_what_can_be(&ground.home, &project, flags, env).0)
+pub(super) fn effective_config(context: &UiContext) -> anyhow::Result<Config> {
+    let project = context.trust_decision()?.project;
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok())
+        .unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
+    let flags = context.args.model.layer(&context.args.agent);
+    Ok(setup::read_leniently(&context.home, &project, flags, env).0)
 }
 
-fn shown(row: &Row) -> SettingRow {
+fn setting_row(row: &ConfigRow) -> SettingRow {
     let key = all_keys().find(|key| key.path == row.key);
     let choices = key.map(|key| key.kind.choices()).unwrap_or_default();
     SettingRow {
@@ -45,22 +49,22 @@ fn shown(row: &Row) -> SettingRow {
         value: row.value.as_ref().map_or_else(|| row.default.clone(), value_text),
         origin: row.origin.to_string(),
         choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
-        about: key.map(Key::summary).unwrap_or_default(),
+        about: key.map(ConfigKey::summary).unwrap_or_default(),
     }
 }
 
-/// The longest `theme.json` that is read.
+/// The maximum size of a `theme.json`, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
-/// Where each is, for people, and its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one.
-/// What is not approved, and what an untrusted project brings, is not among them.
-pub(super) fn themes(ground: &Ground) -> Vec<(String, String)> {
-    let mut themes = users(&ground.home.themes_dir());
-    themes.extend(of_extensions(ground).unwrap_or_default());
+/// Returns the location and the text of each theme: those in `$HAFT_HOME/themes`, then those of theme-only extensions.
+/// Unapproved extensions and those of an untrusted project are excluded.
+pub(super) fn list_themes(context: &UiContext) -> Vec<(String, String)> {
+    let mut themes = user_themes(&context.home.themes_dir());
+    themes.extend(extension_themes(context).unwrap_or_default());
     themes
 }
 
-fn users(dir: &Path) -> Vec<(String, String)> {
+fn user_themes(dir: &Path) -> Vec<(String, String)> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
@@ -71,12 +75,12 @@ fn users(dir: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
-    let project = ground.decision()?.project;
-    let config = holding(ground)?;
-    let search = setup::search(&ground.args.ext, &ground.home, &config, project);
+fn extension_themes(context: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
+    let project = context.trust_decision()?.project;
+    let config = effective_config(context)?;
+    let search = setup::extension_search(&context.args.ext, &context.home, &config, project);
     let specs = Discovery::run(&search).specs;
-    let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
+    let themes = specs.iter().filter(|spec| spec.launch == LaunchPlan::ThemeOnly);
     let named = themes.filter_map(|spec| {
         let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
         Some((
@@ -87,40 +91,40 @@ fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
     Ok(named.collect())
 }
 
-/// The providers that there are, and where the key of each comes from.
-pub(super) fn providers(home: &Home) -> Vec<Provider> {
-    let models = Models::load(&home.models_file()).unwrap_or_default();
-    let auth = Auth::load(&home.auth_file()).unwrap_or_default();
-    let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
+/// Returns the providers and the source of each key.
+pub(super) fn list_providers(home: &Home) -> Vec<LoginProvider> {
+    let models = ModelsFile::load(&home.models_file()).unwrap_or_default();
+    let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
+    let names = PRESETS.iter().map(|preset| preset.name).chain(models.custom_providers());
     let provider = |name: &str| {
-        let KeyHome { stored_as, variable } = key_home(name, &models)?;
+        let KeyLocation { stored_as, variable } = key_location(name, &models)?;
         let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
         let stored = auth.key(&stored_as).is_some();
         let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));
-        Some(Provider { name: name.to_owned(), key, stored })
+        Some(LoginProvider { name: name.to_owned(), key, stored })
     };
-    let mut all: Vec<Provider> = names.filter_map(provider).collect();
+    let mut all: Vec<LoginProvider> = names.filter_map(provider).collect();
     let mut seen = std::collections::HashSet::new();
     all.retain(|provider| seen.insert(provider.name.clone()));
     all
 }
 
-/// Stores a key, once the provider has taken it.
+/// Verifies a key with the provider and stores it.
 pub(super) async fn login(
-    ground: Arc<Ground>,
+    context: Arc<UiContext>,
     provider: String,
     key: SecretString,
 ) -> anyhow::Result<String> {
-    let home = &ground.home;
-    let key = login::usable(key.expose_secret())?;
-    let models = Models::load(&home.models_file())?;
-    let probed = login::probe(home, &provider, &key, &models, |_| {}).await;
-    probed.map_err(|error| error.context("nothing was stored; check the key"))?;
+    let home = &context.home;
+    let key = login::parse_key(key.expose_secret())?;
+    let models = ModelsFile::load(&home.models_file())?;
+    let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;
+    probed.map_err(|error| error.context("the key was not saved; check the key"))?;
     Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
 
 pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {
-    let models = Models::load(&home.models_file())?;
+    let models = ModelsFile::load(&home.models_file())?;
     Ok(login::remove(home, provider, &models)?.join("; "))
 }
 
@@ -129,13 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_says_what_it_is_for() {
-        let unfinished = all_keys().map(Key::summary).filter(|about| !about.ends_with(['.', '…']));
+    fn describes_every_setting() {
+        let unfinished = all_keys().map(ConfigKey::summary).filter(|about| !about.ends_with(['.', '…']));
         assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
     #[test]
-    fn themes_are_files_of_json_that_are_not_long() {
+    fn lists_small_json_files_as_themes() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["b.json", "a.JSON", "c.txt"] {
             fs::write(dir.path().join(name), "{}").unwrap();
@@ -143,7 +147,7 @@ mod tests {
         fs::create_dir(dir.path().join("d.json")).unwrap();
         fs::write(dir.path().join("e.json"), " ".repeat(300 * 1024)).unwrap();
         let named = |name: &str| (dir.path().join(name).display().to_string(), "{}".to_owned());
-        assert_eq!(users(dir.path()), [named("a.JSON"), named("b.json")]);
-        assert_eq!(users(&dir.path().join("gone")), []);
+        assert_eq!(user_themes(dir.path()), [named("a.JSON"), named("b.json")]);
+        assert_eq!(user_themes(&dir.path().join("gone")), []);
     }
 }

@@ -1,94 +1,101 @@
-//! Commands of the person's: in the shell, and the editor.
+//! Commands of the user: shell commands and the editor.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
 use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
-use haft_tui::app::Answer;
+use haft_tui::app::BackendReply;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Desk, Ground};
+use super::{UiBackend, UiContext};
 use crate::timeouts::SHELL;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 
-/// Those that run.
+/// The running commands.
 #[derive(Default)]
-pub(in crate::interactive) struct Shells(Mutex<BTreeMap<u64, CancellationToken>>);
+pub(in crate::interactive) struct RunningShells(Mutex<BTreeMap<u64, CancellationToken>>);
 
-impl Shells {
+impl RunningShells {
     fn begin(&self, number: u64) -> CancellationToken {
         let cancel = CancellationToken::new();
-        self.with(|running| running.insert(number, cancel.clone()));
+        self.with_running(|running| running.insert(number, cancel.clone()));
         cancel
     }
 
     fn end(&self, number: u64) {
-        self.with(|running| running.remove(&number));
+        self.with_running(|running| running.remove(&number));
     }
 
-    /// Stops one; nothing where it is over.
+    /// Stops a command; does nothing if it has ended.
     pub(super) fn stop(&self, number: u64) {
-        if let Some(cancel) = self.with(|running| running.get(&number).cloned()) {
+        if let Some(cancel) = self.with_running(|running| running.get(&number).cloned()) {
             cancel.cancel();
         }
     }
 
     pub(in crate::interactive) fn stop_all(&self) {
-        self.with(|running| running.values().for_each(CancellationToken::cancel));
+        self.with_running(|running| running.values().for_each(CancellationToken::cancel));
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
+    fn with_running<T>(&self, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Pieces of output that wait for the screen. What comes while it is full is seen at the end.
+/// The maximum number of output pieces that wait for the screen. Further output appears at the end.
 const PIECES: usize = 64;
 
-impl Desk {
-    /// Runs a command as the tool `bash` would.
-    pub(super) async fn shell(&self, number: u64, command: String, answers: &mpsc::Sender<Answer>) -> Answer {
-        let (cancel, environment) = (self.shells.begin(number), environment(&self.ground));
+impl UiBackend {
+    /// Runs a command like the tool `bash`.
+    pub(super) async fn run_shell(
+        &self,
+        number: u64,
+        command: String,
+        answers: &mpsc::Sender<BackendReply>,
+    ) -> BackendReply {
+        let (cancel, environment) = (self.shells.begin(number), host_environment(&self.context));
         let (told, mut pieces) = mpsc::channel(PIECES);
         let running = self.runtime.spawn(async move {
             let told = move |piece: String| _ = told.try_send(piece);
             environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
         });
-        // Ends when the command has, which drops what tells them.
+        // The loop ends when the command ends, because that drops the sender.
         while let Some(piece) = pieces.recv().await {
-            let _ = answers.send(Answer::ShellOutput(number, piece)).await;
+            let _ = answers.send(BackendReply::ShellOutput(number, piece)).await;
         }
         let outcome = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
         self.shells.end(number);
-        Answer::ShellEnd(number, ended(outcome))
+        BackendReply::ShellEnd(number, shell_result(outcome))
     }
 }
 
-fn environment(ground: &Ground) -> HostEnvironment {
-    HostEnvironment::new(&ground.cwd)
-        .with_scratch(ground.home.results_dir())
-        .with_state(ground.home.state_dir().join("in-place"))
+fn host_environment(context: &UiContext) -> HostEnvironment {
+    HostEnvironment::new(&context.cwd)
+        .with_scratch(context.home.results_dir())
+        .with_backup_dir(context.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES)
 }
 
-fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
+fn shell_result(
+    outcome: Result<RunReport, EnvironmentError>,
+) -> Result<(String, Option<i32>), CommandFailure> {
     let report = outcome.map_err(|error| {
         let code =
             if matches!(error, EnvironmentError::Cancelled) { ErrorCode::Aborted } else { ErrorCode::Failed };
-        Failure::new(code, error.to_string())
+        CommandFailure::new(code, error.to_string())
     })?;
     let (status, end) = match report.end {
         RunEnd::Exited(code) => (Some(code), None),
-        RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
-        RunEnd::TimedOut => (None, Some("killed: it took more than a day".to_owned())),
+        RunEnd::Signaled(signal) => (None, Some(format!("killed by signal {signal}"))),
+        RunEnd::TimedOut => (None, Some("killed: the command ran for more than a day".to_owned())),
         RunEnd::Cancelled => (None, Some("stopped".to_owned())),
         RunEnd::WantedTerminal => {
-            let why = "it wants the terminal, which is haft's; run it in another one";
-            return Err(Failure::new(ErrorCode::Failed, why));
+            let why = "the command needs a terminal; run it in another terminal";
+            return Err(CommandFailure::new(ErrorCode::Failed, why));
         }
     };
     let mut text = report.tail.clone();
@@ -101,10 +108,10 @@ fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option
     Ok((text, status))
 }
 
-/// Runs an editor until it is closed, in the foreground as haft is: in a group of its own it could not read a
-/// key. Its exit code; none where a signal ended it.
-#[expect(clippy::disallowed_methods, reason = "the editor has the terminal, and is waited for")]
-pub(super) fn edit(words: &[String]) -> io::Result<Option<i32>> {
+/// Runs an editor in the foreground until it exits. A process group of its own could not read from the terminal.
+/// Returns the exit code; `None` after a signal.
+#[expect(clippy::disallowed_methods, reason = "the editor uses the terminal while haft waits")]
+pub(super) fn run_editor(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args);
@@ -117,15 +124,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_editor_has_its_words() {
+    fn runs_editor_with_arguments() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("text.md").display().to_string();
         let words = |script: &str| ["sh", "-c", script, &file].map(str::to_owned);
-        assert_eq!(edit(&words("printf edited >\"$0\"")).unwrap(), Some(0));
+        assert_eq!(run_editor(&words("printf edited >\"$0\"")).unwrap(), Some(0));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "edited");
-        assert_eq!(edit(&words("exit 3")).unwrap(), Some(3));
-        assert_eq!(edit(&words("kill -9 $$")).unwrap(), None);
-        assert!(edit(&["no-such-editor".to_owned()]).is_err());
-        assert!(edit(&[]).is_err());
+        assert_eq!(run_editor(&words("exit 3")).unwrap(), Some(3));
+        assert_eq!(run_editor(&words("kill -9 $$")).unwrap(), None);
+        assert!(run_editor(&["no-such-editor".to_owned()]).is_err());
+        assert!(run_editor(&[]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Tests of requests and their replies.
 
 use std::fs;
 
@@ -8,11 +8,11 @@ use haft_protocol::rpc::ErrorCode;
 use tempfile::TempDir;
 
 use super::*;
-use crate::session::Sessions;
+use crate::session::SessionFinder;
 
 struct World {
     dir: TempDir,
-    desk: Desk,
+    desk: UiBackend,
 }
 
 impl World {
@@ -20,25 +20,26 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         fs::create_dir(&cwd).unwrap();
-        let ground = Ground {
+        let context = UiContext {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::default(),
             open: Arc::default(),
         };
-        let desk = Desk { runtime: Handle::current(), ground: Arc::new(ground), shells: Arc::default() };
+        let desk =
+            UiBackend { runtime: Handle::current(), context: Arc::new(context), shells: Arc::default() };
         Self { dir, desk }
     }
 
-    /// All answers to a question.
-    async fn ask(&self, ask: Ask) -> Vec<Answer> {
-        let (answers, mut told) = mpsc::channel(64);
+    /// Sends a request and returns all replies.
+    async fn ask(&self, ask: Request) -> Vec<Reply> {
+        let (answers, mut replies) = mpsc::channel(64);
         self.desk.answer(ask, answers).await;
-        std::iter::from_fn(|| told.try_recv().ok()).collect()
+        std::iter::from_fn(|| replies.try_recv().ok()).collect()
     }
 
-    /// What is shown of the only answer, without the directory of the test.
-    async fn shown(&self, ask: Ask) -> String {
+    /// Returns the debug text of the only reply, without the directory of the test.
+    async fn shown(&self, ask: Request) -> String {
         let answers = self.ask(ask).await;
         assert_eq!(answers.len(), 1, "{answers:?}");
         let real = self.dir.path().canonicalize().unwrap();
@@ -46,93 +47,95 @@ impl World {
     }
 
     async fn session(&self) -> haft_core::session::Session {
-        let session = Sessions::new(&self.desk.ground.home, &self.desk.ground.cwd).create();
+        let session = SessionFinder::new(&self.desk.context.home, &self.desk.context.cwd).create();
         session.append(Name { name: "tidy".into() }, Durability::Now).await.unwrap();
         session
     }
 }
 
 #[tokio::test]
-async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
+async fn streams_shell_output_and_returns_all_at_end() {
     let world = World::new();
-    let answers = world.ask(Ask::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
+    let answers =
+        world.ask(Request::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
     let (end, pieces) = answers.split_last().unwrap();
-    assert!(matches!(end, Answer::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
-    assert!(pieces.iter().all(|piece| matches!(piece, Answer::ShellOutput(7, _))), "{pieces:?}");
+    assert!(matches!(end, Reply::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
+    assert!(pieces.iter().all(|piece| matches!(piece, Reply::ShellOutput(7, _))), "{pieces:?}");
 }
 
 #[tokio::test]
-async fn a_command_can_be_stopped() {
+async fn stops_shell_command() {
     let world = World::new();
-    let (answers, mut told) = mpsc::channel(64);
-    let asked = world.desk.answer(Ask::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let (answers, mut replies) = mpsc::channel(64);
+    let asked =
+        world.desk.answer(Request::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
     let stopping = async {
-        let begun = told.recv().await;
-        assert!(matches!(&begun, Some(Answer::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
-        assert_eq!(world.ask(Ask::StopShell { number: 1 }).await.len(), 0);
-        told.recv().await
+        let begun = replies.recv().await;
+        assert!(matches!(&begun, Some(Reply::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
+        assert_eq!(world.ask(Request::StopShell { number: 1 }).await.len(), 0);
+        replies.recv().await
     };
     let ((), end) = futures::join!(asked, stopping);
     assert!(
-        matches!(&end, Some(Answer::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
+        matches!(&end, Some(Reply::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
         "{end:?}"
     );
 }
 
 #[tokio::test]
-async fn a_question_that_is_lost_is_answered_all_the_same() {
+async fn answers_requests_whose_work_panics() {
     let desk = World::new().desk;
-    let lost: Vec<String> = desk.read(|_| panic!("a mistake of haft's own")).await;
+    let lost: Vec<String> = desk.read_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert_eq!(lost, Vec::<String>::new());
-    let lost: Result<(), Failure> = desk.attempt(|_| panic!("a mistake of haft's own")).await;
-    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
-    let lost: Result<(), Failure> = desk.spawned(async { panic!("a mistake of haft's own") }).await;
-    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
+    let lost: Result<(), CommandFailure> = desk.try_off_thread(|_| panic!("a mistake of haft's own")).await;
+    assert!(lost.unwrap_err().error.starts_with("internal error"));
+    let lost: Result<(), CommandFailure> = desk.spawn_task(async { panic!("a mistake of haft's own") }).await;
+    assert!(lost.unwrap_err().error.starts_with("internal error"));
 }
 
 #[tokio::test]
-async fn a_session_is_shown_written_and_deleted() {
+async fn shows_exports_and_deletes_session() {
     let world = World::new();
     let session = world.session().await;
     let id = session.id().to_string();
-    let gone = world.ask(Ask::Conversation { session: id.clone() }).await;
-    let is_not_open = |answer: &Answer| matches!(answer, Answer::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
+    let gone = world.ask(Request::Conversation { session: id.clone() }).await;
+    let is_not_open = |answer: &Reply| matches!(answer, Reply::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
     assert!(is_not_open(&gone[0]), "{gone:?}");
-    world.desk.ground.open.add(&session);
-    let shown = world.shown(Ask::Conversation { session: id.clone() }).await;
+    world.desk.context.open.add(&session);
+    let shown = world.shown(Request::Conversation { session: id.clone() }).await;
     assert!(shown.ends_with("Ok([]))"), "{shown}");
-    let written = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    let written = world.shown(Request::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
-    let text = fs::read_to_string(world.desk.ground.cwd.join("x.jsonl")).unwrap();
+    let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
-    let again = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
-    assert!(again.contains("cannot make DIR/project/x.jsonl; name another file"), "{again}");
-    let page = world.shown(Ask::Export { session: id.clone(), to: None }).await;
+    let again = world.shown(Request::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    assert!(again.contains("cannot create DIR/project/x.jsonl; choose another file"), "{again}");
+    let page = world.shown(Request::Export { session: id.clone(), to: None }).await;
     assert_eq!(page, format!("Export(Ok(\"DIR/project/haft-{}.html\"))", &id[..8]));
-    let open = world.shown(Ask::Delete { session: id.clone() }).await;
-    assert!(open.contains("is the one that is open here"), "{open}");
-    // What the person sees from here on is another one.
+    let open = world.shown(Request::Delete { session: id.clone() }).await;
+    assert!(open.contains("it is open here"), "{open}");
+    // The user switches to another session.
     let other = world.session().await;
-    world.desk.ground.open.add(&other);
-    world.shown(Ask::Conversation { session: other.id().to_string() }).await;
+    world.desk.context.open.add(&other);
+    world.shown(Request::Conversation { session: other.id().to_string() }).await;
     let path = session.path().unwrap();
     drop(session);
-    let renamed = world.shown(Ask::Rename { session: id.clone(), name: "other".into() }).await;
+    let renamed = world.shown(Request::Rename { session: id.clone(), name: "other".into() }).await;
     assert_eq!(renamed, format!("Rename(Ok((\"{id}\", Some(\"other\"))))"));
     assert!(fs::read_to_string(&path).unwrap().contains("\"name\":\"other\""));
-    let deleted = world.shown(Ask::Delete { session: id.clone() }).await;
+    let deleted = world.shown(Request::Delete { session: id.clone() }).await;
     assert_eq!((deleted, path.exists()), (format!("Delete(Ok(\"{id}\"))"), false));
 }
 
 #[tokio::test]
-async fn exactly_what_was_shown_is_trusted() {
+async fn trusts_exactly_the_shown_files() {
     let world = World::new();
-    let settings = world.desk.ground.cwd.join(".haft/config.toml");
+    let settings = world.desk.context.cwd.join(".haft/config.toml");
     fs::create_dir(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "base_url = 'http://evil'\n").unwrap();
     let shown = || async {
-        match world.ask(Ask::Trust).await.pop() {
-            Some(Answer::Trust(Ok(trusted))) => trusted,
+        match world.ask(Request::Trust).await.pop() {
+            Some(Reply::Trust(Ok(trusted))) => trusted,
             other => panic!("{other:?}"),
         }
     };
@@ -142,39 +145,38 @@ async fn exactly_what_was_shown_is_trusted() {
         "{first:?}"
     );
     fs::write(&settings, "base_url = 'http://other'\n").unwrap();
-    let grant = |digest: String| world.shown(Ask::Grant { digest });
+    let grant = |digest: String| world.shown(Request::Grant { digest });
     let refused = grant(first.digest).await;
-    assert!(refused.contains("has changed since it was shown; nothing was recorded"), "{refused}");
+    assert!(refused.contains("changed since it was shown, so it was not trusted"), "{refused}");
     let granted = grant(shown().await.digest).await;
     assert!(granted.contains("Ok(\"trusted DIR/project until it changes; "), "{granted}");
     assert!(shown().await.granted);
 }
 
 #[tokio::test]
-async fn a_setting_is_written_and_shown_as_it_holds() {
+async fn writes_setting_and_returns_effective_value() {
     let world = World::new();
-    let set =
-        |name: &str, value: &str| world.shown(Ask::Set { name: name.to_owned(), value: value.to_owned() });
+    let set = |name: &str, value: &str| {
+        world.shown(Request::Set { name: name.to_owned(), value: value.to_owned() })
+    };
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
-    assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
-    let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
+    assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
+    let Some(Reply::Settings(rows)) = world.ask(Request::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_is_not_asked_about() {
+async fn rejects_malformed_key_without_request() {
     let world = World::new();
     let login =
-        |key: &str| world.shown(Ask::Login { provider: "anthropic".into(), key: key.to_owned().into() });
-    assert!(
-        login("a b").await.contains("the key has blanks or control characters in it; nothing was stored")
-    );
-    assert!(login(" ").await.contains("no key was given"));
-    let removed = world.shown(Ask::Logout { provider: "anthropic".into() }).await;
-    assert!(removed.contains("no key of anthropic is stored in "), "{removed}");
-    let Some(Answer::Providers(providers)) = world.ask(Ask::Providers).await.pop() else { panic!("none") };
+        |key: &str| world.shown(Request::Login { provider: "anthropic".into(), key: key.to_owned().into() });
+    assert!(login("a b").await.contains("the key contains spaces or control characters; nothing was saved"));
+    assert!(login(" ").await.contains("no key given"));
+    let removed = world.shown(Request::Logout { provider: "anthropic".into() }).await;
+    assert!(removed.contains("no key of anthropic is saved in "), "{removed}");
+    let Some(Reply::Providers(providers)) = world.ask(Request::Providers).await.pop() else { panic!("none") };
     assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
 }

@@ -1,15 +1,15 @@
-//! A reload reaches the live agent: real processes, found by real discovery.
+//! Tests of reloads with a live agent, real processes and real discovery.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use haft_host::ReloadStats;
-use haft_providers::Scripted;
+use haft_providers::ScriptedModel;
 
 use super::*;
 
-/// Installs an extension in shell that registers one tool.
+/// Installs a shell extension that registers one tool.
 fn install(dir: &Path, tool: &str) {
     fs::create_dir_all(dir).unwrap();
     let name = dir.file_name().unwrap().to_str().unwrap();
@@ -25,36 +25,37 @@ fn install(dir: &Path, tool: &str) {
     fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
-    let model = Scripted::from_json(r#"{"steps":[]}"#).unwrap();
-    let search = Search {
+async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
+    let model = ScriptedModel::from_json(r#"{"steps":[]}"#).unwrap();
+    let search = DiscoveryOptions {
         explicit: vec![root.join("named")],
         global: (!no_ext).then(|| root.join("extensions")),
-        ..Search::default()
+        ..DiscoveryOptions::default()
     };
-    let plain = Parts::plain(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
-    let parts = Parts { tools, ..plain };
-    let (ends, _) = Ends::printed(None);
-    join(parts, ends).await.unwrap()
+    let plain =
+        RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
+    let parts = RunParts { tools, ..plain };
+    let (ends, _) = SessionOutputs::for_printing(None);
+    build_agent(parts, ends).await.unwrap()
 }
 
-/// The extensions' tools that the model is offered.
-fn offered(joined: &Joined) -> Vec<String> {
+/// Returns the extension tools that the model receives.
+fn offered(joined: &RunningAgent) -> Vec<String> {
     let tools = joined.agent.tools();
     let foreign = tools.iter().filter(|spec| !haft_tools::NAMES.contains(&spec.name.as_str()));
     foreign.map(|spec| spec.name.clone()).collect()
 }
 
-async fn reloaded(joined: &mut Joined) -> ReloadStats {
+async fn reloaded(joined: &mut RunningAgent) -> ReloadStats {
     let stats = joined.host.reload().await;
-    assert!(joined.changes.has_changed().unwrap(), "the run is told");
+    assert!(joined.changes.has_changed().unwrap(), "the run is notified");
     joined.changes.mark_unchanged();
     joined.offer_tools().unwrap();
     stats
 }
 
 #[tokio::test]
-async fn a_reload_respawns_registers_anew_and_swaps_the_tools_of_the_live_agent() {
+async fn reload_restarts_extensions_and_replaces_tools() {
     let root = tempfile::tempdir().unwrap();
     install(&root.path().join("named"), "first");
     install(&root.path().join("extensions/installed"), "second");
@@ -74,7 +75,7 @@ async fn a_reload_respawns_registers_anew_and_swaps_the_tools_of_the_live_agent(
 }
 
 #[tokio::test]
-async fn a_reload_keeps_to_no_ext_and_to_the_choice_of_tools() {
+async fn reload_respects_no_ext_and_tool_choice() {
     let root = tempfile::tempdir().unwrap();
     install(&root.path().join("named"), "first");
     install(&root.path().join("extensions/installed"), "second");

@@ -1,59 +1,58 @@
-//! Choosing a session on a terminal.
+//! Session picker on a terminal.
 
 use std::io;
 use std::time::SystemTime;
 
 use ::console::{Key, Term};
 use anyhow::Context as _;
-use haft_core::session::store::Found;
+use haft_core::session::store::SessionFile;
 #[cfg(unix)]
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::session::{Row, cut, digits};
+use crate::session::{SessionRow, id_digits, truncate};
 
-/// The number of sessions that are seen at a time.
+/// The maximum number of visible sessions.
 const VISIBLE: usize = 15;
 
-/// The mark of the chosen line.
+/// The marker of the selected line.
 const MARK: &str = "> ";
 const NO_MARK: &str = "  ";
 
-/// The text before what is typed.
-const QUESTION: &str = "Session (type to search, Esc to leave): ";
+/// The text before the search text.
+const QUESTION: &str = "Session (type to search, Esc to cancel): ";
 
-/// Lets the person choose by arrow keys and by typing a part of the text; none if they leave with Esc or Ctrl-C. Drawn
-/// on standard error, and wiped at the end. The cursor is never hidden, so that nothing that ends haft meanwhile leaves
-/// the terminal without one.
-pub(super) fn pick(rows: &[Row]) -> anyhow::Result<Option<Found>> {
+/// Lets the user choose a session with arrow keys and a search text; `None` after Esc or Ctrl-C. The picker is drawn on
+/// standard error and erased at the end. The cursor stays visible, so that an abrupt end leaves a usable terminal.
+pub(super) fn pick_session(rows: &[SessionRow]) -> anyhow::Result<Option<SessionFile>> {
     let term = Term::buffered_stderr();
     let (height, width) = term.size();
     let (height, width) = (usize::from(height), usize::from(width));
-    let digits = digits(rows.iter().map(|row| &row.found));
+    let digits = id_digits(rows.iter().map(|row| &row.found));
     let now = SystemTime::now();
-    // A line that fills its row would be two.
+    // A line as wide as the terminal would wrap.
     let room = width.saturating_sub(MARK.len() + 1);
-    let sessions = rows.iter().map(|row| Session {
+    let sessions = rows.iter().map(|row| PickerItem {
         line: row.line(now, digits, room),
-        sought: format!("{} {}", row.found.id, row.text).to_lowercase(),
+        search_text: format!("{} {}", row.found.id, row.text).to_lowercase(),
     });
-    let mut picker = Picker {
+    let mut picker = SessionPicker {
         sessions: sessions.collect(),
         visible: VISIBLE.min(height.saturating_sub(2)).max(1),
         width,
         typed: String::new(),
         at: 0,
     };
-    let keys = Keys::taken();
-    let chosen = ask(&term, &mut picker).context("cannot ask which session is meant; name one with -r ID");
+    let keys = RawModeGuard::enable();
+    let chosen = run_picker(&term, &mut picker).context("cannot show the session picker; use -r ID");
     drop(keys);
     let chosen = chosen?;
     Ok(chosen.and_then(|at| rows.get(at)).map(|row| row.found.clone()))
 }
 
-/// Draws, reads a key, and wipes what was drawn, until one is chosen or the person leaves.
-fn ask(term: &Term, picker: &mut Picker) -> io::Result<Option<usize>> {
+/// Draws, reads a key and erases, until the user selects a session or cancels.
+fn run_picker(term: &Term, picker: &mut SessionPicker) -> io::Result<Option<usize>> {
     loop {
-        let (above, question) = picker.drawn();
+        let (above, question) = picker.render();
         above.iter().try_for_each(|line| term.write_line(line))?;
         term.write_str(&question)?;
         term.flush()?;
@@ -61,22 +60,22 @@ fn ask(term: &Term, picker: &mut Picker) -> io::Result<Option<usize>> {
         term.clear_line()?;
         term.clear_last_lines(above.len())?;
         term.flush()?;
-        match picker.press(&key?) {
-            Pressed::GoOn => {}
-            Pressed::Chosen(at) => return Ok(Some(at)),
-            Pressed::Left => return Ok(None),
+        match picker.handle_key(&key?) {
+            PickerAction::Continue => {}
+            PickerAction::Selected(at) => return Ok(Some(at)),
+            PickerAction::Cancelled => return Ok(None),
         }
     }
 }
 
-/// The terminal, while what is typed is neither shown nor obeyed: Ctrl-C between two keys is a key like those before it.
-struct Keys {
+/// Keeps the terminal without echo and signals, so that Ctrl-C is an ordinary key.
+struct RawModeGuard {
     #[cfg(unix)]
     before: Option<Termios>,
 }
 
-impl Keys {
-    fn taken() -> Self {
+impl RawModeGuard {
+    fn enable() -> Self {
         #[cfg(unix)]
         let before = tcgetattr(io::stdin()).ok().inspect(|before| {
             let mut taken = before.clone();
@@ -90,7 +89,7 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for RawModeGuard {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
@@ -99,44 +98,44 @@ impl Drop for Keys {
     }
 }
 
-/// One that can be chosen.
-struct Session {
+/// A session in the picker.
+struct PickerItem {
     line: String,
-    /// The text that is searched: the id and the text, in small letters.
-    sought: String,
+    /// The searched text: id and title, in lower case.
+    search_text: String,
 }
 
-/// The content of the screen.
-struct Picker {
-    sessions: Vec<Session>,
-    /// The number of lines that are shown at a time.
+/// The state of the picker.
+struct SessionPicker {
+    sessions: Vec<PickerItem>,
+    /// The number of visible lines.
     visible: usize,
-    /// The columns of the terminal.
+    /// The width of the terminal in columns.
     width: usize,
     typed: String,
-    /// Which of those that match the mark is at.
+    /// The index of the marker among the matching sessions.
     at: usize,
 }
 
 /// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
-enum Pressed {
-    GoOn,
-    /// This session, counted among all.
-    Chosen(usize),
-    Left,
+enum PickerAction {
+    Continue,
+    /// The selected session, by its index in the complete list.
+    Selected(usize),
+    Cancelled,
 }
 
-impl Picker {
-    fn matching(&self) -> Vec<usize> {
+impl SessionPicker {
+    fn matching_items(&self) -> Vec<usize> {
         let typed = self.typed.to_lowercase();
         let matching =
-            self.sessions.iter().enumerate().filter(|(_, session)| session.sought.contains(&typed));
+            self.sessions.iter().enumerate().filter(|(_, session)| session.search_text.contains(&typed));
         matching.map(|(index, _)| index).collect()
     }
 
-    fn drawn(&self) -> (Vec<String>, String) {
-        let matching = self.matching();
+    fn render(&self) -> (Vec<String>, String) {
+        let matching = self.matching_items();
         let first = (self.at + 1).saturating_sub(self.visible);
         let seen = matching.iter().enumerate().skip(first).take(self.visible);
         let mut lines: Vec<String> = seen
@@ -146,18 +145,20 @@ impl Picker {
             })
             .collect();
         if lines.is_empty() {
-            lines.push(cut(&format!("{NO_MARK}nothing matches"), self.width.saturating_sub(1)));
+            lines.push(truncate(&format!("{NO_MARK}no matches"), self.width.saturating_sub(1)));
         }
-        (lines, cut(&format!("{QUESTION}{}", self.typed), self.width.saturating_sub(1)))
+        (lines, truncate(&format!("{QUESTION}{}", self.typed), self.width.saturating_sub(1)))
     }
 
-    fn press(&mut self, key: &Key) -> Pressed {
-        let matching = self.matching();
+    fn handle_key(&mut self, key: &Key) -> PickerAction {
+        let matching = self.matching_items();
         let last = matching.len().saturating_sub(1);
         match key {
-            Key::Escape | Key::CtrlC => return Pressed::Left,
+            Key::Escape | Key::CtrlC => return PickerAction::Cancelled,
             Key::Enter => {
-                return matching.get(self.at).map_or(Pressed::GoOn, |index| Pressed::Chosen(*index));
+                return matching
+                    .get(self.at)
+                    .map_or(PickerAction::Continue, |index| PickerAction::Selected(*index));
             }
             Key::ArrowUp => self.at = self.at.saturating_sub(1),
             Key::ArrowDown => self.at = last.min(self.at + 1),
@@ -186,7 +187,7 @@ impl Picker {
             | Key::UnknownEscSeq(_)
             | _ => {}
         }
-        Pressed::GoOn
+        PickerAction::Continue
     }
 }
 
@@ -194,15 +195,15 @@ impl Picker {
 mod tests {
     use super::*;
 
-    fn picker(texts: &[&str], visible: usize) -> Picker {
+    fn picker(texts: &[&str], visible: usize) -> SessionPicker {
         let session =
-            |text: &&str| Session { line: format!("just now  {text}"), sought: text.to_lowercase() };
+            |text: &&str| PickerItem { line: format!("just now  {text}"), search_text: text.to_lowercase() };
         let sessions = texts.iter().map(session).collect();
-        Picker { sessions, visible, width: 80, typed: String::new(), at: 0 }
+        SessionPicker { sessions, visible, width: 80, typed: String::new(), at: 0 }
     }
 
-    fn press(picker: &mut Picker, keys: &[Key]) -> Pressed {
-        keys.iter().map(|key| picker.press(key)).last().unwrap()
+    fn press(picker: &mut SessionPicker, keys: &[Key]) -> PickerAction {
+        keys.iter().map(|key| picker.handle_key(key)).last().unwrap()
     }
 
     fn typed(text: &str) -> Vec<Key> {
@@ -210,39 +211,42 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_a_part_of_the_text_and_of_nothing_else() {
+    fn searches_in_text_only() {
         let mut picker = picker(&["first thing", "Second thing", "the third"], 9);
-        assert_eq!(press(&mut picker, &typed("sec")), Pressed::GoOn);
-        assert_eq!(picker.drawn().0, ["> just now  Second thing"]);
-        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(1));
-        // Letters in this order but not together, and the time that all lines have.
+        assert_eq!(press(&mut picker, &typed("sec")), PickerAction::Continue);
+        assert_eq!(picker.render().0, ["> just now  Second thing"]);
+        assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Selected(1));
+        // Scattered letters and the time column do not match.
         for absent in ["snd", "just"] {
             picker.typed = absent.to_owned();
-            assert_eq!(picker.drawn().0, ["  nothing matches"]);
-            assert_eq!(picker.press(&Key::Enter), Pressed::GoOn);
+            assert_eq!(picker.render().0, ["  no matches"]);
+            assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Continue);
         }
         picker.typed = "x".to_owned();
         press(&mut picker, &[Key::Backspace, Key::ArrowDown]);
-        assert_eq!((picker.matching().len(), picker.press(&Key::Enter)), (3, Pressed::Chosen(1)));
-        assert!(picker.drawn().1.ends_with("to leave):"), "{}", picker.drawn().1);
+        assert_eq!(
+            (picker.matching_items().len(), picker.handle_key(&Key::Enter)),
+            (3, PickerAction::Selected(1))
+        );
+        assert!(picker.render().1.ends_with("to cancel):"), "{}", picker.render().1);
     }
 
     #[test]
-    fn the_mark_is_always_seen() {
+    fn keeps_marker_visible() {
         let mut picker = picker(&["a", "b", "c", "d"], 2);
         press(&mut picker, &[Key::ArrowDown, Key::ArrowDown]);
-        assert_eq!(picker.drawn().0, ["  just now  b", "> just now  c"]);
+        assert_eq!(picker.render().0, ["  just now  b", "> just now  c"]);
         press(&mut picker, &[Key::End, Key::ArrowDown]);
-        assert_eq!(picker.drawn().0, ["  just now  c", "> just now  d"]);
+        assert_eq!(picker.render().0, ["  just now  c", "> just now  d"]);
         press(&mut picker, &[Key::PageUp]);
-        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(1));
+        assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Selected(1));
         press(&mut picker, &[Key::Home, Key::ArrowUp]);
-        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(0));
+        assert_eq!(picker.handle_key(&Key::Enter), PickerAction::Selected(0));
     }
 
     #[test]
-    fn esc_and_ctrl_c_leave() {
-        assert_eq!(picker(&["a"], 1).press(&Key::Escape), Pressed::Left);
-        assert_eq!(picker(&["a"], 1).press(&Key::CtrlC), Pressed::Left);
+    fn cancels_on_esc_and_ctrl_c() {
+        assert_eq!(picker(&["a"], 1).handle_key(&Key::Escape), PickerAction::Cancelled);
+        assert_eq!(picker(&["a"], 1).handle_key(&Key::CtrlC), PickerAction::Cancelled);
     }
 }

@@ -1,5 +1,5 @@
-//! Extensions from one session of `haft` to the next: those that act by themselves, and those whose manifest names the
-//! uses that start them.
+//! Extensions in consecutive sessions of `haft`: those that act by themselves, and those whose manifest declares
+//! activation events.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::rpc_client::Client;
 use super::running::eventually;
 use super::scene::Scene;
 
-/// Ticks by itself, and is never asked anything.
+/// Runs a timer, and is never asked anything.
 const TIMER: &str = r#"
 import threading, time
 
@@ -27,7 +27,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn an_extension_that_only_runs_a_timer_works_in_its_tenth_session() {
+fn timer_extension_works_in_tenth_session() {
     let scene = Scene::new(Vec::new());
     scene.home_python("timer", TIMER);
     for session in 1..=10 {
@@ -41,7 +41,7 @@ fn an_extension_that_only_runs_a_timer_works_in_its_tenth_session() {
     assert_eq!(processes.len(), 10, "one process each: {processes:?}");
 }
 
-/// The time since its start as a command, as zot's example `clock` has it.
+/// Returns the time since its start as a command, like zot's example `clock`.
 const CLOCK: &str = r#"
 import time
 STARTED_AT = time.monotonic()
@@ -55,7 +55,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_clock_says_the_uptime_of_the_session_in_the_second_one() {
+fn clock_shows_uptime_in_second_session() {
     let scene = Scene::new(Vec::new());
     scene.home_python("clock", CLOCK);
     for session in 1..=2 {
@@ -75,7 +75,7 @@ fn a_clock_says_the_uptime_of_the_session_in_the_second_one() {
     }
 }
 
-/// The declarations for [`TOOLBOX`].
+/// Returns the declarations for [`TOOLBOX`].
 fn uses() -> Value {
     json!({
         "activation": ["tool:lookup", "command:look", "event:compaction_end"],
@@ -84,7 +84,7 @@ fn uses() -> Value {
     })
 }
 
-/// A tool and a command, and no word unless asked.
+/// A tool and a command, without any other activity.
 const TOOLBOX: &str = r#"
 mark("started")
 emit("register_tool", name="lookup", description="looks things up", schema={"type": "object"})
@@ -99,13 +99,13 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_session_that_does_not_use_an_extension_with_activation_does_not_start_it() {
+fn unused_extension_with_activation_does_not_start() {
     let scene = Scene::new(Vec::new());
     scene.server.answer_with(|_| Scenario::text("one"));
     scene.home_python_with("oracle", &uses(), TOOLBOX);
     for _ in 0..2 {
         scene.haft(&["-p", "go"]).expect(0);
-        assert_eq!(scene.marks().len(), 0, "nothing used it");
+        assert_eq!(scene.marks().len(), 0, "the extension is not started");
     }
     let requests = scene.server.requests();
     let offered = requests[0].body["tools"].to_string();
@@ -123,11 +123,11 @@ fn a_session_that_does_not_use_an_extension_with_activation_does_not_start_it() 
     );
     assert!(ran.of("tool_result")[0].to_string().contains("found"));
     let after = scene.server.requests().last().unwrap().body["tools"].to_string();
-    assert_eq!(after, offered, "the model is told the same");
+    assert_eq!(after, offered, "the model receives the same tools");
 }
 
 #[test]
-fn a_typed_command_starts_an_extension_with_activation() {
+fn typed_command_activates_extension() {
     let scene = Scene::new(Vec::new());
     scene.home_python_with("oracle", &uses(), TOOLBOX);
     let mut client = Client::of(&scene, &[]);
@@ -143,7 +143,7 @@ fn a_typed_command_starts_an_extension_with_activation() {
 }
 
 #[test]
-fn a_mistake_in_activation_is_told_and_the_extension_starts_at_once() {
+fn invalid_activation_is_reported_and_extension_starts() {
     let scene = Scene::new(Vec::new());
     scene.server.answer_with(|_| Scenario::text("one"));
     scene.home_python_with("oracle", &json!({"activation": ["tool:lookup"]}), TOOLBOX);
@@ -155,7 +155,7 @@ fn a_mistake_in_activation_is_told_and_the_extension_starts_at_once() {
     let message = faults[0]["message"].as_str().unwrap();
     assert!(
         message.ends_with(
-            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts at once"
+            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts immediately"
         ),
         "{message}"
     );

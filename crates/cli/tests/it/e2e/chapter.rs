@@ -1,4 +1,4 @@
-//! What a minimal extension system must do, with extensions in Python.
+//! The minimal requirements for an extension system, with extensions in Python.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use serde_json::json;
 use super::requests::{offered, said, system};
 use super::scene::{Scene, bash};
 
-/// The example `py-guide` as it lies in the repository.
+/// The example `py-guide` of the repository.
 fn with_guide(scene: Scene) -> Scene {
     scene.with(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/py-guide"))
 }
 
 #[test]
-fn an_extension_registers_a_read_only_tool() {
+fn extension_registers_read_only_tool() {
     let scene = with_guide(Scene::new(vec![
         Scenario::new().tool("t1", "glossary", r#"{"term":"turn"}"#),
         Scenario::text("Now I know."),
@@ -28,7 +28,7 @@ fn an_extension_registers_a_read_only_tool() {
 }
 
 #[test]
-fn an_extension_denies_a_bash_command_before_it_runs() {
+fn extension_denies_bash_command_before_it_runs() {
     let scene = with_guide(Scene::new(vec![bash("t1", "rm -rf build"), Scenario::text("As you wish.")]));
     std::fs::create_dir(scene.world.project().join("build")).unwrap();
     let ran = scene.haft(&["--json", "Clean up."]);
@@ -39,7 +39,7 @@ fn an_extension_denies_a_bash_command_before_it_runs() {
 }
 
 #[test]
-fn an_extension_appends_a_tool_guide_to_the_system_prompt() {
+fn extension_appends_tool_guide_to_system_prompt() {
     let scene = with_guide(Scene::new(vec![Scenario::text("Hi.")]));
     scene.haft(&["-p", "hi"]).expect(0);
     let system = system(&scene.server.requests()[0]);
@@ -48,7 +48,7 @@ fn an_extension_appends_a_tool_guide_to_the_system_prompt() {
     assert!(system.contains("- glossary (extension py-guide): Explain a word of this project."), "{system}");
 }
 
-/// The extension fails in its tool; the model hears of it, the user hears of it, and the turn goes on.
+/// Runs an extension that fails in its tool. The model and the user are informed, and the turn continues.
 #[track_caller]
 fn check_failing_tool(handler: &str, code: &str, message: &str) {
     let body = format!(
@@ -77,7 +77,7 @@ for frame in frames():
 }
 
 #[test]
-fn an_extension_that_dies_in_its_tool_is_an_event() {
+fn extension_that_dies_in_tool_is_reported() {
     check_failing_tool(
         r#"raise RuntimeError("boom in the tool")"#,
         "exited",
@@ -86,7 +86,7 @@ fn an_extension_that_dies_in_its_tool_is_an_event() {
 }
 
 #[test]
-fn an_extension_that_answers_nonsense_is_an_event() {
+fn extension_that_answers_nonsense_is_reported() {
     check_failing_tool(
         r#"emit("tool_result", id=frame["id"], content="a string")"#,
         "frame_invalid",
@@ -95,7 +95,7 @@ fn an_extension_that_answers_nonsense_is_an_event() {
 }
 
 #[test]
-fn an_untrusted_projects_extensions_do_not_run() {
+fn extensions_of_untrusted_project_do_not_run() {
     let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
     let body = r#"
 mark("ran")

@@ -1,5 +1,5 @@
-//! Which code a process hook of the user's runs: nothing that an untrusted project brings, and within one run nothing else
-//! than at its start.
+//! The code that a process hook of the user runs: no files of an untrusted project, and no other code than at the start
+//! of the run.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::requests::said;
 use super::scene::{Scene, bash_args};
 
-/// A gate that marks its start, crashes when it shall, and lets all else pass.
+/// A gate that marks its start, crashes on request, and allows all other calls.
 const GATE: &str = r#"
 import json, os, sys
 
@@ -25,7 +25,7 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 "#;
 
-/// A model that makes these calls, a step each, and is done then, in further runs, too.
+/// A model that makes these calls, one per step, in every run.
 fn scene(commands: &[String]) -> Scene {
     let calls = commands.iter().enumerate();
     let steps = calls
@@ -34,7 +34,7 @@ fn scene(commands: &[String]) -> Scene {
     Scene::new(steps.collect())
 }
 
-/// The user's file has a gate with this command.
+/// Writes the user's file with a gate that has this command.
 fn gate(scene: &Scene, command: &[&str], more: &str) {
     let hook = format!(
         "[hooks.processes.gate]\nenabled = true\ncommand = {}\nintercept = ['before_tool']\ntimeout_ms = 60000\n{more}",
@@ -49,14 +49,14 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What the model was told of its calls at last.
+/// Returns the last results that the model received.
 fn results(scene: &Scene) -> Vec<String> {
     let requests = scene.server.requests();
     said(requests.last().unwrap(), "tool")
 }
 
 #[test]
-fn what_the_model_makes_of_a_gate_does_not_run_in_this_run() {
+fn changed_gate_does_not_run_in_same_run() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("gate.py");
     write(&file, GATE);
@@ -68,16 +68,16 @@ fn what_the_model_makes_of_a_gate_does_not_run_in_this_run() {
     let died = "exited with status 1";
     assert!(results[0].contains(died) && results[2].contains(died), "{results:?}");
     assert_eq!(ran.stderr.matches("crashed").count(), 2, "people read what it printed: {}", ran.stderr);
-    let told = "gate.py, which it runs, has changed since the run began";
+    let told = "gate.py changed since this run began";
     assert!(results[3].contains("Tool execution denied by hook") && results[3].contains(told), "{results:?}");
     assert!(!scene.world.project().join("ran").exists(), "the call was made");
     assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
-    assert_eq!(scene.marks(), ["starts", "starts"], "what has not changed is started again");
+    assert_eq!(scene.marks(), ["starts", "starts"], "an unchanged gate is restarted");
     scene.haft(&["-p", "go"]).expect(0);
-    assert_eq!(scene.marks().len(), 3, "the next run starts it as it is then");
+    assert_eq!(scene.marks().len(), 3, "the next run starts the current version");
 }
 
-/// A gate with this command, which runs `hooks/gate.py` of the project, if a project that is not trusted may decide that.
+/// Runs a gate whose command runs `hooks/gate.py` of the project. An untrusted project must not decide about it.
 #[track_caller]
 fn check_untrusted(command: &[&str], more: &str, told: &str) {
     let scene = scene(&["touch ran".to_owned()]);
@@ -85,7 +85,7 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
     gate(&scene, command, more);
     let ran = scene.haft(&["-p", "go"]);
     assert!(ran.stderr.contains("cannot be started") && ran.stderr.contains(told), "{}", ran.stderr);
-    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "it was started");
+    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "the gate was started");
     assert!(results(&scene)[0].contains(told), "{:?}", results(&scene));
     let listed = scene.world.haft(&["ext", "list"]);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -95,15 +95,19 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
 }
 
 #[test]
-fn an_untrusted_project_does_not_decide_what_a_hook_of_the_users_runs() {
-    let lies = "hooks/gate.py lies in the project, which is not trusted";
+fn user_hook_runs_no_files_of_untrusted_project() {
+    let lies = "hooks/gate.py is in the project, which is not trusted";
     check_untrusted(&["python3", "hooks/gate.py"], "", lies);
     check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
-    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is wherever haft works");
+    check_untrusted(
+        &["python3", "gate.py"],
+        "dir = 'hooks'\n",
+        "its `dir`, hooks, is relative to the project",
+    );
 }
 
 #[test]
-fn what_a_hook_of_the_users_runs_of_a_project_is_trusted_with_it() {
+fn trust_covers_project_files_of_user_hook() {
     let scene = scene(&["echo hello".to_owned()]);
     let file = scene.world.project().join("hooks/gate.py");
     write(&file, GATE);
@@ -122,7 +126,7 @@ fn what_a_hook_of_the_users_runs_of_a_project_is_trusted_with_it() {
 }
 
 #[test]
-fn what_the_command_line_names_is_run() {
+fn hook_of_command_line_runs() {
     let scene = scene(&["echo hello".to_owned()]);
     write(&scene.world.project().join("hooks/gate.py"), GATE);
     let hook =

@@ -1,4 +1,4 @@
-//! Extensions in a sandbox that the user's `config.toml` asks for.
+//! Extensions in a sandbox that the user's `config.toml` configures.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::requests::said;
 use super::running::{Ran, Running};
 use super::scene::{Scene, bash};
 
-/// Tries several things when its tool is called. Before it stands PLACES, where.
+/// Attempts several accesses when its tool is called. PLACES, the paths, precedes the code.
 const NOSY: &str = r#"
 import errno, socket, subprocess
 
@@ -47,10 +47,10 @@ for frame in frames():
         }))
 "#;
 
-/// True if this machine has the level; if not, that is said.
+/// True if this machine supports the level; otherwise prints a note.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 pub(super) fn has_standard() -> bool {
-    let standard = haft_launch::sandbox::available().standard;
+    let standard = haft_launch::sandbox::detect_support().standard;
     standard.inspect_err(|why| eprintln!("SKIP: no sandbox here: {why}")).is_ok()
 }
 
@@ -61,7 +61,7 @@ pub(super) fn configure(scene: &Scene, text: &str) {
     writeln!(file, "{text}").unwrap();
 }
 
-/// What came of each attempt of an extension with this in the user's `config.toml`.
+/// Returns the outcome of each attempt with this `config.toml` of the user.
 fn tried(grant: &str) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let scene = Scene::new(vec![Scenario::new().tool("t1", "peek", "{}"), Scenario::text("Fine.")]);
@@ -84,7 +84,7 @@ fn tried(grant: &str) -> Value {
 }
 
 #[test]
-fn without_a_sandbox_it_may_what_the_user_may() {
+fn extension_without_sandbox_has_rights_of_user() {
     for grant in ["", "[grant.nosy]\nsandbox = 'none'"] {
         let expect = json!({
             "told": null, "home is data": false, "read key": "done", "write workspace": "done", "connect": "done",
@@ -95,7 +95,7 @@ fn without_a_sandbox_it_may_what_the_user_may() {
 }
 
 #[test]
-fn in_a_sandbox_it_may_what_is_granted() {
+fn sandboxed_extension_has_only_granted_access() {
     if !has_standard() {
         return;
     }
@@ -112,11 +112,11 @@ fn in_a_sandbox_it_may_what_is_granted() {
     assert_eq!(tried(grant), more);
 }
 
-/// `haft` on a system whose kernel has no such call.
+/// Returns `haft` on a system whose kernel lacks this system call.
 #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
 fn without_landlock(scene: &Scene, args: &[&str]) -> Ran {
     let haft = scene.command(args);
-    let mut command = Command::new(haft_test_support::bin("sandbox-probe"));
+    let mut command = Command::new(haft_test_support::test_binary("sandbox-probe"));
     command.args(["--without", "landlock", "--"]).arg(haft.get_program()).args(haft.get_args());
     command.env_clear().envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(scene.world.project()).stdin(Stdio::null());
@@ -134,7 +134,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_level_that_is_not_there_is_refused_with_the_reason() {
+fn rejects_unavailable_level_with_reason() {
     let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Fine.")]);
     scene.home_python("guard", GUARD);
     configure(&scene, "[grant.guard]\nsandbox = 'standard'");
@@ -152,7 +152,7 @@ fn a_level_that_is_not_there_is_refused_with_the_reason() {
 }
 
 #[test]
-fn without_a_required_one_nothing_runs() {
+fn missing_required_extension_ends_run() {
     let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Fine.")]);
     scene.required_home_python("guard", GUARD);
     configure(&scene, "[grant.guard]\nsandbox = 'standard'");
@@ -164,7 +164,7 @@ fn without_a_required_one_nothing_runs() {
 }
 
 #[test]
-fn a_grant_with_a_mistake_ends_the_run() {
+fn invalid_grant_ends_run() {
     let scene = Scene::new(Vec::new());
     configure(&scene, "[grant.x]\nsandbox = 'standard'\nread = ['maps']");
     let ran = scene.haft(&["-p", "go"]);
@@ -172,7 +172,7 @@ fn a_grant_with_a_mistake_ends_the_run() {
     assert!(ran.stderr.contains("config.toml:3: grant.x.read: \"maps\" is not absolute"), "{}", ran.stderr);
 }
 
-/// Reads and runs a file beside it, which Python would keep compiled there.
+/// Reads and runs a file beside it, whose compiled form Python would store there.
 const IMPORTING: &str = r#"
 import helper
 mark("started")
@@ -182,7 +182,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn running_an_extension_of_a_trusted_project_does_not_end_the_trust() {
+fn running_project_extension_keeps_trust() {
     let scene = Scene::new(vec![Scenario::text("Fine."); 2]);
     let project = scene.world.project();
     scene.required_project_python(&project, "local", IMPORTING);

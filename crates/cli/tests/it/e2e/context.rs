@@ -1,4 +1,4 @@
-//! What the user and the project tell the model: context files, skills, templates.
+//! Texts of the user and the project for the model: context files, skills, prompt templates.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
 const SKILL: &str = "---\nname: release\ndescription: Makes a release.\n---\nCount to three.\n";
 
 #[test]
-fn context_files_of_a_trusted_project_are_shown_with_their_paths() {
+fn sends_context_files_of_trusted_project_with_paths() {
     let scene = Scene::new(vec![Scenario::text("Hi."); 4]);
     write(&scene.world.home(), &[("AGENTS.md", "Be kind."), ("SYSTEM.md", "You are Eve.")]);
     let project =
@@ -50,7 +50,7 @@ fn context_files_of_a_trusted_project_are_shown_with_their_paths() {
 }
 
 #[test]
-fn the_model_loads_a_skill_and_its_files() {
+fn model_loads_skill_and_its_files() {
     let call = |id, args| Scenario::new().tool(id, "skill", args);
     let scene = Scene::new(vec![
         call("t1", r#"{"name":"release"}"#),
@@ -71,17 +71,17 @@ fn the_model_loads_a_skill_and_its_files() {
     let results = said(&requests[4], "tool");
     assert!(results[0].contains("Count to three.") && results[0].contains("- notes/how.md"), "{results:?}");
     assert_eq!(results[1], "Slowly.");
-    assert!(results[2].contains("outside of the skill's directory"), "{results:?}");
-    assert!(results[3].contains("there is no skill \"nope\"; there are release"), "{results:?}");
+    assert!(results[2].contains("outside the skill's directory"), "{results:?}");
+    assert!(results[3].contains("no skill named \"nope\"; available skills: release"), "{results:?}");
 }
 
 #[test]
-fn without_skills_there_is_no_tool_for_them_and_a_projects_need_trust() {
+fn offers_skill_tool_only_for_trusted_skills() {
     let scene = Scene::new(vec![Scenario::text("Hi."); 2]);
     write(&scene.world.project(), &[(".agents/skills/release/SKILL.md", SKILL)]);
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
-    assert!(ran.stderr.contains(".agents/skills; `haft trust` shows and allows it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".agents/skills; run `haft trust` to review and trust it"), "{}", ran.stderr);
     assert!(!offered(&scene.server.requests()[0]).contains(&"skill".to_owned()));
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert!(offered(&scene.server.requests()[1]).contains(&"skill".to_owned()));
@@ -92,23 +92,23 @@ fn without_skills_there_is_no_tool_for_them_and_a_projects_need_trust() {
 }
 
 #[test]
-fn a_projects_templates_need_trust_and_are_told_of_without_it() {
+fn reports_templates_of_untrusted_project() {
     let scene = Scene::new(vec![Scenario::text("Hi."); 4]);
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
     write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
-    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` shows and allows it\n";
+    let unused = "haft: not used, because the project is not trusted: .haft/prompts; run `haft trust` to review and trust it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     let told =
-        "haft: /review is a template of the project, which is not trusted; sent to the model as a prompt\n";
+        "haft: /review is a template of the project, which is not trusted; the prompt was sent unchanged\n";
     assert_eq!(ran.expect(0).stderr, format!("{unused}{told}"));
     scene.haft(&["-p", "--trust-project", "/review a.rs"]).expect(0);
     assert_eq!(said(scene.server.requests().last().unwrap(), "user"), ["Review a.rs."]);
 }
 
 #[test]
-fn all_that_the_model_is_told_is_listed() {
+fn lists_all_texts_for_model() {
     let scene = Scene::new(Vec::new());
     let shown = |args: &[&str]| scene.world.haft(&[&["config", "show"], args].concat()).stdout;
     let nothing = "haft's own system prompt; no context files, no skills and no templates\n";
@@ -142,7 +142,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn templates_and_skills_are_commands_and_an_extensions_come_first() {
+fn commands_of_extensions_precede_templates_and_skills() {
     let scene = Scene::new(vec![Scenario::text("Hi."); 4]);
     let files = [
         ("prompts/review.md", "---\ndescription: d\n---\nReview $1 for $ARGUMENTS."),
@@ -161,11 +161,12 @@ fn templates_and_skills_are_commands_and_an_extensions_come_first() {
     assert!(ran.stderr.ends_with("did you mean /review?\n"), "{}", ran.stderr);
     let ran = scene.haft(&["-p", "/skill:nope"]);
     ran.expect(2);
-    assert_eq!(ran.stderr, "haft: /skill:nope: there is no skill \"nope\"; there are release\n");
+    assert_eq!(ran.stderr, "haft: /skill:nope: no skill named \"nope\"; available skills: release\n");
     let scene = scene.python("reviewer", COMMAND);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     ran.expect(0);
     assert_eq!(ran.stdout, "[reviewer] mine\n");
-    let told = "haft: /review is a command of extension reviewer; the template of that name is not used\n";
+    let told =
+        "haft: /review runs the command of extension reviewer; the template of the same name is ignored\n";
     assert_eq!(ran.stderr, told);
 }

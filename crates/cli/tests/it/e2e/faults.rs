@@ -1,11 +1,11 @@
-//! One extension that misbehaves in a whole run: it is reported once, as a guard it blocks, and the rest goes on.
+//! Misbehaving extensions in a whole run: the fault is reported once, a gate blocks, and the rest continues.
 
 use serde_json::json;
 
 use super::running::Ran;
 use super::scene::Scene;
 
-/// What stands beside the extension that misbehaves, behind it in order.
+/// The extension that runs after the misbehaving one.
 const HEALTHY: &str = r#"
 tool("healthy_tool")
 emit("subscribe", events=["turn_end"], intercept=["assistant_message"])
@@ -18,7 +18,7 @@ for frame in frames():
 mark("healthy left")
 "#;
 
-/// A run with an extension of this fault, in which the model calls one tool and then has a last word.
+/// Runs an extension with this fault; the model calls one tool and then ends.
 fn run(fault: &str) -> (Scene, Ran) {
     let touch = json!({"name": "bash", "args": {"command": "touch touched"}});
     let steps = json!([{"say": [{"call": touch}]}, {"say": [{"text": "The last word."}]}]);
@@ -39,7 +39,7 @@ fn run(fault: &str) -> (Scene, Ran) {
     (scene, ran)
 }
 
-/// The fault happens while the extension guards this call: the call does not happen, for one of these reasons.
+/// Checks a fault of an extension that gates this call: the call does not run, for one of these reasons.
 #[track_caller]
 fn check_guard(fault: &str, codes: &[&str], reasons: &[&str]) {
     let (scene, ran) = run(fault);
@@ -54,7 +54,7 @@ fn check_guard(fault: &str, codes: &[&str], reasons: &[&str]) {
     assert!(!scene.world.project().join("touched").exists(), "{fault}: the tool ran all the same");
 }
 
-/// The fault happens where the extension guards nothing: the call happens.
+/// Checks a fault of an extension that gates nothing: the call runs.
 #[track_caller]
 fn check_bystander(fault: &str, codes: &[&str]) {
     let (scene, ran) = run(fault);
@@ -64,27 +64,27 @@ fn check_bystander(fault: &str, codes: &[&str]) {
     assert!(scene.world.project().join("touched").exists());
 }
 
-// The other faults are tested without the program: `crates/host/tests/it/misbehaviour.rs` names the places.
+// The other faults are tested without the program; `crates/host/tests/it/misbehavior.rs` lists the places.
 
 #[test]
-fn one_that_prints_junk() {
+fn reports_extension_that_prints_junk() {
     check_bystander("garbage", &["frame_not_json"]);
 }
 
 #[test]
-fn one_that_dies_in_a_call() {
-    // On a busy machine the host sees the end of its output or input long before the end of the process.
-    let reasons = ["exited with status 3; the user has been told", "closed its output", "closed its input"];
+fn reports_extension_that_dies_in_call() {
+    // On a busy machine, the host notices the end of its streams long before the end of the process.
+    let reasons = ["exited with status 3; the user was notified", "closed its output", "closed its input"];
     check_guard("exit-in-call", &["exited"], &reasons);
 }
 
 #[test]
-fn one_that_does_not_leave() {
+fn kills_extension_that_ignores_shutdown() {
     check_bystander("linger", &[]);
 }
 
 #[test]
-fn a_required_one_that_does_not_start_ends_the_run_before_it_begins() {
+fn required_extension_that_does_not_start_ends_run() {
     let manifest = json!({"required": true});
     let scene = Scene::scripted(&json!([{"say": [{"text": "Never."}]}]))
         .misbehaving_as("exit-before-hello", &manifest);

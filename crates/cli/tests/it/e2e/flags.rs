@@ -1,4 +1,4 @@
-//! The flags of a run, seen from the model's side and the extensions'.
+//! The flags of a run, as observed by the model and the extensions.
 
 use haft_test_support::model_server::Scenario;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::requests::{offered, said, system};
 use super::scene::{Scene, bash};
 
-/// An extension that says that it runs, and what it was told in the beginning.
+/// An extension that reports that it runs, and its initial frame.
 const WITNESS: &str = r#"
 tool("witness_tool", "Sees.")
 emit("ready")
@@ -19,7 +19,7 @@ fn says(text: &str) -> Vec<Scenario> {
     vec![Scenario::text(text)]
 }
 
-/// The names of the witnesses that ran.
+/// Returns the names of the witnesses that ran.
 fn witnesses(scene: &Scene) -> Vec<String> {
     let mut names: Vec<String> =
         scene.marks().iter().map(|mark| mark.split(' ').next().unwrap().to_owned()).collect();
@@ -28,7 +28,7 @@ fn witnesses(scene: &Scene) -> Vec<String> {
 }
 
 #[test]
-fn no_ext_runs_only_what_is_named() {
+fn no_ext_runs_only_named_extensions() {
     let mut scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
     scene.required_home_python("installed", WITNESS);
     scene.required_project_python(&scene.world.project(), "local", WITNESS);
@@ -41,7 +41,7 @@ fn no_ext_runs_only_what_is_named() {
 }
 
 #[test]
-fn installed_and_trusted_extensions_run_beside_named_ones() {
+fn runs_installed_trusted_and_named_extensions() {
     let scene = Scene::new(says("Hi.")).python("named", WITNESS);
     scene.required_home_python("installed", WITNESS);
     scene.required_project_python(&scene.world.project(), "local", WITNESS);
@@ -50,7 +50,7 @@ fn installed_and_trusted_extensions_run_beside_named_ones() {
 }
 
 #[test]
-fn one_that_is_named_and_disabled_is_told() {
+fn reports_named_extension_that_is_disabled() {
     let scene = Scene::new(says("Hi."));
     let dir = scene.world.extension("off", r#"{"name":"off","exec":"./gone","enabled":false}"#);
     let ran = scene.with(dir).haft(&["-p", "hi"]);
@@ -68,7 +68,7 @@ fn check_offers(args: &[&str], expect: &[&str]) {
 }
 
 #[test]
-fn tools_are_filtered_extensions_tools_included() {
+fn tools_flag_filters_extension_tools() {
     check_offers(&["--no-tools"], &[]);
     check_offers(&["--tools", "read,witness_tool"], &["read", "witness_tool"]);
     check_offers(&["--tools", "bash"], &["bash"]);
@@ -76,18 +76,18 @@ fn tools_are_filtered_extensions_tools_included() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_not_asked_for() {
+fn rejects_unknown_tool() {
     let scene = Scene::new(says("Never.")).python("witness", WITNESS);
     let ran = scene.haft(&["-p", "--tools", "read,nope", "hi"]);
     ran.expect(2);
-    let expect = "haft: --tools: there is no tool \"nope\"; there are read, bash, edit, write, grep, find, ls, \
+    let expect = "haft: --tools: unknown tool \"nope\"; available tools: read, bash, edit, write, grep, find, ls, \
                   witness_tool\n";
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", expect));
     assert_eq!(scene.server.requests().len(), 0, "the model is not asked");
 }
 
 #[test]
-fn the_system_prompt_is_the_users() {
+fn system_prompt_flags_apply() {
     let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi."), Scenario::text("Hi.")]);
     let system_of = |args: &[&str]| {
         scene.haft(&[&["-p", "hi"], args].concat()).expect(0);
@@ -103,7 +103,7 @@ fn the_system_prompt_is_the_users() {
 }
 
 #[test]
-fn steps_are_counted() {
+fn max_steps_ends_run() {
     let scene = Scene::new(vec![bash("t1", "true"), bash("t2", "true"), bash("t3", "true")]);
     let ran = scene.haft(&["-p", "--max-steps", "2", "go"]);
     ran.expect(7);
@@ -112,7 +112,7 @@ fn steps_are_counted() {
 }
 
 #[test]
-fn a_relative_directory_is_where_everything_happens() {
+fn cwd_flag_accepts_relative_directory() {
     let scene = Scene::new(vec![bash("t1", "pwd"), Scenario::text("There.")]);
     let inner = scene.world.project().join("inner");
     scene.project_python(&inner, "local", WITNESS);
@@ -126,7 +126,7 @@ fn a_relative_directory_is_where_everything_happens() {
 }
 
 #[test]
-fn a_prompt_is_read_from_standard_input() {
+fn reads_prompt_from_standard_input() {
     let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
     scene.start(&["-p"], Some("the whole prompt\n")).wait().expect(0);
     scene.start(&["-p", "review", "this"], Some("a diff\n")).wait().expect(0);
@@ -136,7 +136,7 @@ fn a_prompt_is_read_from_standard_input() {
 }
 
 #[test]
-fn a_slash_that_is_no_command_goes_to_the_model() {
+fn sends_unknown_slash_words_to_model() {
     let scene = Scene::new(says("A path.")).python("witness", WITNESS);
     let ran = scene.haft(&["-p", "/etc/passwd is what?"]);
     ran.expect(0);
@@ -144,7 +144,7 @@ fn a_slash_that_is_no_command_goes_to_the_model() {
     assert_eq!(said(&scene.server.requests()[0], "user"), ["/etc/passwd is what?"]);
 }
 
-/// An extension with a command that fails.
+/// An extension with a failing command.
 const GREETER: &str = r#"
 emit("register_command", name="greet", description="Greets.")
 emit("ready")
@@ -154,7 +154,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_mistyped_command_is_told() {
+fn reports_mistyped_command() {
     let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]).python("greeter", GREETER);
     let told = |prompt: &str| {
         let ran = scene.haft(&["-p", prompt]);
@@ -162,13 +162,13 @@ fn a_mistyped_command_is_told() {
         assert_eq!(ran.stdout, "Hi.\n");
         ran.stderr
     };
-    let expect = "haft: no command /gret; sent to the model as a prompt; did you mean /greet?\n";
+    let expect = "haft: unknown command /gret; the prompt was sent unchanged; did you mean /greet?\n";
     assert_eq!(told("/gret Ada"), expect);
-    assert_eq!(told("/xyz"), "haft: no command /xyz; sent to the model as a prompt\n");
+    assert_eq!(told("/xyz"), "haft: unknown command /xyz; the prompt was sent unchanged\n");
 }
 
 #[test]
-fn a_command_that_fails_names_its_extension() {
+fn failed_command_names_its_extension() {
     let scene = Scene::new(Vec::new()).python("greeter", GREETER);
     let ran = scene.haft(&["-p", "/greet"]);
     ran.expect(1);
@@ -176,7 +176,7 @@ fn a_command_that_fails_names_its_extension() {
 }
 
 #[test]
-fn a_note_before_the_first_turn_is_shown() {
+fn shows_note_before_first_turn() {
     let body = r#"
 emit("notify", level="warn", message="early\nhaft: bird")
 emit("ready")
@@ -192,7 +192,7 @@ for frame in frames():
 }
 
 #[test]
-fn a_reader_of_events_that_leaves_is_no_failure() {
+fn closed_event_reader_is_no_failure() {
     let scene = Scene::new(vec![Scenario::text("hello")]);
     let mut child = scene.command(&["--json", "go"]).spawn().unwrap();
     drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! Gates that several tests have stand between the agent and what it does: bodies for [`Scene::python`](super::scene::Scene).
+//! Gates that several tests use: bodies for [`Scene::python`](super::scene::Scene).
 
 /// A gate for `bash` that keeps failing.
 pub(super) const BROKEN: &str = r#"
@@ -18,7 +18,7 @@ for frame in frames():
         answer(frame, block=True, reason="the budget is spent")
 "#;
 
-/// Gives every call these arguments instead, as Python writes them.
+/// Replaces the arguments of every call with these, in Python syntax.
 pub(super) fn rewrites(args: &str) -> String {
     format!(
         r#"

@@ -1,16 +1,16 @@
-//! Models that a process hook names for single requests.
+//! Models that a process hook selects for single requests.
 
 use std::fs;
 use std::process::Command;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
 use super::scene::{KEY, bash_args};
 use crate::world::World;
 
-/// Asks the models named by `MODELS` in turn, and from then on leaves the model that is told.
+/// Selects the models named by `MODELS` in turn, then keeps the current model.
 const ROUTER: &str = r#"
 import json, os, sys
 
@@ -39,9 +39,9 @@ struct Two {
     dn: ModelServer,
 }
 
-/// A model of `lab` that calls tools as often as there are answers but the last.
+/// A model of `lab` that calls a tool in every answer but the last.
 fn two(lab: Vec<Scenario>, dn: Vec<Scenario>) -> Two {
-    let spawned = |scenarios| ModelServer::spawn_thread(Wire::OpenAiChat, scenarios);
+    let spawned = |scenarios| ModelServer::spawn_thread(WireFormat::OpenAiChat, scenarios);
     let (world, lab, dn) = (World::new(), spawned(lab), spawned(dn));
     let thinks = json!({"window": 64000, "thinking": ["off", "low", "high"]});
     let plain = json!({"window": 32000, "thinking": ["off"]});
@@ -58,7 +58,7 @@ fn two(lab: Vec<Scenario>, dn: Vec<Scenario>) -> Two {
 }
 
 impl Two {
-    /// With a hook of the user's that names these models in turn.
+    /// Adds a hook of the user that selects these models in turn.
     fn routed(self, models: &str) -> Self {
         let config = format!("provider = 'lab'\nmodel = 'big'\n{PROCESS}env = {{ MODELS = '{models}' }}\n");
         fs::write(self.world.home().join("config.toml"), config).unwrap();
@@ -77,7 +77,7 @@ impl Two {
     }
 }
 
-/// Which models a server was asked for, and how much each should think.
+/// Returns the models and thinking levels that a server was asked for.
 fn asked(server: &ModelServer) -> Vec<Value> {
     let told = |body: &Value| json!([body["model"], body["reasoning_effort"]]);
     server.requests().iter().map(|request| told(&request.body)).collect()
@@ -88,28 +88,28 @@ fn calls(id: &str) -> Scenario {
 }
 
 #[test]
-fn a_hooks_model_answers_that_request_with_its_own_settings_and_then_the_users_again() {
+fn model_of_hook_answers_one_request_with_its_settings() {
     let lab = vec![calls("t1"), calls("t3"), Scenario::text("Done.")];
     let two = two(lab, vec![calls("t2")]).routed("small dn/x");
     let ran = two.haft(&["--json", "--thinking", "high", "go"]);
     ran.expect(0);
     assert_eq!(ran.faults(), []);
     assert_eq!(asked(&two.lab), [json!(["small", null]), json!(["big", "high"]), json!(["big", "high"])]);
-    // A level that it does not have is its nearest.
+    // An unsupported level becomes the nearest supported one.
     assert_eq!(asked(&two.dn), [json!(["x", "low"])]);
     let key = format!("Bearer {KEY}");
     assert_eq!(two.dn.requests()[0].header("authorization"), Some(key.as_str()));
     assert_eq!(two.lab.requests()[0].header("authorization"), None);
     let told: Vec<_> = ran.of("model_request").iter().map(|request| request["model"].clone()).collect();
     assert_eq!(told, ["small", "x", "big", "big"]);
-    // The session is still about the user's model.
+    // The session keeps the user's model.
     two.lab.push(Scenario::text("Still here."));
     two.haft(&["-p", "-c", "--no-ext", "and now?"]).expect(0);
     assert_eq!(asked(&two.lab)[3], json!(["big", "high"]));
 }
 
 #[test]
-fn a_model_that_cannot_be_asked_leaves_the_users_and_is_told() {
+fn unavailable_model_of_hook_is_reported_and_ignored() {
     let two = two(vec![calls("t1"), Scenario::text("Done.")], vec![]).routed("dn/x groq/m");
     let mut command = two.world.command(&["--json", "go"]);
     command.env_remove("DN_KEY");
@@ -121,13 +121,13 @@ fn a_model_that_cannot_be_asked_leaves_the_users_and_is_told() {
     let told: Vec<&str> = told.iter().map(|error| error["message"].as_str().unwrap()).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     for (told, model, variable) in [(told[0], "dn/x", "DN_KEY"), (told[1], "groq/m", "GROQ_API_KEY")] {
-        assert!(told.contains(&format!("it wants model {model:?}: ")), "{told}");
-        assert!(told.contains(variable) && told.contains("lab/big is asked"), "{told}");
+        assert!(told.contains(&format!("cannot switch to model {model:?}: ")), "{told}");
+        assert!(told.contains(variable) && told.contains("the request goes to lab/big"), "{told}");
     }
 }
 
 #[test]
-fn a_key_that_is_typed_goes_to_no_other_provider() {
+fn key_of_flag_is_not_sent_to_other_provider() {
     let two = two(vec![Scenario::text("Done.")], vec![Scenario::text("Hi.")]).routed("dn/x");
     let mut command = two.world.command(&["-p", "--api-key", "sk-typed-for-lab", "go"]);
     command.env("DN_KEY", KEY);
@@ -137,7 +137,7 @@ fn a_key_that_is_typed_goes_to_no_other_provider() {
 }
 
 #[test]
-fn a_project_that_is_not_trusted_has_no_model_asked() {
+fn hook_of_untrusted_project_selects_no_model() {
     let two = two(vec![Scenario::text("One."), Scenario::text("Two.")], vec![Scenario::text("Hi.")]);
     let user = "provider = 'lab'\nmodel = 'big'\n";
     fs::write(two.world.home().join("config.toml"), user).unwrap();

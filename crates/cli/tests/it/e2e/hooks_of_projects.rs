@@ -1,4 +1,4 @@
-//! Process hooks that a project brings: whether they run, and what they may not say for themselves.
+//! Process hooks of a project: when they run, and which settings they cannot make for themselves.
 
 use std::fs;
 use std::thread;
@@ -9,8 +9,8 @@ use super::requests::said;
 use super::running::{Ran, growing_seconds};
 use super::scene::{Scene, bash_args};
 
-/// A gate of a project. It marks its start and each call, lets all pass that it knows nothing against, and answers
-/// nothing about what shall hang. Asked about `swap`, it changes what its project says and crashes.
+/// A gate of a project. It marks its start and each call, and allows unknown calls. It never answers about `hang`.
+/// Asked about `swap`, it changes the project's settings and crashes.
 const GATE: &str = r#"
 import json, os, sys
 
@@ -36,11 +36,11 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 "#;
 
-/// What the project's `config.toml` says of it.
+/// The settings of the gate in the project's `config.toml`.
 const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', '.haft/gate.py']\n\
                     intercept = ['before_tool']\n";
 
-/// A project with that gate, and a model that makes these calls, a step each, and is done then, in further runs, too.
+/// Creates a project with that gate, and a model that makes these calls, one per step, in every run.
 fn project(commands: &[&str], config: &str) -> Scene {
     let calls = commands.iter().enumerate();
     let steps = calls
@@ -54,7 +54,7 @@ fn project(commands: &[&str], config: &str) -> Scene {
     scene
 }
 
-/// What the model was told of its calls at last.
+/// Returns the last results that the model received.
 fn results(scene: &Scene) -> Vec<String> {
     let requests = scene.server.requests();
     said(requests.last().unwrap(), "tool")
@@ -66,7 +66,7 @@ fn user_config(scene: &Scene, text: &str) {
 }
 
 #[test]
-fn nothing_of_an_untrusted_project_runs_and_that_is_told() {
+fn hooks_of_untrusted_project_do_not_run() {
     let scene = project(&["echo hello"], HOOK);
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
@@ -79,7 +79,7 @@ fn nothing_of_an_untrusted_project_runs_and_that_is_told() {
 }
 
 #[test]
-fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
+fn hook_of_trusted_project_runs_until_its_files_change() {
     let scene = project(&["echo hello"], HOOK);
     let dir = scene.world.project().join(".haft");
     let asked = ["starts", "is asked: echo hello"];
@@ -90,7 +90,7 @@ fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
     let listed = scene.world.haft(&["ext", "list"]).stdout;
     assert!(listed.contains("gate") && listed.contains("project"), "{listed}");
     let doctor = scene.world.haft(&["doctor"]).stdout;
-    assert!(doctor.contains("gate: the project's process hook, no sandbox"), "{doctor}");
+    assert!(doctor.contains("gate: the project's process hook, not sandboxed"), "{doctor}");
     for (file, told) in
         [("gate.py", ".haft/gate.py (changed)"), ("config.toml", ".haft/config.toml (changed)")]
     {
@@ -104,7 +104,7 @@ fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
     }
 }
 
-/// A gate that is started again while what it would run is not what the user trusts any more.
+/// The hook is not restarted after the project's files changed.
 #[track_caller]
 fn check_swapped(swapped: &str) {
     let config = format!("{HOOK}timeout_ms = 60000\nenv = {{ SWAPPED = '{swapped}' }}\n");
@@ -117,20 +117,20 @@ fn check_swapped(swapped: &str) {
         results[1].contains("Tool execution denied by hook") && results[1].contains("exited with status 1"),
         "{results:?}"
     );
-    assert!(results[2].contains("what the project runs has changed since the run began"), "{results:?}");
+    assert!(results[2].contains("the project's code has changed since the run began"), "{results:?}");
     assert!(!scene.world.project().join("after.txt").exists(), "the call was made");
-    assert!(ran.stderr.contains("was not started: what the project runs has changed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("was not started: the project's code has changed"), "{}", ran.stderr);
     assert_eq!(scene.marks(), ["starts", "is asked: echo before", "is asked: swap"]);
 }
 
 #[test]
-fn what_changes_in_a_run_is_not_started_again() {
+fn changed_hook_is_not_restarted_in_run() {
     check_swapped("gate.py");
     check_swapped("config.toml");
 }
 
-/// Runs a gate that starts and then does not answer within its deadline, with this in both files. Returns the deadline
-/// in seconds, too.
+/// Runs a gate that starts and does not answer within its deadline, with these settings in both files. Returns the
+/// deadline in seconds too.
 fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran, u64) {
     let mut tried = growing_seconds().map(|seconds| {
         let config = format!("{HOOK}timeout_ms = {}\n{project_says}", seconds * 1000);
@@ -145,7 +145,7 @@ fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran, u64) {
 }
 
 #[test]
-fn a_projects_hook_is_loosened_by_the_user_alone() {
+fn only_user_relaxes_hook_of_project() {
     // Each case waits for the deadline of its own gate.
     let (by_project, by_user) = thread::scope(|scope| {
         let by_project = scope.spawn(|| hangs("on_timeout = 'allow'\nvouches = ['*']\n", ""));

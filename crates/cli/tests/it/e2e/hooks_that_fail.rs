@@ -1,4 +1,4 @@
-//! Process hooks of the user's that cannot do what they are there for, and what is told of them.
+//! Failing process hooks of the user, and the reports about them.
 
 use std::fs;
 use std::thread;
@@ -10,7 +10,7 @@ use super::requests::said;
 use super::running::growing_seconds;
 use super::scene::{Scene, bash_args};
 
-/// Answers every question well, unless it shall not: what it does with `hook.before_tool` is put into its place.
+/// A hook that answers every request. The placeholder is its behavior in `hook.before_tool`.
 const GATE: &str = r#"
 import json, os, sys
 
@@ -27,14 +27,14 @@ for line in sys.stdin:
 const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
                     intercept = ['before_tool', 'approve_tool']\n";
 
-/// A model that calls `touch ran` and says that it is done; the gate does this when it is asked.
+/// Runs a model that calls `touch ran` and then ends; the gate behaves like this when it is asked.
 fn scene(gate: &str, config: &str) -> Scene {
     let touch = Scenario::text("I try.").tool("t1", "bash", &bash_args("touch ran"));
     let scene = Scene::new(vec![touch, Scenario::text("Done.")]);
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), config).unwrap();
     fs::write(scene.world.project().join("gate.py"), gate).unwrap();
-    // Of its place the project decides over the gate.
+    // The project decides about the location of the gate.
     scene.world.trust();
     scene
 }
@@ -43,12 +43,12 @@ fn has_run(scene: &Scene) -> bool {
     scene.world.project().join("ran").exists()
 }
 
-/// What the model was told of its call.
+/// Returns the last result that the model received.
 fn result(scene: &Scene) -> String {
     said(&scene.server.requests()[1], "tool")[0].clone()
 }
 
-/// What `haft doctor` says when something is wrong, in one line.
+/// Returns the problems of `haft doctor`, in one line.
 fn doctor(scene: &Scene) -> String {
     let ended = scene.world.haft(&["doctor"]);
     assert_eq!(ended.code, 13, "{ended:?}");
@@ -56,7 +56,7 @@ fn doctor(scene: &Scene) -> String {
 }
 
 #[test]
-fn a_syntax_error_is_named_wherever_the_hook_is() {
+fn reports_syntax_error_of_hook() {
     let scene = scene("def gate(:\n    pass\n", HOOK);
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
@@ -71,12 +71,12 @@ fn a_syntax_error_is_named_wherever_the_hook_is() {
     let logs = scene.world.haft(&["ext", "logs", "gate"]);
     assert!(logs.code == 0 && logs.stdout.contains("def gate(:") && logs.stdout.contains(told), "{logs:?}");
     let doctor = doctor(&scene);
-    assert!(doctor.contains("WRONG gate: your process hook, no sandbox"), "{doctor}");
+    assert!(doctor.contains("WRONG gate: your process hook, not sandboxed"), "{doctor}");
     assert!(doctor.contains(told) && doctor.contains("haft ext logs gate"), "{doctor}");
 }
 
 #[test]
-fn a_missing_program_is_told_with_the_next_step() {
+fn reports_missing_program_with_next_step() {
     let scene = scene("", &HOOK.replace("'python3'", "'no-such-program'"));
     let ran = scene.haft(&["-p", "go"]);
     assert!(!has_run(&scene));
@@ -84,11 +84,11 @@ fn a_missing_program_is_told_with_the_next_step() {
     assert!(ran.stderr.contains(told) && ran.stderr.contains("PATH"), "{}", ran.stderr);
     assert!(result(&scene).contains("Tool execution denied by hook") && result(&scene).contains(told));
     let doctor = doctor(&scene);
-    assert!(doctor.contains("cannot run: cannot be started") && doctor.contains(told), "{doctor}");
+    assert!(doctor.contains("cannot start: no program named") && doctor.contains(told), "{doctor}");
     assert!(doctor.contains("config.toml"), "{doctor}");
 }
 
-/// Checks if the tool runs when the gate is asked and does not answer, with this in the user's file.
+/// Checks if the tool runs when the gate does not answer, with these settings of the user.
 #[track_caller]
 fn check_loosened(said: &str, runs: bool) {
     let gate = GATE.replace("pass  # HERE", "open('asked', 'w').close(); continue");
@@ -100,12 +100,12 @@ fn check_loosened(said: &str, runs: bool) {
     let asked = tried.find(|(scene, _)| scene.world.project().join("asked").exists());
     let (scene, ran) = asked.expect("the gate starts within its deadline");
     assert_eq!(has_run(&scene), runs, "{said}: {}", ran.stderr);
-    assert!(ran.stderr.contains("gate"), "nobody is told: {}", ran.stderr);
+    assert!(ran.stderr.contains("gate"), "the failure is not reported: {}", ran.stderr);
 }
 
-// Failures that are no delay are tested with the host alone: `only_the_user_lets_a_timeout_pass`.
+// Failures that are no delay are tested with the host alone: `timeout_passes_only_by_user_setting`.
 #[test]
-fn the_user_lets_pass_what_is_late() {
+fn user_setting_allows_calls_on_timeout() {
     // Each case waits for the deadline of its own gate.
     thread::scope(|scope| {
         for (said, runs) in
@@ -128,7 +128,7 @@ fn check_file_of_picoclaw(hook: &serde_json::Value, told: &str) {
 }
 
 #[test]
-fn what_picoclaw_would_not_start_with_ends_the_run_in_its_words() {
+fn configuration_that_picoclaw_rejects_ends_run() {
     let command = json!(["python3", "gate.py"]);
     check_file_of_picoclaw(
         &json!({"enabled": true, "command": command, "intercept": ["before_turn"]}),
@@ -145,7 +145,7 @@ fn what_picoclaw_would_not_start_with_ends_the_run_in_its_words() {
     );
 }
 
-/// True if a hook that is granted this writes into haft's own home; the tool runs in any case.
+/// True if a hook with this grant can write into haft's home; the tool runs in any case.
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn check_confined(grant: &str, writes: bool) {
@@ -167,7 +167,7 @@ fn check_confined(grant: &str, writes: bool) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_grant_confines_a_hook_like_any_extension() {
+fn grant_sandboxes_hook() {
     check_confined("", true);
     if super::confined::has_standard() {
         check_confined("[grant.gate]\nsandbox = 'standard'\n", false);

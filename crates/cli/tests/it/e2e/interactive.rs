@@ -1,4 +1,4 @@
-//! The interactive mode, in a real terminal: how it begins and how it ends.
+//! The interactive mode in a real terminal: start and end.
 
 #![cfg(unix)]
 
@@ -21,7 +21,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_test_support::model_server::Scenario;
-use haft_test_support::pty::Setup;
+use haft_test_support::pty::PtySetup;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ use super::scene::Scene;
 use seat::{ends_with, setup, terminal};
 
 #[test]
-fn a_prompt_is_answered_and_quit_gives_the_terminal_back() {
+fn answers_prompt_and_restores_terminal() {
     let scene = Scene::new(vec![Scenario::text("Hello from the model.")]);
     let pty = terminal(&scene, &[]);
     pty.wait_for("m ");
@@ -41,13 +41,13 @@ fn a_prompt_is_answered_and_quit_gives_the_terminal_back() {
     pty.send("/quit");
     pty.press(&["enter"]);
     ends_with(&pty, 0);
-    // What was said stays on the normal screen, with the way to go on.
+    // The conversation stays on the normal screen, with the command to resume it.
     pty.wait_for("Hello from the model.");
     pty.wait_for("haft --resume ");
 }
 
 #[test]
-fn words_on_the_command_line_are_said_at_once() {
+fn sends_prompt_of_command_line() {
     let scene = Scene::new(vec![Scenario::text("Done as you said.")]);
     let pty = terminal(&scene, &["do", "this"]);
     pty.wait_for("Done as you said.");
@@ -56,7 +56,7 @@ fn words_on_the_command_line_are_said_at_once() {
 }
 
 #[test]
-fn a_polite_signal_ends_it_with_the_terminal_as_it_was() {
+fn sigterm_restores_terminal() {
     let scene = Scene::new(vec![Scenario::text("Hello.")]);
     let pty = terminal(&scene, &["hi"]);
     pty.wait_for("Hello.");
@@ -67,7 +67,7 @@ fn a_polite_signal_ends_it_with_the_terminal_as_it_was() {
 }
 
 #[test]
-fn leaving_in_the_middle_of_a_command_stops_it_and_keeps_what_was_said() {
+fn quitting_stops_command_and_keeps_conversation() {
     for leaves in ["quit", "signal"] {
         let call = json!({"name": "bash", "args": {"command": "echo $$ >pid; exec sleep 600"}});
         let scene = Scene::scripted(&json!([{"say": [{"text": "I wait."}, {"call": call}]}]));
@@ -92,7 +92,7 @@ fn leaving_in_the_middle_of_a_command_stops_it_and_keeps_what_was_said() {
 }
 
 #[test]
-fn a_session_is_gone_on_with() {
+fn resumes_session() {
     let scene = Scene::new(["One.", "Two.", "Three."].map(Scenario::text).into());
     scene.haft(&["-p", "about alpha"]).expect(0);
     scene.haft(&["-p", "about beta"]).expect(0);
@@ -116,7 +116,7 @@ fn a_session_is_gone_on_with() {
 }
 
 #[test]
-fn who_leaves_a_session_can_come_back_to_it() {
+fn returns_to_previous_session() {
     let scene = Scene::new(["First answer.", "Second answer."].map(Scenario::text).into());
     let pty = terminal(&scene, &["first question"]);
     pty.wait_for("First answer.");
@@ -138,14 +138,14 @@ fn who_leaves_a_session_can_come_back_to_it() {
 }
 
 #[test]
-fn a_command_of_the_persons_is_run_and_the_model_is_told() {
+fn runs_shell_command_and_informs_model() {
     let scene = Scene::new(vec![Scenario::text("I see.")]);
     let pty = terminal(&scene, &[]);
     pty.wait_for("›");
     pty.send("!echo from-the-$((40+2))");
     pty.press(&["enter"]);
     pty.wait_for("from-the-42");
-    // A prompt that is sent before the command is over would not bring it along.
+    // A prompt that is sent before the command ends would not include its output.
     pty.wait_for("↳ with your next prompt: !echo");
     pty.send("what was that?");
     pty.press(&["enter"]);
@@ -157,7 +157,7 @@ fn a_command_of_the_persons_is_run_and_the_model_is_told() {
 }
 
 #[test]
-fn prompts_of_before_and_settings_stay() {
+fn keeps_history_and_settings() {
     let scene = Scene::new(vec![Scenario::text("One.")]);
     let pty = terminal(&scene, &[]);
     pty.wait_for("›");
@@ -172,7 +172,7 @@ fn prompts_of_before_and_settings_stay() {
     ends_with(&pty, 0);
     let pty = terminal(&scene, &[]);
     pty.wait_for("›");
-    // What was said before is read beside the first frame. The mark shows that the key before it was read.
+    // The earlier prompts are read while the first frame is drawn. The mark shows that the previous key was read.
     let has_it = || {
         pty.press(&["ctrl+u", "up"]);
         pty.send("#");
@@ -192,20 +192,20 @@ fn prompts_of_before_and_settings_stay() {
 }
 
 #[test]
-fn what_is_wrong_with_the_users_files_is_told_on_the_screen() {
+fn shows_problems_of_user_files() {
     let scene = Scene::new(vec![Scenario::text("Hello.")]);
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("keybindings.toml"), "[keys]\n\"editor.undu\" = [\"alt+u\"]\n")
         .unwrap();
     let pty = terminal(&scene, &["hi"]);
     pty.wait_for("Hello.");
-    pty.wait_for("keybindings.toml has a mistake");
+    pty.wait_for("so the default keys are");
     pty.press(&["ctrl+c", "ctrl+c"]);
     ends_with(&pty, 0);
 }
 
 #[test]
-fn the_persons_own_editor_has_the_terminal() {
+fn external_editor_uses_terminal() {
     let scene = Scene::new(vec![Scenario::text("Read.")]);
     let editor = scene.world.home().join("editor.sh");
     fs::create_dir_all(scene.world.home()).unwrap();
@@ -225,9 +225,9 @@ fn the_persons_own_editor_has_the_terminal() {
 }
 
 #[test]
-fn without_a_provider_the_reason_is_on_the_normal_screen() {
+fn prints_reason_without_provider() {
     let scene = Scene::new(Vec::new());
-    let pty = Setup::new(env!("CARGO_BIN_EXE_haft"))
+    let pty = PtySetup::new(env!("CARGO_BIN_EXE_haft"))
         .args(["--provider", "anthropic"])
         .env("HAFT_HOME", scene.world.home())
         .cwd(&scene.world.project())
@@ -239,15 +239,15 @@ fn without_a_provider_the_reason_is_on_the_normal_screen() {
 }
 
 #[test]
-fn without_a_terminal_there_is_nothing_to_do() {
+fn requires_prompt_without_terminal() {
     let scene = Scene::new(Vec::new());
     let ran = scene.haft(&[]);
     ran.expect(2);
-    assert!(ran.stderr.contains("give a prompt with -p, or start haft on a terminal"), "{ran:?}");
+    assert!(ran.stderr.contains("use -p PROMPT, or start haft in a terminal"), "{ran:?}");
 }
 
 #[test]
-fn what_is_piped_out_is_the_answer_alone() {
+fn piped_output_is_answer_only() {
     let scene = Scene::new(vec![Scenario::text("Only this.")]);
     let ran = scene.haft(&["hi"]);
     ran.expect(0);
@@ -255,7 +255,7 @@ fn what_is_piped_out_is_the_answer_alone() {
 }
 
 #[test]
-fn an_image_is_shown_where_the_terminal_can_and_gone_behind_a_page() {
+fn shows_image_and_hides_it_behind_page() {
     const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAACgAAAAoCAIAAAADnC86AAAAL0lEQVR42u3NMQ0AAAgDsN3zLwpZmCDhadK/mfZFxGKxWCwWi8VisVgsFovF4jsLvGtfTGkZpRUAAAAASUVORK5CYII=";
     let call = json!({"name": "read", "args": {"path": "picture.png"}});
     let scene = Scene::scripted(&json!([{"say": [{"call": call}]}, {"say": [{"text": "It is red."}]}]));

@@ -1,4 +1,4 @@
-//! A guard in Python: it blocks, rewrites and redacts, and the transcript keeps what the model said.
+//! A Python gate that blocks, rewrites and redacts, while the transcript keeps the model's messages.
 
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn guarded() -> Scene {
 }
 
 #[test]
-fn the_user_sees_what_the_guard_leaves_and_the_model_what_it_said() {
+fn user_sees_redacted_text_and_model_its_own() {
     let scene = guarded();
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
@@ -65,7 +65,7 @@ fn the_user_sees_what_the_guard_leaves_and_the_model_what_it_said() {
 }
 
 #[test]
-fn events_keep_the_models_arguments_and_not_its_secret() {
+fn events_contain_model_arguments_without_secret() {
     let scene = guarded();
     let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
@@ -82,7 +82,7 @@ fn events_keep_the_models_arguments_and_not_its_secret() {
 }
 
 #[test]
-fn an_earlier_approver_is_asked_again_about_a_late_rewrite() {
+fn asks_earlier_approver_again_after_rewrite() {
     let approver = r#"
 emit("subscribe", intercept=["tool_call"])
 emit("ready")
@@ -112,7 +112,7 @@ for frame in frames():
 }
 
 #[test]
-fn a_blocked_turn_has_its_exit_code_and_its_reason() {
+fn blocked_turn_has_exit_code_and_reason() {
     let scene = Scene::new(vec![]).python("budget", SPENT);
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(4);
@@ -124,7 +124,7 @@ fn a_blocked_turn_has_its_exit_code_and_its_reason() {
 }
 
 #[test]
-fn a_suppressed_message_is_not_shown_and_its_tools_run() {
+fn hides_suppressed_message_and_runs_its_tools() {
     let body = r#"
 emit("subscribe", intercept=["assistant_message"])
 emit("ready")
@@ -150,16 +150,12 @@ fn a_gate_that_keeps_failing_ends_the_run_with_code_3_where_nobody_can_be_asked(
     ran.expect(3);
     assert_eq!(ran.of("tool_blocked").len(), 3);
     assert_eq!(ran.faults(), vec![("guard".to_owned(), "hook_error".to_owned()); 3]);
-    assert!(
-        ran.stderr.contains("stopped by guard: it decides about tool calls and keeps failing"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("stopped by guard: the gate keeps failing"), "{}", ran.stderr);
     assert!(!scene.world.project().join("touched").exists());
 }
 
 #[test]
-fn a_field_that_two_changed_is_told_on_standard_error() {
+fn reports_conflicting_rewrites() {
     let rewriter = |word: &str| {
         format!(
             r#"
@@ -178,5 +174,5 @@ for frame in frames():
     let scene = Scene::scripted(&steps).python("one", &rewriter("one")).python("two", &rewriter("two"));
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
-    assert_eq!(ran.stderr, "haft: one and two both changed /command; the tool gets what two made of it\n");
+    assert_eq!(ran.stderr, "haft: one and two both changed /command; the tool receives the version of two\n");
 }

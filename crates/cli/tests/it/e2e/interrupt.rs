@@ -1,16 +1,16 @@
-//! Ctrl-C: the run ends, and nothing that it started is left.
+//! Ctrl-C ends the run and all processes that it started.
 
 #![cfg(unix)]
 
 use std::process::Command;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::json;
 
 use super::running::eventually;
 use super::scene::{Scene, bash};
 
-/// Marks its own process, and its leaving.
+/// Marks its process, and its end.
 const WITNESS: &str = r#"
 emit("ready")
 mark(f"pid {os.getpid()}")
@@ -19,7 +19,7 @@ for frame in frames():
 mark("left")
 "#;
 
-/// The processes that were marked, as soon as there are so many.
+/// Returns the marked processes, as soon as their number is reached.
 #[track_caller]
 fn pids(scene: &Scene, count: usize) -> Vec<String> {
     let mut pids = Vec::new();
@@ -32,7 +32,7 @@ fn pids(scene: &Scene, count: usize) -> Vec<String> {
     pids
 }
 
-/// True if a process runs; one that nobody has buried yet does not.
+/// True if a process runs; zombies do not count.
 #[expect(clippy::disallowed_methods, reason = "looks for processes as a person would")]
 fn runs(pid: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
@@ -45,8 +45,9 @@ fn check_gone(pids: &[String]) {
 }
 
 #[test]
-fn a_model_that_hangs_is_left() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("witness", WITNESS);
+fn leaves_hanging_model() {
+    let scene =
+        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("witness", WITNESS);
     let running = scene.start(&["--json", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -55,13 +56,13 @@ fn a_model_that_hangs_is_left() {
     ran.expect(130);
     assert_eq!(ran.of("turn_end")[0]["stop"], json!("aborted"));
     assert_eq!(ran.events().last().unwrap()["type"], "done");
-    assert!(scene.marks().contains(&"left".to_owned()), "the extension was asked to leave");
+    assert!(scene.marks().contains(&"left".to_owned()), "the extension received a shutdown");
     assert!(eventually(|| scene.server.disconnects() == 1));
     check_gone(&pids);
 }
 
 #[test]
-fn a_tool_that_runs_is_killed_with_all_it_started() {
+fn kills_running_tool_with_its_children() {
     let command = r#"echo "pid $$" >> "$MARKS"; sleep 600 & echo "pid $!" >> "$MARKS"; wait"#;
     let scene = Scene::new(vec![bash("t1", command)]).python("witness", WITNESS);
     let running = scene.start(&["-p", "go"], None);
@@ -72,7 +73,7 @@ fn a_tool_that_runs_is_killed_with_all_it_started() {
 }
 
 #[test]
-fn an_extension_that_never_says_hello_is_not_waited_for() {
+fn does_not_wait_for_extension_without_hello() {
     let scene = Scene::new(vec![]);
     let dir = scene.world.extension("mute", r#"{"name":"mute","exec":"./mute.sh"}"#);
     let script =
@@ -91,14 +92,14 @@ fn an_extension_that_never_says_hello_is_not_waited_for() {
 }
 
 #[test]
-fn a_flood_of_notes_does_not_hide_it() {
+fn handles_interrupt_during_flood_of_notes() {
     let flood = r#"
 emit("ready")
 mark(f"pid {os.getpid()}")
 while True:
     emit("notify", message="flood")
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("flood", flood);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("flood", flood);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -108,7 +109,7 @@ while True:
 }
 
 #[test]
-fn the_second_leaves_nothing_behind_although_an_extension_does_not_leave() {
+fn second_interrupt_kills_extension_that_does_not_end() {
     let stubborn = r#"
 import time
 emit("ready")
@@ -118,7 +119,8 @@ for frame in frames():
 mark("asked")
 time.sleep(600)  # sleep: longer than the test
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", stubborn);
+    let scene =
+        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", stubborn);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -129,10 +131,10 @@ time.sleep(600)  # sleep: longer than the test
     check_gone(&pids);
 }
 
-/// What ends haft itself, and gives it no time for anything.
+/// The signal kills haft itself, without any cleanup.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_haft_leaves_no_process_of_an_extension() {
+fn killed_haft_leaves_no_extension_process() {
     let body = r#"
 import signal, subprocess, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -142,7 +144,7 @@ emit("ready")
 mark(f"pid {os.getpid()}")
 time.sleep(600)  # sleep: longer than the test
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", body);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", body);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 2);
     running.kill();

@@ -1,4 +1,4 @@
-//! The interactive mode where lines are printed and typed, on a terminal that can do nothing else.
+//! The linear mode, on a terminal without cursor control.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ fn dumb(scene: &Scene, args: &[&str]) -> Pty {
     setup(scene, args).env("TERM", "dumb").spawn()
 }
 
-/// How it ended, and that nothing but lines was printed.
+/// Checks the exit code, and that only lines were printed.
 #[track_caller]
 fn ends_with(pty: &Pty, code: u32) {
     let ended = pty.wait_for_end();
@@ -25,14 +25,14 @@ fn ends_with(pty: &Pty, code: u32) {
 }
 
 #[test]
-fn a_conversation_with_a_list_and_a_command() {
+fn conversation_with_list_and_command() {
     let scene = Scene::new(vec![Scenario::text("Hello from the model."), Scenario::text("And again.")]);
     let pty = dumb(&scene, &[]);
-    pty.wait_for("type a prompt and enter");
+    pty.wait_for("type a prompt and press enter");
     pty.send("say hello\n");
     pty.wait_for("assistant: Hello from the model.\nready");
     pty.send("/model\n");
-    pty.wait_for("a number picks");
+    pty.wait_for("a number selects a row");
     pty.send(":close\n");
     pty.wait_for("closed");
     pty.send("once \\\nmore\n");
@@ -43,15 +43,15 @@ fn a_conversation_with_a_list_and_a_command() {
 }
 
 #[test]
-fn a_call_is_allowed_and_another_one_is_not() {
+fn allows_and_denies_calls() {
     let steps = vec![bash("t1", "echo one >one"), bash("t2", "echo two >two"), Scenario::text("Both tried.")];
     let scene = Scene::new(steps);
     std::fs::create_dir_all(scene.world.home()).unwrap();
     std::fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = ['bash']\n").unwrap();
     let pty = dumb(&scene, &["try both"]);
     pty.wait_for("\"command\": \"echo one >one\"");
-    pty.wait_for("answer y to allow it");
-    // What comes too early is told, and is no answer: then it is given once more.
+    pty.wait_for("answer y to allow");
+    // An early answer is reported and ignored, so it is given again.
     let answer = |word: &str, is: &str| {
         let early = |screen: &vt100::Screen| screen.contents().matches("typed too early").count();
         let mut seen = early(&pty.screen());
@@ -71,7 +71,7 @@ fn a_call_is_allowed_and_another_one_is_not() {
     };
     answer("y", "allowed");
     pty.wait_for("\"command\": \"echo two >two\"");
-    answer("n", "not allowed");
+    answer("n", "denied");
     pty.wait_for("Both tried.\nready");
     assert!(scene.world.project().join("one").exists() && !scene.world.project().join("two").exists());
     pty.send("\x04");
@@ -79,20 +79,20 @@ fn a_call_is_allowed_and_another_one_is_not() {
 }
 
 #[test]
-fn an_interrupt_stops_the_work_and_two_of_them_leave() {
+fn first_interrupt_stops_run_and_second_quits() {
     let scene = Scene::new(vec![bash("t1", "sleep 600")]);
     let pty = dumb(&scene, &["wait"]);
     pty.wait_for("tool bash: sleep 600");
     pty.send("\x03");
     pty.wait_for("ready");
     pty.send("\x03");
-    pty.wait_for("ctrl+c again quits");
+    pty.wait_for("ctrl+c again to quit");
     pty.send("\x03");
     ends_with(&pty, 0);
 }
 
 #[test]
-fn a_polite_signal_ends_it_and_the_flag_asks_for_lines_on_any_terminal() {
+fn ends_on_sigterm_and_flag_works_on_any_terminal() {
     let scene = Scene::new(vec![Scenario::text("Hello.")]);
     let pty = setup(&scene, &["--linear", "hi"]).spawn();
     pty.wait_for("assistant: Hello.\nready");

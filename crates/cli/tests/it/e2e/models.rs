@@ -1,8 +1,8 @@
-//! `models.json`, `--list-models`, thinking levels and fallback models, as a user meets them.
+//! `models.json`, `--list-models`, thinking levels and fallback models.
 
 use std::fs;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
@@ -30,26 +30,30 @@ fn run(world: &World, args: &[&str], vars: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
-fn a_server_of_ones_own_answers_with_its_headers_levels_and_prices() {
-    let tokens = Tokens { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
+fn custom_server_uses_configured_headers_levels_and_prices() {
+    let tokens = TokenCounts { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
     let world = lab(&server);
     let vars = [("LAB_KEY", KEY), ("LAB_TEAM", "7")];
     let ran = run(&world, &["--json", "--model", "lab/small", "--thinking", "medium", "hi"], &vars);
     ran.expect(0);
     assert_eq!(ran.of("usage")[0]["cost_usd"], 2.0);
     assert_eq!(ran.of("usage")[0]["cumulative"]["cost_usd"], 2.0);
-    assert!(ran.stderr.contains("lab/small has no thinking level medium; high is used"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("lab/small does not support thinking level medium; using high"),
+        "{}",
+        ran.stderr
+    );
     let sent = &server.requests()[0];
     assert_eq!((sent.header("x-team"), &sent.body["reasoning_effort"]), (Some("blue-7"), &json!("high")));
     assert_eq!(sent.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let missing = run(&world, &["-p", "--model", "lab/small", "hi"], &[("LAB_KEY", KEY)]);
     missing.expect(6);
-    assert!(missing.stderr.contains("the variable LAB_TEAM is not set"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("the environment variable LAB_TEAM is not set"), "{}", missing.stderr);
 }
 
 #[test]
-fn a_mistake_in_the_file_is_told() {
+fn reports_mistake_in_models_file() {
     let world =
         with_models(r#"{"providers": {"lab": {"base_url": "http://x", "models": {"m": {"window": "8k"}}}}}"#);
     let ran = world.haft(&["-p", "hi"]);
@@ -59,8 +63,8 @@ fn a_mistake_in_the_file_is_told() {
 }
 
 #[test]
-fn the_list_has_a_model_a_line() {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+fn list_has_one_model_per_line() {
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     let all = world.haft(&["--list-models"]);
     assert_eq!((all.code, all.stderr.as_str()), (0, ""));
@@ -75,15 +79,17 @@ fn the_list_has_a_model_a_line() {
     assert_eq!(models[0]["thinking"][0], "off");
     let none = world.haft(&["--list-models", "no-such-model"]);
     assert_eq!((none.code, none.stdout.as_str()), (1, ""));
-    assert!(none.stderr.contains("pass --provider and --model"), "{}", none.stderr);
+    assert!(none.stderr.contains("use --provider and --model"), "{}", none.stderr);
 }
 
 #[test]
-fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
+fn fallback_answers_and_is_reported() {
     let refused = Scenario::status(401, "authentication_error", "expired key {key}");
-    let first = ModelServer::spawn_thread(Wire::Anthropic, vec![refused]);
-    let second =
-        ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here."), Scenario::text("Here.")]);
+    let first = ModelServer::spawn_thread(WireFormat::Anthropic, vec![refused]);
+    let second = ModelServer::spawn_thread(
+        WireFormat::OpenAiChat,
+        vec![Scenario::text("Here."), Scenario::text("Here.")],
+    );
     let world = lab(&second);
     let file = "provider = 'anthropic'\nmodel = 'm'\nfallback = ['lab/small']\n";
     fs::write(world.home().join("config.toml"), file).unwrap();
@@ -94,7 +100,7 @@ fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
     ran.expect(0);
     assert_eq!(ran.stdout, "Here.\n");
     assert!(
-        ran.stderr.contains("401") && ran.stderr.contains("anthropic/m gives way to lab/small"),
+        ran.stderr.contains("401") && ran.stderr.contains("switching from anthropic/m to lab/small"),
         "{}",
         ran.stderr
     );
@@ -115,11 +121,11 @@ fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
 }
 
 #[test]
-fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_key() {
+fn fallback_of_same_provider_uses_same_address_and_key() {
     let refused = || Scenario::status(401, "authentication_error", "no");
-    let usual = ModelServer::spawn_thread(Wire::Anthropic, vec![Scenario::text("Wrong.")]);
+    let usual = ModelServer::spawn_thread(WireFormat::Anthropic, vec![Scenario::text("Wrong.")]);
     let corp = ModelServer::spawn_thread(
-        Wire::Anthropic,
+        WireFormat::Anthropic,
         vec![refused(), Scenario::text("Here."), refused(), Scenario::text("Here.")],
     );
     let usual_url = usual.base_url();
@@ -141,7 +147,7 @@ fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_ke
     assert_eq!(models, ["m", "other", "m", "other"]);
 }
 
-/// Two providers of ones own, `lab` and `dn`, each at a server.
+/// Two custom providers, `lab` and `dn`, each with a server.
 fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
     let at = |server: &ModelServer| json!({"base_url": server.base_url()});
     let world = with_models(&json!({"providers": {"lab": at(lab), "dn": at(dn)}}).to_string());
@@ -150,10 +156,10 @@ fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
 }
 
 #[test]
-fn a_models_own_provider_is_asked_whichever_the_settings_name() {
+fn provider_prefix_of_model_overrides_settings() {
     let answers = |count| (0..count).map(|_| Scenario::text("Hi.")).collect();
-    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, answers(4));
-    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, answers(5));
+    let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(4));
+    let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(5));
     let config = format!("provider = 'lab'\nmodel = 'big'\nbase_url = '{}'\n", lab.base_url());
     let world = two(&lab, &dn, &config);
     for (args, vars) in [
@@ -185,10 +191,10 @@ fn a_models_own_provider_is_asked_whichever_the_settings_name() {
 }
 
 #[test]
-fn a_fallback_named_with_its_provider_is_asked_there() {
+fn fallback_with_provider_prefix_uses_that_provider() {
     let down = Scenario::status(401, "authentication_error", "no");
-    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here.")]);
-    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, vec![down]);
+    let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Here.")]);
+    let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![down]);
     let world = two(&lab, &dn, "provider = 'lab'\nmodel = 'big'\nfallback = ['lab/tiny']\n");
     let ran = run(&world, &["-p", "--model", "dn/x", "hi"], &[]);
     ran.expect(0);
@@ -196,8 +202,8 @@ fn a_fallback_named_with_its_provider_is_asked_there() {
 }
 
 #[test]
-fn the_list_is_not_narrowed_by_a_models_own_provider() {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+fn provider_prefix_of_model_does_not_filter_list() {
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     fs::write(world.home().join("config.toml"), "model = 'lab/small'\n").unwrap();
     let all = world.haft(&["--list-models"]);

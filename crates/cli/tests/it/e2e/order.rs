@@ -1,4 +1,4 @@
-//! Every event reaches an extension that watches, in order, up to the very last.
+//! Every event reaches an observing extension, in order, up to the last one.
 
 use haft_test_support::model_server::Scenario;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::running::Ran;
 use super::scene::{Scene, bash};
 
-// Thirty ends of a host, where a race would show, are in `crates/host/tests/it/processes.rs`.
+// `crates/host/tests/it/processes.rs` tests thirty ends of a host for races.
 #[test]
-fn the_last_event_is_never_lost() {
+fn delivers_last_event() {
     let watcher = r#"
 emit("subscribe", events=["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"])
 emit("ready")
@@ -37,7 +37,7 @@ mark("left")
     );
 }
 
-/// What a front end is told of the session.
+/// The session as a front end receives it.
 fn begun(ran: &Ran) -> Value {
     ran.expect(0);
     let event: Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
@@ -46,7 +46,7 @@ fn begun(ran: &Ran) -> Value {
 }
 
 #[test]
-fn an_extension_knows_the_session_it_runs_in() {
+fn extension_receives_session() {
     let watcher = r#"
 emit("subscribe", events=["session_start"])
 emit("ready")

@@ -1,4 +1,4 @@
-//! Process hooks of a configuration: programs that speak PicoClaw's protocol, and nothing of haft's.
+//! Configured process hooks: programs that speak only PicoClaw's protocol.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::requests::said;
 use super::running::Running;
 use super::scene::{Scene, bash_args};
 
-/// A gate as PicoClaw's users write it, without anything that haft brings. It marks what it is asked.
+/// A gate for PicoClaw, without any code of haft. It marks its requests.
 const GATE: &str = r#"
 import json, os, sys
 
@@ -35,13 +35,13 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 "#;
 
-/// What the user's `config.toml` says to have it run.
+/// The settings of the gate in the user's `config.toml`.
 const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
                     intercept = ['before_tool', 'approve_tool']\nobserve = ['tool_exec_end']\n\
                     env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n\
                     timeout_ms = 60000\n";
 
-/// A model that tries this, and says that it is done.
+/// A model that makes this call and then ends.
 fn scene(commands: &[&str]) -> Scene {
     let calls = commands.iter().enumerate();
     let step = calls.fold(Scenario::text("I try."), |step, (at, command)| {
@@ -52,14 +52,14 @@ fn scene(commands: &[&str]) -> Scene {
     scene
 }
 
-/// The user's file; what it has run of the project is trusted as it is now.
+/// Writes the user's file, and trusts the files of the project that the hook runs.
 fn config(scene: &Scene, text: &str) {
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), text).unwrap();
     scene.world.trust();
 }
 
-/// The same as a file of PicoClaw's.
+/// Returns the same configuration as a file of PicoClaw.
 fn picoclaw(scene: &Scene, name: &str) {
     let hook = json!({"enabled": true, "command": ["python3", "gate.py"], "env": {"SUFFIX": "plain"},
         "observe": ["tool_exec_end"], "intercept": ["before_tool", "approve_tool"]});
@@ -76,7 +76,7 @@ fn guarded(scene: &Scene) {
     assert!(results[1].contains("hello plain"), "{results:?}");
     assert!(results[2].starts_with("Tool execution denied by approval hook"), "{results:?}");
     let marks = scene.marks();
-    // What came of a call is looked at while another one is being decided about.
+    // The result of a call is observed while another call is being decided.
     let (after, before): (Vec<&str>, Vec<&str>) = marks
         .iter()
         .map(String::as_str)
@@ -88,7 +88,7 @@ fn guarded(scene: &Scene) {
 }
 
 #[test]
-fn a_configured_hook_gates_by_the_names_that_it_knows() {
+fn configured_hook_gates_by_picoclaw_tool_names() {
     let scene = scene(TRIES);
     config(&scene, HOOK);
     let ran = scene.haft(&["-p", "go"]);
@@ -99,18 +99,18 @@ fn a_configured_hook_gates_by_the_names_that_it_knows() {
 }
 
 #[test]
-fn a_file_of_picoclaw_is_run_as_it_is_with_a_word() {
+fn hooks_config_flag_runs_picoclaw_file() {
     let scene = scene(TRIES);
     picoclaw(&scene, "gate");
     let ran = scene.haft(&["-p", "--hooks-config", "config.json", "--no-ext", "go"]);
     ran.expect(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
-    assert_eq!(ran.banners, "haft: running the hook gate (python3 gate.py) unconfined, unpinned\n");
+    assert_eq!(ran.banners, "haft: running the hook gate (not sandboxed, not approved): python3 gate.py\n");
     guarded(&scene);
 }
 
 #[test]
-fn an_imported_hook_is_the_same_hook() {
+fn imported_hook_behaves_like_original() {
     let scene = scene(TRIES);
     picoclaw(&scene, "gate");
     assert_eq!(scene.world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]).code, 0);
@@ -120,14 +120,14 @@ fn an_imported_hook_is_the_same_hook() {
 }
 
 #[test]
-fn without_extensions_no_configured_hook_runs() {
+fn no_ext_disables_configured_hooks() {
     let scene = scene(&["echo hello"]);
     config(&scene, HOOK);
     scene.haft(&["-p", "--no-ext", "go"]).expect(0);
     assert_eq!(scene.marks(), [""; 0]);
 }
 
-/// What a run says before it ends with this code and asks nobody.
+/// Returns the error of a run that ends with this code and asks no model.
 #[track_caller]
 fn check_refused(scene: &Scene, args: &[&str], code: i32, told: &str) {
     let ran = scene.haft(args);
@@ -137,7 +137,7 @@ fn check_refused(scene: &Scene, args: &[&str], code: i32, told: &str) {
 }
 
 #[test]
-fn a_hook_that_is_not_as_it_is_meant_ends_the_run_first() {
+fn invalid_hook_ends_run() {
     let scene = scene(&["echo hello"]);
     let args = &["-p", "go"];
     config(&scene, &HOOK.replace("before_tool", "before_tools"));
@@ -145,13 +145,13 @@ fn a_hook_that_is_not_as_it_is_meant_ends_the_run_first() {
     check_refused(&scene, args, 9, told);
     let scene = scene.python("gate", "emit('ready')\nfor frame in frames(): pass\n");
     config(&scene, HOOK);
-    check_refused(&scene, args, 9, "config.toml:1: the hook gate has the name of an extension, in ");
+    check_refused(&scene, args, 9, "config.toml:1: the hook gate has the same name as the extension in ");
     let told = "nowhere.json";
     check_refused(&scene, &["-p", "--hooks-config", "nowhere.json", "go"], 9, told);
 }
 
 #[test]
-fn a_gate_that_cannot_be_started_blocks() {
+fn gate_that_cannot_start_blocks() {
     let scene = scene(&["touch touched"]);
     config(&scene, &HOOK.replace("'python3'", "'no-such-program'"));
     let ran = scene.haft(&["-p", "go"]);
@@ -160,7 +160,7 @@ fn a_gate_that_cannot_be_started_blocks() {
 }
 
 #[test]
-fn a_projects_hook_runs_once_the_project_is_trusted_and_takes_nothing_from_the_users() {
+fn hook_of_trusted_project_runs_beside_user_hook() {
     let scene = Scene::new(vec![Scenario::text("One."), Scenario::text("Two.")]);
     fs::write(scene.world.project().join("gate.py"), GATE).unwrap();
     let dir = scene.world.project().join(".haft");
@@ -179,7 +179,7 @@ fn a_projects_hook_runs_once_the_project_is_trusted_and_takes_nothing_from_the_u
     assert!(untrusted.stderr.contains(".haft/config.toml (sets hooks)"), "{}", untrusted.stderr);
     assert_eq!(hellos(&scene), 1);
     let trusted = scene.haft(&["-p", "--trust-project", "go"]);
-    assert!(trusted.stderr.contains("a project cannot change: gate ignored"), "{}", trusted.stderr);
+    assert!(trusted.stderr.contains("which a project cannot change; ignored: gate"), "{}", trusted.stderr);
     assert_eq!(hellos(&scene), 3);
 }
 
@@ -188,7 +188,7 @@ fn hellos(scene: &Scene) -> usize {
 }
 
 #[test]
-fn a_hook_is_listed_with_its_state() {
+fn lists_hook_with_state() {
     let scene = scene(&[]);
     config(
         &scene,
@@ -208,14 +208,14 @@ fn a_hook_is_listed_with_its_state() {
       state: enabled
       sandbox: standard
       process hook of: ROOT/home/config.toml:1
-      asked: before_tool, approve_tool, told what happens
-      priority: 0, the lowest is asked first
+      hook points: before_tool, approve_tool, events
+      priority: 0 (lowest first)
       runs: python3 gate.py
 
     off
       scope: global
       state: disabled
-      sandbox: no program is run
+      sandbox: no program
       process hook of: ROOT/home/config.toml:9
     ");
     let listed = world.haft(&["ext", "list", "--json"]).stdout;
@@ -232,7 +232,7 @@ fn a_hook_is_listed_with_its_state() {
 }
 
 #[test]
-fn what_a_hook_prints_is_in_its_log_and_how_it_failed_in_the_list() {
+fn logs_hook_output_and_lists_failure() {
     let scene = scene(&["echo hello"]);
     fs::write(scene.world.project().join("gate.py"), "import sys\nsys.exit('no such policy')\n").unwrap();
     config(&scene, HOOK);
@@ -247,7 +247,7 @@ fn what_a_hook_prints_is_in_its_log_and_how_it_failed_in_the_list() {
     );
 }
 
-/// Tells in its log which variables it has, and refuses every call.
+/// Logs its variables, and refuses every call.
 const PRYING: &str = r#"
 import json, os, sys
 
@@ -273,13 +273,13 @@ fn check_environment(grant: &str, expect: &str) {
 }
 
 #[test]
-fn a_hook_has_the_whole_environment() {
+fn hook_receives_complete_environment() {
     check_environment("", "WEATHER_TOKEN GRANTED OWN");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_confined_hook_has_what_extensions_have() {
+fn sandboxed_hook_receives_environment_of_extensions() {
     if super::confined::has_standard() {
         check_environment("[grant.gate]\nsandbox = 'standard'\nenv = ['GRANTED']\n", "GRANTED OWN");
     }

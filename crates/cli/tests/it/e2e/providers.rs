@@ -1,30 +1,30 @@
-//! The same journey in each of the three dialects, and what can go wrong on the way.
+//! The same run in each of the three dialects, and its possible failures.
 
-use haft_test_support::model_server::{Fault, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
 use super::scene::{KEY, Scene, bash};
 use crate::world::World;
 
-const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses];
+const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses];
 
 #[test]
-fn the_whole_journey_cut_at_every_byte_anthropic() {
-    journey(Wire::Anthropic);
+fn complete_run_split_at_every_byte_anthropic() {
+    journey(WireFormat::Anthropic);
 }
 
 #[test]
-fn the_whole_journey_cut_at_every_byte_chat() {
-    journey(Wire::OpenAiChat);
+fn complete_run_split_at_every_byte_chat() {
+    journey(WireFormat::OpenAiChat);
 }
 
 #[test]
-fn the_whole_journey_cut_at_every_byte_responses() {
-    journey(Wire::OpenAiResponses);
+fn complete_run_split_at_every_byte_responses() {
+    journey(WireFormat::OpenAiResponses);
 }
 
-fn journey(wire: Wire) {
+fn journey(wire: WireFormat) {
     let steps = vec![
         Scenario::new().say("Ich frage für Zürich 🌦.").tool("t1", "weather", r#"{"city":"Zürich \"🏔\""}"#),
         bash("t2", "rm -rf build"),
@@ -58,7 +58,7 @@ fn journey(wire: Wire) {
     assert_eq!(ran.events().last().unwrap()["type"], "done");
     let third = scene.server.requests()[2].body.to_string();
     assert!(third.contains("°C") && third.contains("refused: matches danger pattern"), "{third}");
-    assert_eq!((ran.faults(), scene.server.left()), (vec![], 0));
+    assert_eq!((ran.faults(), scene.server.scenarios_left()), (vec![], 0));
 }
 
 fn deltas(ran: &Ran) -> String {
@@ -66,7 +66,7 @@ fn deltas(ran: &Ran) -> String {
 }
 
 #[test]
-fn a_limit_is_waited_for() {
+fn waits_for_rate_limit() {
     for wire in WIRES {
         let scene = Scene::speaking(wire, vec![Scenario::rate_limited("0"), Scenario::text("Now.")]);
         let ran = scene.haft(&["--json", "hi"]);
@@ -78,16 +78,16 @@ fn a_limit_is_waited_for() {
     }
 }
 
-/// Runs against one fault; the run fails once, says why, and keeps the order of its events.
+/// Runs against one fault. The run fails once, reports the reason, and keeps the order of its events.
 #[track_caller]
-fn fails(wire: Wire, scenarios: Vec<Scenario>, code: i32) -> Ran {
+fn fails(wire: WireFormat, scenarios: Vec<Scenario>, code: i32) -> Ran {
     let scene = Scene::speaking(wire, scenarios);
     let ran = scene.haft(&["--json", "hi"]);
     ran.expect(code);
     let kinds: Vec<Value> = ran.events().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds[kinds.len() - 3..], ["turn_end", "error", "done"], "{wire:?}");
     assert_eq!(ran.of("turn_end")[0]["stop"], "error");
-    assert_eq!((ran.of("error").len(), scene.server.left()), (1, 0), "{wire:?}");
+    assert_eq!((ran.of("error").len(), scene.server.scenarios_left()), (1, 0), "{wire:?}");
     assert!(!format!("{ran:?}{}", scene.logs()).contains(KEY), "{wire:?}: the key shows");
     ran
 }
@@ -97,9 +97,9 @@ fn message(ran: &Ran) -> String {
 }
 
 #[test]
-fn an_overloaded_provider_is_asked_four_times() {
+fn asks_overloaded_provider_four_times() {
     for wire in WIRES {
-        let overloaded = Scenario::new().fault(Fault::Status {
+        let overloaded = Scenario::new().fault(AnswerFault::Status {
             status: 529,
             retry_after: Some("0".into()),
             code: "overloaded_error".into(),
@@ -112,9 +112,10 @@ fn an_overloaded_provider_is_asked_four_times() {
 }
 
 #[test]
-fn an_error_in_mid_answer_is_told() {
+fn reports_error_in_middle_of_answer() {
     for wire in WIRES {
-        let fault = Fault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
+        let fault =
+            AnswerFault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
         let ran = fails(wire, vec![Scenario::text("Half an ans").fault(fault)], 5);
         assert!(message(&ran).contains("the cook is ill"), "{wire:?}: {}", message(&ran));
         assert_eq!(deltas(&ran), "Half an ans", "{wire:?}");
@@ -122,24 +123,24 @@ fn an_error_in_mid_answer_is_told() {
 }
 
 #[test]
-fn a_connection_that_is_cut_is_told() {
+fn reports_broken_connection() {
     for wire in WIRES {
-        let ran = fails(wire, vec![Scenario::text("Half an ans").fault(Fault::Reset)], 5);
+        let ran = fails(wire, vec![Scenario::text("Half an ans").fault(AnswerFault::Reset)], 5);
         assert_eq!(deltas(&ran), "Half an ans", "{wire:?}");
     }
 }
 
 #[test]
-fn an_end_without_the_final_event_is_told() {
+fn reports_end_without_final_event() {
     for wire in WIRES {
         let half = Scenario::new().say("Half").tool("t1", "bash", r#"{"command":"touch touched"}"#);
-        let ran = fails(wire, vec![half.fault(Fault::NoFinalEvent)], 5);
+        let ran = fails(wire, vec![half.fault(AnswerFault::NoFinalEvent)], 5);
         assert_eq!(ran.of("tool_result"), Vec::<Value>::new(), "{wire:?}: an unfinished call must not run");
     }
 }
 
 #[test]
-fn a_refused_key_is_told_and_not_shown() {
+fn reports_rejected_key_without_showing_it() {
     for wire in WIRES {
         let refused = Scenario::status(401, "authentication_error", "invalid key {key}");
         let ran = fails(wire, vec![refused], 6);
@@ -148,12 +149,12 @@ fn a_refused_key_is_told_and_not_shown() {
 }
 
 #[test]
-fn a_missing_key_names_the_ways() {
+fn missing_key_lists_ways_to_set_it() {
     let world = World::new();
     let ran = Running::start(world.command(&["-p", "--provider", "anthropic", "hi"]), None).wait();
     ran.expect(6);
     assert!(
-        ["ANTHROPIC_API_KEY", "auth.json", "--api-key"].iter().all(|way| ran.stderr.contains(way)),
+        ["ANTHROPIC_API_KEY", "haft login", "--api-key"].iter().all(|way| ran.stderr.contains(way)),
         "{}",
         ran.stderr
     );
@@ -161,8 +162,8 @@ fn a_missing_key_names_the_ways() {
 }
 
 #[test]
-fn no_provider_names_the_ways() {
-    // With a model server of one's own on a default port, that one would be asked.
+fn missing_provider_lists_ways_to_set_it() {
+    // A model server on a default port of this machine would be used.
     let local = [11434, 8080, 8000, 1234];
     if local.iter().any(|port| std::net::TcpStream::connect(("127.0.0.1", *port)).is_ok()) {
         return;
@@ -177,7 +178,7 @@ fn no_provider_names_the_ways() {
 }
 
 #[test]
-fn extensions_do_not_get_the_key() {
+fn hides_key_from_extensions() {
     let body = r#"
 for name in os.environ:
     if "KEY" in name or "TOKEN" in name:
@@ -195,9 +196,9 @@ mark("left")
 }
 
 #[test]
-fn the_log_names_the_model() {
+fn log_names_model() {
     let scene = Scene::new(vec![Scenario::text("Hi.")]);
     scene.haft(&["-p", "hi"]).expect(0);
     let log = scene.logs();
-    assert!(log.contains("using openai-chat/m, as asked for"), "{log}");
+    assert!(log.contains("using openai-chat/m, as requested"), "{log}");
 }

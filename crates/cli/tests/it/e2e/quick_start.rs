@@ -1,4 +1,4 @@
-//! The Python quick start of zot's documentation, as it stands there: installed, listed, run, gone.
+//! The Python quick start of zot's documentation, unmodified: installed, listed, run, removed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::requests::said;
 use super::scene::Scene;
 
 #[test]
-fn the_quick_start_runs_unmodified() {
+fn quick_start_of_zot_runs_unmodified() {
     let scene = Scene::new(vec![Scenario::text("Hello! 👋")]);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/hello-py");
     let copy = scene.world.project().join("hello-py");
@@ -32,7 +32,7 @@ fn the_quick_start_runs_unmodified() {
 
     let log = scene.log_of("hello-py");
     let mut last: Vec<&str> = log.lines().rev().take(3).collect();
-    // The answer and the exit come in by two ways: on a busy machine the exit may be seen first.
+    // The answer and the exit arrive on two channels: on a busy machine, the exit may arrive first.
     last.get_mut(1..).unwrap().sort_unstable();
     assert_eq!(last, ["[haft] gone", "[haft] exited with status 0", "[haft] shutdown_ack"], "{log}");
 }

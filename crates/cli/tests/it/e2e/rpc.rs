@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
@@ -11,13 +11,13 @@ use super::running::eventually;
 use super::scene::{Scene, bash};
 use crate::world::Ended;
 
-/// A model that says one thing after another, by a script.
+/// A model that plays these messages, by a script.
 fn script(answers: &[&str]) -> Scene {
     let steps: Vec<Value> = answers.iter().map(|text| json!({"say": [{"text": text}]})).collect();
     Scene::scripted(&json!(steps))
 }
 
-/// What of a prompt is told in any case, in order.
+/// The events of every prompt, in order.
 fn outline(lines: &[Value]) -> Vec<&str> {
     const TOLD: [&str; 8] = [
         "user_message",
@@ -33,7 +33,7 @@ fn outline(lines: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_client_says_hello_and_has_a_prompt_worked_on() {
+fn client_sends_hello_and_prompt() {
     let scene = script(&["Hello yourself."]);
     let mut client = Client::of(&scene, &[]);
     let hello = client.done("hello", &json!({"client": {"name": "tests", "version": "1"}}));
@@ -55,7 +55,7 @@ fn a_client_says_hello_and_has_a_prompt_worked_on() {
 }
 
 #[test]
-fn a_model_over_http_calls_a_tool() {
+fn model_over_http_calls_tool() {
     let scene = Scene::new(vec![bash("t1", "echo from the shell"), Scenario::text("It says so.")]);
     let mut client = Client::of(&scene, &[]);
     assert_eq!(client.prompt("go"), "It says so.");
@@ -81,7 +81,7 @@ fn a_model_over_http_calls_a_tool() {
 }
 
 #[test]
-fn what_was_asked_before_the_input_ended_is_answered() {
+fn answers_commands_sent_before_end_of_input() {
     let scene = script(&["One.", "Two."]);
     let mut client = Client::of(&scene, &[]);
     client.send("prompt", &json!({"message": "first"}));
@@ -94,9 +94,9 @@ fn what_was_asked_before_the_input_ended_is_answered() {
     assert_eq!(said, ["One.", "Two."]);
 }
 
-/// Programs that were written for zot start it so.
+/// Programs written for zot start haft this way.
 #[test]
-fn by_the_name_that_zot_has_for_it_it_is_the_same() {
+fn mode_rpc_is_alias_of_rpc() {
     let scene = script(&["Hi."]);
     let mut client = Client::start(scene.command(&["--mode", "rpc"]));
     assert_eq!(client.done("ping", &json!({})), json!({"pong": true}));
@@ -106,7 +106,7 @@ fn by_the_name_that_zot_has_for_it_it_is_the_same() {
 }
 
 #[test]
-fn a_line_that_is_no_command_is_answered() {
+fn answers_invalid_line_with_error() {
     let scene = script(&["Hi."]);
     let mut client = Client::of(&scene, &[]);
     client.write("hello?");
@@ -119,7 +119,7 @@ fn a_line_that_is_no_command_is_answered() {
 }
 
 #[test]
-fn a_template_is_run_by_its_name() {
+fn runs_template_by_name() {
     let scene = script(&["Reviewed."]);
     let prompts = scene.world.home().join("prompts");
     std::fs::create_dir_all(&prompts).unwrap();
@@ -135,7 +135,7 @@ fn a_template_is_run_by_its_name() {
 }
 
 #[test]
-fn the_models_that_are_known_are_listed_and_another_one_can_be_asked() {
+fn lists_models_and_switches_model() {
     let scene = script(&["From the first."]);
     let other = scene.world.project().join("other.json");
     let script = json!({"model": "other", "steps": [{"say": [{"text": "From the other."}]}]});
@@ -154,9 +154,9 @@ fn the_models_that_are_known_are_listed_and_another_one_can_be_asked() {
     client.end().expect(0);
 }
 
-/// A key and an address of one provider are not for another one.
+/// The key and the address of one provider are not used for another one.
 #[test]
-fn what_is_set_for_one_provider_is_not_sent_to_another() {
+fn settings_of_provider_are_not_sent_to_other_provider() {
     let scene = Scene::new(vec![Scenario::text("Hi.")]);
     let mut client = Client::of(&scene, &[]);
     let (code, error) = client.refused("set_model", &json!({"model": "anthropic/claude-sonnet-4-5"}));
@@ -170,8 +170,8 @@ fn what_is_set_for_one_provider_is_not_sent_to_another() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_it_with_what_was_said_on_the_disk() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]);
+fn signal_ends_server_and_keeps_session() {
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let mut client = Client::of(&scene, &["--record"]);
     client.done("prompt", &json!({"message": "remember this"}));
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -184,8 +184,8 @@ fn a_signal_ends_it_with_what_was_said_on_the_disk() {
 }
 
 #[test]
-fn a_client_ends_it_at_once() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]);
+fn shutdown_command_ends_server() {
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let mut client = Client::of(&scene, &[]);
     client.done("prompt", &json!({"message": "take your time"}));
     let waits = client.send("prompt", &json!({"message": "and then"}));
@@ -196,13 +196,13 @@ fn a_client_ends_it_at_once() {
     assert_eq!(left.of("done").len(), 1, "{:?}", left.lines);
 }
 
-/// As with any command whose reader has gone.
+/// As for any command whose output is closed.
 #[test]
-fn a_client_that_reads_no_more_is_no_failure() {
+fn closed_output_is_no_failure() {
     let scene = script(&["Nobody reads this."]);
     let mut child = scene.command_of(&["rpc"], &[]).stdin(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    // It stays open: nothing else ends haft.
+    // The input stays open, so nothing else ends haft.
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"{\"type\":\"prompt\",\"message\":\"hi\"}\n").unwrap();
     let mut status = None;
@@ -216,9 +216,9 @@ fn a_client_that_reads_no_more_is_no_failure() {
     assert_eq!(status.and_then(|status| status.code()), Some(0));
 }
 
-/// Before anything is served, it ends as a run does.
+/// A failure before serving ends like a failed run.
 #[test]
-fn what_cannot_begin_is_told_people_and_has_its_code() {
+fn failed_start_prints_reason_and_has_exit_code() {
     let scene = script(&[]);
     let ran = |mut command: Command| {
         command.stdin(Stdio::null());
@@ -231,23 +231,23 @@ fn what_cannot_begin_is_told_people_and_has_its_code() {
         (&["rpc", "-p"], 2, "unexpected argument '-p'"),
         (&["rpc", "--record", "--no-session"], 2, "cannot be used with"),
         (&["rpc", "-r"], 2, "a value is required for '--resume <ID>'"),
-        (&["--mode", "rpc", "-r"], 2, "name one with --resume ID"),
+        (&["--mode", "rpc", "-r"], 2, "use --resume ID"),
         (&["--mode", "rpc", "-p"], 2, "cannot be used with"),
         (&["--mode", "rpc", "hello"], 2, "cannot be used with"),
     ] {
         check_told(flags, &ran(scene.world.command(flags)), code, expect);
     }
     for (flags, code, expect) in [
-        (&["--tools", "fly"][..], 2, "there is no tool \"fly\""),
-        (&["-e", "./gone"], 3, "there is no directory"),
-        (&["-c"], 11, "has no session yet"),
+        (&["--tools", "fly"][..], 2, "unknown tool \"fly\""),
+        (&["-e", "./gone"], 3, "no such directory"),
+        (&["-c"], 11, "has no sessions yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
     ] {
         check_told(flags, &ran(scene.command_of(&["rpc"], flags)), code, expect);
     }
 }
 
-/// Nothing is told but people.
+/// Checks that only standard error has output.
 #[track_caller]
 fn check_told(flags: &[&str], ended: &Ended, code: i32, expect: &str) {
     assert_eq!(ended.code, code, "{flags:?}: {ended:?}");

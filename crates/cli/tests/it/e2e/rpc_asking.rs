@@ -1,4 +1,4 @@
-//! `haft rpc`: the person in front of the client decides.
+//! `haft rpc`: the person at the client decides.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::gates::BROKEN;
 use super::rpc_client::{Client, text_of};
 use super::scene::Scene;
 
-/// A model that has `bash` do this, one after the other, and says that it is done.
+/// A model that runs these commands with `bash`, one after the other, and then ends.
 fn scene(commands: &[&str]) -> Scene {
     let call = |command: &&str| json!({"say": [{"call": {"name": "bash", "args": {"command": command}}}]});
     let mut steps: Vec<Value> = commands.iter().map(call).collect();
@@ -15,7 +15,7 @@ fn scene(commands: &[&str]) -> Scene {
 }
 
 #[test]
-fn a_call_is_allowed_or_not() {
+fn person_allows_or_denies_call() {
     let scene = scene(&["touch one", "touch two"]);
     let mut client = Client::of(&scene, &[]);
     client.done("hello", &json!({"ui": true, "approve": ["bash"]}));
@@ -32,7 +32,7 @@ fn a_call_is_allowed_or_not() {
 }
 
 #[test]
-fn a_person_goes_on_without_a_guard_that_keeps_failing() {
+fn person_continues_without_failing_gate() {
     let scene = scene(&["touch touched"; 4]).python("guard", BROKEN);
     let mut client = Client::of(&scene, &[]);
     client.done("hello", &json!({"ui": true}));
@@ -48,9 +48,9 @@ fn a_person_goes_on_without_a_guard_that_keeps_failing() {
     assert!(scene.world.project().join("touched").exists());
 }
 
-/// As in a run, it is code 3.
+/// The exit code is 3, as in a run.
 #[test]
-fn where_nobody_answers_a_guard_that_keeps_failing_ends_it() {
+fn failing_gate_ends_server_without_answer() {
     let scene = scene(&["touch touched"; 4]).python("guard", BROKEN);
     let mut client = Client::of(&scene, &[]);
     client.done("prompt", &json!({"message": "go"}));

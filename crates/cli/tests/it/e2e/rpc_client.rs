@@ -1,4 +1,4 @@
-//! A client of `haft rpc`, which no test waits for without end.
+//! A client of `haft rpc` with time limits.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,25 +13,25 @@ use serde_json::{Value, json};
 use super::running::eventually;
 use super::scene::Scene;
 
-/// `haft rpc` at work.
+/// A running `haft rpc`.
 pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: JoinHandle<String>,
-    /// Everything that was read.
+    /// All lines that were read.
     read: Vec<Value>,
-    /// What of it nobody has asked for.
+    /// The lines that no test has consumed.
     left: VecDeque<Value>,
-    /// The number of commands that were sent.
+    /// The number of sent commands.
     sent: u32,
 }
 
-/// How it ended.
+/// The outcome.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) code: i32,
-    /// Every line, in order.
+    /// All lines, in order.
     pub(crate) lines: Vec<Value>,
     pub(crate) stderr: String,
 }
@@ -42,7 +42,7 @@ impl Client {
         Self::start(scene.command_of(&["rpc"], flags))
     }
 
-    /// Starts it.
+    /// Starts a command.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
@@ -50,7 +50,7 @@ impl Client {
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             let lines = BufReader::new(stdout).lines();
-            // A test that has failed reads no more.
+            // A failed test reads no more.
             lines.map_while(Result::ok).all(|line| sender.send(line).is_ok())
         });
         let stderr = thread::spawn(move || {
@@ -61,12 +61,12 @@ impl Client {
         Self { child, stdin, lines, stderr, read: Vec::new(), left: VecDeque::new(), sent: 0 }
     }
 
-    /// Writes a line as it is. Whether anybody reads it shows later.
+    /// Writes a line unchanged, without checking that it is read.
     pub(crate) fn write(&mut self, line: &str) {
         let _ = self.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes());
     }
 
-    /// Sends a command with an id of its own, which is returned.
+    /// Sends a command with a unique id, and returns the id.
     pub(crate) fn send(&mut self, kind: &str, fields: &Value) -> String {
         self.sent += 1;
         let id = format!("{kind}-{}", self.sent);
@@ -83,7 +83,7 @@ impl Client {
         self.reply(&id)
     }
 
-    /// The reply to a command.
+    /// Returns the reply to a command.
     #[track_caller]
     pub(crate) fn reply(&mut self, id: &str) -> Value {
         self.until(&format!("the reply to {id}"), |line| line["type"] == "response" && line["id"] == id)
@@ -97,7 +97,7 @@ impl Client {
         reply["data"].take()
     }
 
-    /// Sends a command that must fail; returns its code and its text.
+    /// Sends a command that must fail, and returns the error code and message.
     #[track_caller]
     pub(crate) fn refused(&mut self, kind: &str, fields: &Value) -> (String, String) {
         let reply = self.ask(kind, fields);
@@ -106,19 +106,19 @@ impl Client {
         (text("code"), text("error"))
     }
 
-    /// The next event of a kind that nobody has asked for.
+    /// Returns the next unconsumed event of a kind.
     #[track_caller]
     pub(crate) fn event(&mut self, kind: &str) -> Value {
         self.until(kind, |line| line["type"] == kind)
     }
 
-    /// The same of one session.
+    /// Returns the next unconsumed event of a kind in a session.
     #[track_caller]
     pub(crate) fn event_of(&mut self, session: &str, kind: &str) -> Value {
         self.until(kind, |line| line["type"] == kind && line["session"] == session)
     }
 
-    /// Says something, waits for its end, and returns what the model said last.
+    /// Sends a prompt, waits for the end, and returns the last message of the model.
     #[track_caller]
     pub(crate) fn prompt(&mut self, message: &str) -> String {
         self.done("prompt", &json!({ "message": message }));
@@ -127,7 +127,7 @@ impl Client {
         said.map(text_of).unwrap_or_default()
     }
 
-    /// The first line that nobody has asked for and that is wanted. One that does not come fails the test.
+    /// Returns the first unconsumed line that matches. Fails the test at the time limit.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.left.iter().position(&wanted) {
@@ -149,19 +149,19 @@ impl Client {
         }
     }
 
-    /// Has it no more to read.
+    /// Closes the standard input.
     pub(crate) fn say_no_more(&mut self) {
         self.stdin = None;
     }
 
-    /// Says no more, and waits for the end.
+    /// Closes the standard input, and waits for the end.
     #[track_caller]
     pub(crate) fn end(mut self) -> Left {
         self.say_no_more();
         self.wait()
     }
 
-    /// Waits for the end; one that does not come fails the test.
+    /// Waits for the end; fails the test at the time limit.
     #[track_caller]
     pub(crate) fn wait(mut self) -> Left {
         let mut status = None;
@@ -181,7 +181,7 @@ impl Client {
         Left { code, lines: self.read, stderr }
     }
 
-    /// What asks it to end.
+    /// Sends a polite signal.
     #[cfg(unix)]
     #[expect(clippy::disallowed_methods, reason = "sends a signal as a person would")]
     pub(crate) fn signal(&self, name: &str) {
@@ -198,7 +198,7 @@ impl Client {
 }
 
 impl Left {
-    /// Fails the test, with all that was told, unless this is how it ended.
+    /// Fails the test, with the complete output, unless the outcome is as expected.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32) -> &Self {
         let lines = self.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -206,13 +206,13 @@ impl Left {
         self
     }
 
-    /// The lines of one kind.
+    /// Returns the lines of one kind.
     pub(crate) fn of(&self, kind: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["type"] == kind).collect()
     }
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 pub(crate) fn text_of(message: &Value) -> String {
     let blocks = message["content"].as_array().into_iter().flatten();
     blocks.filter_map(|block| block["text"].as_str()).collect()

@@ -1,4 +1,4 @@
-//! The clients of `examples/rpc`, in Python, Node and shell, against the real program.
+//! The clients of `examples/rpc`, in Python, Node and shell, with the real program.
 
 #![cfg(unix)]
 
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::running::{Ran, Running};
 use super::scene::Scene;
 
-/// Each as it is started.
+/// The clients, each with its command.
 const CLIENTS: [(&str, &str); 3] =
     [("python3", "python/client.py"), ("node", "node/client.mjs"), ("bash", "shell/client.sh")];
 
-/// The words that start a client: its program, and as many prompts and flags as it shall get.
+/// Returns the command of a client with these prompts and flags.
 fn words(scene: &Scene, client: (&str, &str), prompts: &[&str]) -> Vec<String> {
     let (program, file) = client;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rpc").join(file);
@@ -26,13 +26,13 @@ fn words(scene: &Scene, client: (&str, &str), prompts: &[&str]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// What a client finds in its environment.
+/// Returns the environment of a client.
 fn environment(scene: &Scene) -> Vec<(&'static str, PathBuf)> {
     let path = std::env::var_os("PATH").unwrap().into();
     vec![("PATH", path), ("HAFT", env!("CARGO_BIN_EXE_haft").into()), ("HAFT_HOME", scene.world.home())]
 }
 
-/// How a client comes out that has nobody in front of it.
+/// Runs a client without a terminal, and returns its outcome.
 #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
 fn run(scene: &Scene, client: (&str, &str), prompts: &[&str]) -> Ran {
     let words = words(scene, client, prompts);
@@ -42,7 +42,7 @@ fn run(scene: &Scene, client: (&str, &str), prompts: &[&str]) -> Ran {
     Running::start(command, None).wait()
 }
 
-/// How a client comes out on a terminal, and what was seen there. `typed`: what is typed as soon as something is seen.
+/// Runs a client on a terminal, and returns its outcome and output. `typed` is sent as soon as any output appears.
 fn run_on_terminal(
     scene: &Scene,
     client: (&str, &str),
@@ -61,7 +61,7 @@ fn run_on_terminal(
     let mut writer = pair.master.take_writer().unwrap();
     let (mut seen, mut typed, mut piece) = (Vec::new(), typed.iter(), [0; 1024]);
     let mut next = typed.next();
-    // A terminal whose program is gone reads as an error.
+    // Reading from a terminal whose program has ended is an error.
     while let Ok(length @ 1..) = reader.read(&mut piece) {
         seen.extend_from_slice(&piece[..length]);
         if let Some((_, keys)) = next.filter(|(what, _)| String::from_utf8_lossy(&seen).contains(what)) {
@@ -72,7 +72,7 @@ fn run_on_terminal(
     (child.wait().unwrap().exit_code(), String::from_utf8_lossy(&seen).replace("\r\n", "\n"))
 }
 
-/// A model that looks, and says what it saw.
+/// A model that lists files and reports them.
 fn looks() -> Value {
     let call = json!({"name": "ls", "args": {}});
     json!([
@@ -81,7 +81,7 @@ fn looks() -> Value {
     ])
 }
 
-/// A model that wants to run a command.
+/// A model that runs a command.
 fn runs(command: &str) -> Value {
     let call = json!({"name": "bash", "args": {"command": command}});
     json!([
@@ -99,20 +99,20 @@ fn contains(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn the_answer_and_the_tool_calls_are_shown() {
+fn shows_answer_and_tool_calls() {
     for client in CLIENTS {
         let scene = Scene::scripted(&looks());
         std::fs::write(scene.world.project().join("a.txt"), "").unwrap();
         let ran = run(&scene, client, &["what is here?"]);
         ran.expect(0);
-        // What would command a terminal is not obeyed by it.
+        // Control sequences do not reach the terminal.
         assert_eq!(ran.stdout, "I look.\nHere is \u{fffd}[31ma.txt\n\n", "{client:?}");
         contains(&ran.stderr, &["* ls {}\n", "220 tokens in, 30 out"]);
     }
 }
 
 #[test]
-fn a_run_that_fails_is_an_error() {
+fn failed_run_is_error() {
     for client in CLIENTS {
         let error = json!({"kind": "rejected", "message": "no such thing"});
         let scene = Scene::scripted(&json!([{"say": [{"text": "I begin."}], "error": error}]));
@@ -124,7 +124,7 @@ fn a_run_that_fails_is_an_error() {
 }
 
 #[test]
-fn a_refused_command_is_an_error() {
+fn refused_command_is_error() {
     for client in CLIENTS {
         let scene = Scene::scripted(&looks());
         let ran = run(&scene, client, &[""]);
@@ -135,7 +135,7 @@ fn a_refused_command_is_an_error() {
 }
 
 #[test]
-fn what_keeps_haft_from_beginning_is_told_with_its_status() {
+fn reports_failed_start_with_exit_code() {
     for client in CLIENTS {
         let scene = Scene::scripted(&looks());
         let ran = run(&scene, client, &["go", "--no-such-flag"]);
@@ -145,19 +145,19 @@ fn what_keeps_haft_from_beginning_is_told_with_its_status() {
 }
 
 #[test]
-fn without_a_person_a_question_has_the_careful_answer() {
+fn denies_without_person() {
     for client in CLIENTS {
         let scene = Scene::scripted(&runs("touch ran"));
         let ran = run(&scene, client, &["go"]);
         ran.expect(0);
-        assert_eq!(ran.stdout, "I try.\nbash said: the user did not allow it\n", "{client:?}");
+        assert_eq!(ran.stdout, "I try.\nbash said: the user denied the call\n", "{client:?}");
         contains(&ran.stderr, &["? Run bash?", "touch ran"]);
         assert!(!scene.world.project().join("ran").exists(), "{client:?}");
     }
 }
 
 #[test]
-fn a_person_allows_a_call() {
+fn person_allows_call() {
     for client in CLIENTS {
         let scene = Scene::scripted(&runs("touch ran; echo done"));
         let (code, seen) = run_on_terminal(&scene, client, "go", &[("? Run bash?", "y\n")]);
@@ -168,18 +168,18 @@ fn a_person_allows_a_call() {
 }
 
 #[test]
-fn a_person_refuses_a_call() {
+fn person_refuses_call() {
     for client in CLIENTS {
         let scene = Scene::scripted(&runs("touch ran"));
         let (code, seen) = run_on_terminal(&scene, client, "go", &[("? Run bash?", "no\n")]);
         assert_eq!(code, 0, "{seen}");
-        contains(&seen, &["bash said: the user did not allow it\n"]);
+        contains(&seen, &["bash said: the user denied the call\n"]);
         assert!(!scene.world.project().join("ran").exists(), "{seen}");
     }
 }
 
 #[test]
-fn control_c_stops_the_work_and_not_haft() {
+fn ctrl_c_stops_run_but_not_haft() {
     for client in CLIENTS {
         let scene = Scene::scripted(&runs("touch ran"));
         let (code, seen) = run_on_terminal(&scene, client, "go", &[("? Run bash?", "\x03")]);
@@ -191,10 +191,10 @@ fn control_c_stops_the_work_and_not_haft() {
 }
 
 #[test]
-fn what_is_typed_meanwhile_is_told_to_the_agent() {
-    // Nothing tells the command that both lines were sent. On a machine that is busy enough, the first ones are too short.
+fn sends_lines_typed_during_run() {
+    // The command cannot know that both lines were sent. On a busy machine, the first attempts may be too short.
     let is_told = [1, 5, 25].into_iter().any(|seconds| {
-        // sleep: both lines are sent meanwhile, or the next attempt takes longer
+        // sleep: both lines are sent in the meantime, or the next attempt takes longer
         let scene = Scene::scripted(&runs(&format!("sleep {seconds}")));
         let (code, seen) = run_on_terminal(&scene, CLIENTS[0], "go", &[("? Run bash?", "y\nin German\n")]);
         assert_eq!(code, 0, "{seen}");
@@ -204,7 +204,7 @@ fn what_is_typed_meanwhile_is_told_to_the_agent() {
 }
 
 #[test]
-fn several_prompts_are_one_conversation() {
+fn several_prompts_form_one_conversation() {
     let steps = json!([
         {"when": {"contains": "one"}, "say": [{"text": "First."}]},
         {"when": {"contains": "two"}, "say": [{"text": "Second."}]},

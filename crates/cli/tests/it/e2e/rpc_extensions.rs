@@ -7,7 +7,7 @@ use super::rpc_client::{Client, text_of};
 use super::running::eventually;
 use super::scene::Scene;
 
-/// Has a tool, commands, and a panel that shows the keys.
+/// An extension with a tool, commands, and a panel that shows keys.
 const TODO: &str = r#"
 tool("todo_add")
 emit("register_command", name="todo", description="shows the list")
@@ -31,7 +31,7 @@ for frame in frames():
         mark("closed " + frame["panel_id"])
 "#;
 
-/// With the extension running, however busy the machine is.
+/// Starts the server and waits for the extension, even on a busy machine.
 #[track_caller]
 fn with_todo(scene: &Scene) -> Client {
     let mut client = Client::of(scene, &[]);
@@ -44,7 +44,7 @@ fn with_todo(scene: &Scene) -> Client {
 }
 
 #[test]
-fn a_tool_is_called_and_what_its_extension_notes_is_told() {
+fn calls_tool_and_reports_notes() {
     let call = Scenario::new().tool("t1", "todo_add", r#"{"text":"milk"}"#);
     let scene = Scene::new(vec![call, Scenario::text("Done.")]).python("todo", TODO);
     let mut client = with_todo(&scene);
@@ -61,7 +61,7 @@ fn a_tool_is_called_and_what_its_extension_notes_is_told() {
 }
 
 #[test]
-fn a_command_has_a_prompt_of_its_own_worked_on() {
+fn command_starts_prompt() {
     let scene = Scene::new(vec![Scenario::text("The tests."), Scenario::text("Still the tests.")]);
     let scene = scene.python("todo", TODO);
     let mut client = with_todo(&scene);
@@ -83,7 +83,7 @@ fn a_command_has_a_prompt_of_its_own_worked_on() {
 }
 
 #[test]
-fn a_panel_is_shown_gets_keys_and_is_closed_from_either_side() {
+fn panel_receives_keys_and_closes_from_both_sides() {
     let scene = Scene::scripted(&json!([])).python("todo", TODO);
     let mut client = with_todo(&scene);
     let ran = client.done("run_command", &json!({"name": "todo"}));
@@ -102,9 +102,9 @@ fn a_panel_is_shown_gets_keys_and_is_closed_from_either_side() {
     assert_eq!(scene.marks(), ["closed list"]);
 }
 
-/// Each session has processes of its own.
+/// Each session has its own processes.
 #[test]
-fn an_extension_runs_once_for_each_session() {
+fn extension_runs_once_per_session() {
     let body = "emit(\"ready\")\nmark(\"begun\")\nfor frame in frames():\n    pass\nmark(\"left\")\n";
     let scene = Scene::scripted(&json!([])).python("counted", body);
     let mut client = Client::of(&scene, &[]);
@@ -120,20 +120,20 @@ fn an_extension_runs_once_for_each_session() {
 }
 
 #[test]
-fn a_guard_that_is_not_there_ends_it_before_anything_is_served() {
+fn missing_required_extension_ends_server() {
     let scene = Scene::scripted(&json!([]));
     scene.named_python("guard", &json!({"required": true}), "sys.exit(3)\n");
     let left = Client::of(&scene, &[]).end();
     left.expect(3);
     assert!(
-        left.stderr.contains("required extension guard is not running; `haft doctor`"),
+        left.stderr.contains("required extension guard is not running; run `haft doctor`"),
         "{}",
         left.stderr
     );
 }
 
 #[test]
-fn a_project_that_is_not_trusted_is_told_of() {
+fn reports_untrusted_project() {
     let scene = Scene::scripted(&json!([{"say": [{"text": "Hi."}]}]));
     scene.project_python(&scene.world.project(), "theirs", "mark(\"ran\")\n");
     let mut client = Client::of(&scene, &[]);

@@ -1,4 +1,4 @@
-//! The programs of `docs/rpc.md` and `docs/rpc-protocol.md`, run as they stand there, and the commands that they show.
+//! The programs of `docs/rpc.md` and `docs/rpc-protocol.md`, unmodified, and the commands that they show.
 
 #![cfg(unix)]
 
@@ -13,13 +13,13 @@ use super::scene::Scene;
 const GUIDE: &str = include_str!("../../../../../docs/rpc.md");
 const PROTOCOL: &str = include_str!("../../../../../docs/rpc-protocol.md");
 
-/// The blocks of this language, in order.
+/// Returns the blocks of this language, in order.
 fn blocks(text: &'static str, language: &str) -> Vec<&'static str> {
     let begins = text.split("```").skip(1).step_by(2);
     begins.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 
-/// Runs a program of the page where `haft` is on the path and a model is set up, as the page says.
+/// Runs a program of the page with `haft` on the path and a configured model, as the page requires.
 #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
 fn run(steps: &Value, program: &[&str]) -> Ran {
     let scene = Scene::scripted(steps);
@@ -37,7 +37,7 @@ fn run(steps: &Value, program: &[&str]) -> Ran {
     Running::start(command, None).wait()
 }
 
-/// A model that looks once, and knows the largest.
+/// A model that lists files once and reports the largest one.
 fn model() -> Value {
     json!([
         {"when": {"contains": "are here"}, "say": [{"text": "I look."}, {"call": {"name": "ls", "args": {}}}], "chunk": 3},
@@ -48,14 +48,14 @@ fn model() -> Value {
 }
 
 #[test]
-fn the_shells_two_minutes() {
+fn runs_shell_example() {
     let ran = run(&model(), &["bash", "-c", blocks(GUIDE, "sh")[0]]);
     ran.expect(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("I look. None.", ""));
 }
 
 #[test]
-fn pythons_two_minutes() {
+fn runs_python_example() {
     let program = blocks(GUIDE, "python")[0];
     let ran = run(&model(), &["python3", "-c", program]);
     ran.expect(0);
@@ -70,7 +70,7 @@ fn pythons_two_minutes() {
 }
 
 #[test]
-fn the_token_is_shown() {
+fn runs_token_example() {
     let ran = run(&json!([]), &["python3", "-c", blocks(GUIDE, "python")[1]]);
     ran.expect(0);
     assert_eq!(ran.stdout, "True\n");
@@ -79,7 +79,7 @@ fn the_token_is_shown() {
 }
 
 #[test]
-fn the_smallest_client_of_the_reference() {
+fn runs_smallest_client_of_reference() {
     let [program] = blocks(PROTOCOL, "python")[..] else { panic!("every program has its test") };
     let ran = run(&model(), &["python3", "-c", program]);
     ran.expect(0);
@@ -87,7 +87,7 @@ fn the_smallest_client_of_the_reference() {
 }
 
 #[test]
-fn the_commands_of_the_guide_are_commands() {
+fn commands_of_guide_exist() {
     let shown = blocks(GUIDE, "json").into_iter().flat_map(str::lines);
     let sent = blocks(GUIDE, "").into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("> "));
     let commands: Vec<&str> = shown.chain(sent).collect();

@@ -1,14 +1,14 @@
-//! `haft rpc`: which sessions there are, and what of them is recorded.
+//! The sessions of `haft rpc`, and which of them are recorded.
 
 use std::path::Path;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
 use super::scene::Scene;
 
-/// A model that says `answer` to everything, each time from the beginning.
+/// Creates a model that answers `answer` to every prompt, in each session from the beginning.
 fn parrot(answer: &str) -> Scene {
     let server = Scene::new(Vec::new());
     let answer = answer.to_owned();
@@ -16,18 +16,18 @@ fn parrot(answer: &str) -> Scene {
     server
 }
 
-/// True if anything was recorded.
+/// True if any session was recorded.
 fn is_recorded(scene: &Scene) -> bool {
     scene.world.home().join("sessions").exists()
 }
 
-/// What was said in a session, by whoever.
+/// Returns the messages of a session.
 fn said(messages: &Value) -> Vec<String> {
     messages["messages"].as_array().unwrap().iter().map(text_of).collect()
 }
 
 #[test]
-fn nothing_is_recorded_unless_it_is_wanted() {
+fn records_only_on_request() {
     let scene = parrot("Hi.");
     let mut client = Client::of(&scene, &[]);
     client.prompt("first");
@@ -60,7 +60,7 @@ fn nothing_is_recorded_unless_it_is_wanted() {
 }
 
 #[test]
-fn one_session_is_recorded_if_the_client_wants_it() {
+fn records_single_session_on_request() {
     let scene = parrot("Hi.");
     let mut client = Client::of(&scene, &[]);
     let opened = client.done("new_session", &json!({"ephemeral": false}));
@@ -76,7 +76,7 @@ fn one_session_is_recorded_if_the_client_wants_it() {
 }
 
 #[test]
-fn sessions_of_the_disk_are_listed_and_opened() {
+fn lists_and_opens_stored_sessions() {
     let scene = parrot("Hi.");
     scene.haft(&["-p", "from before"]).expect(0);
     let mut client = Client::of(&scene, &[]);
@@ -92,7 +92,7 @@ fn sessions_of_the_disk_are_listed_and_opened() {
     assert_eq!(switched["session"], id);
     assert_eq!(said(&client.done("get_messages", &json!({}))), ["from before", "Hi."]);
     assert_ne!(own, id);
-    // It is this process's from here on.
+    // From now on, this process holds the session.
     let other = scene.haft(&["-p", "--session", id, "me too"]);
     other.expect(10);
     let mut second = Client::of(&scene, &[]);
@@ -102,11 +102,11 @@ fn sessions_of_the_disk_are_listed_and_opened() {
 }
 
 #[test]
-fn two_sessions_are_worked_in_at_once() {
+fn runs_two_sessions_concurrently() {
     let scene = Scene::new(Vec::new());
     scene.server.answer_with(|request| {
         let hangs = request.body.to_string().contains("take your time");
-        if hangs { Scenario::text("I begin").fault(Fault::Hang) } else { Scenario::text("At once.") }
+        if hangs { Scenario::text("I begin").fault(AnswerFault::Hang) } else { Scenario::text("At once.") }
     });
     let mut client = Client::of(&scene, &[]);
     let first = client.done("hello", &json!({}))["session"].as_str().unwrap().to_owned();
@@ -127,9 +127,9 @@ fn two_sessions_are_worked_in_at_once() {
     assert_eq!(answers.map(text_of).collect::<Vec<_>>(), ["At once."]);
 }
 
-/// A copy goes on with the model that was asked last, whatever the command line said.
+/// A copy continues with the model that answered last, whatever the command line says.
 #[test]
-fn a_fork_has_the_conversation_and_the_model() {
+fn fork_keeps_conversation_and_model() {
     let scene = parrot("Hi.");
     let mut client = Client::of(&scene, &[]);
     client.prompt("one");
@@ -146,9 +146,9 @@ fn a_fork_has_the_conversation_and_the_model() {
     assert_eq!(models, ["m", "n", "n"]);
 }
 
-/// What was changed since the process began counts for the next session.
+/// Settings that changed since the start of the process apply to the next session.
 #[test]
-fn a_session_reads_the_settings_of_its_moment() {
+fn new_session_reads_current_settings() {
     let scene = parrot("Hi.");
     let mut client = Client::of(&scene, &[]);
     client.prompt("one");

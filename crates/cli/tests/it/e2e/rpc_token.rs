@@ -1,4 +1,4 @@
-//! The token of `haft rpc`: who has it drives haft, and nobody else has it.
+//! The token of `haft rpc`: only a client with the token can drive haft.
 
 use haft_test_support::model_server::Scenario;
 use serde_json::json;
@@ -12,7 +12,7 @@ const TOKEN: &str = "tok-3f9a77";
 /// The names of the variables.
 const NAMES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
 
-/// `haft rpc` with these variables.
+/// Starts `haft rpc` with these variables.
 fn client(scene: &Scene, vars: &[(&str, &str)]) -> Client {
     let mut command = scene.command_of(&["rpc"], &[]);
     command.envs(vars.iter().copied());
@@ -20,7 +20,7 @@ fn client(scene: &Scene, vars: &[(&str, &str)]) -> Client {
 }
 
 #[test]
-fn without_the_token_nothing_is_done() {
+fn rejects_commands_without_token() {
     for name in NAMES {
         let scene = Scene::scripted(&json!([{"say": [{"text": "Hi."}]}]));
         let mut client = client(&scene, &[(name, TOKEN)]);
@@ -39,7 +39,7 @@ fn without_the_token_nothing_is_done() {
 }
 
 #[test]
-fn a_wrong_token_ends_it() {
+fn ends_on_wrong_token() {
     let scene = Scene::scripted(&json!([]));
     let mut client = client(&scene, &[("HAFT_RPC_TOKEN", TOKEN), ("ZOTCORE_RPC_TOKEN", "another")]);
     assert_eq!(client.refused("hello", &json!({"token": "another"})).0, "auth_failed");
@@ -48,9 +48,10 @@ fn a_wrong_token_ends_it() {
     assert!(left.stderr.starts_with("haft: ") && left.stderr.contains("token"), "{}", left.stderr);
 }
 
-/// Whoever reads it could drive haft: neither a command of the model, nor an extension that is granted it, nor a hook.
+/// The token never reaches commands of the model, extensions that are granted the variable, or hooks: any reader could
+/// drive haft.
 #[test]
-fn nothing_that_runs_here_gets_it() {
+fn hides_token_from_child_processes() {
     let body = r#"
 tool("look")
 emit("ready")

@@ -1,4 +1,4 @@
-//! A running `haft`, which no test waits for without end.
+//! A running `haft` with time limits.
 
 use std::io::{Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,29 +8,29 @@ use std::time::{Duration, Instant};
 use haft_test_support::PATIENCE;
 use serde_json::Value;
 
-/// How often a condition is looked at.
+/// The polling interval for conditions.
 const POLL: Duration = Duration::from_millis(5);
 
-/// `haft` at work.
+/// A running `haft`.
 pub(crate) struct Running {
     child: Child,
     stdout: JoinHandle<String>,
     stderr: JoinHandle<String>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
-    /// Without the banners.
+    /// The standard error output without the banners.
     pub(crate) stderr: String,
-    /// What is said of extensions that the command line names, with the line breaks as they were.
+    /// The banners about extensions of the command line, with their line breaks.
     pub(crate) banners: String,
 }
 
 impl Running {
-    /// Starts it with this on its standard input.
+    /// Starts the command with this standard input.
     pub(crate) fn start(mut command: Command, stdin: Option<&str>) -> Self {
         if stdin.is_some() {
             command.stdin(Stdio::piped());
@@ -43,7 +43,7 @@ impl Running {
         Self { child, stdout, stderr }
     }
 
-    /// What Ctrl-C does.
+    /// Sends the signal of Ctrl-C.
     #[cfg(unix)]
     #[expect(clippy::disallowed_methods, reason = "sends a signal as a person would")]
     pub(crate) fn interrupt(&self) {
@@ -51,20 +51,20 @@ impl Running {
         assert!(sent.success());
     }
 
-    /// True if it has ended by itself.
+    /// True if the process has ended by itself.
     #[cfg(unix)]
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// What nobody can catch.
+    /// Sends the signal that no process can catch.
     #[cfg(unix)]
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Waits for the end; one that does not come fails the test.
+    /// Waits for the end; fails the test at the time limit.
     pub(crate) fn wait(mut self) -> Ran {
         let mut status = None;
         let ended = eventually(|| {
@@ -83,7 +83,7 @@ impl Running {
     }
 }
 
-/// The banners and what else is on standard error.
+/// Splits standard error into the banners and the rest.
 fn apart(text: &str) -> (String, String) {
     let (mut banners, mut rest, mut goes_on) = (String::new(), String::new(), false);
     for line in text.split_inclusive('\n') {
@@ -94,24 +94,24 @@ fn apart(text: &str) -> (String, String) {
 }
 
 impl Ran {
-    /// Fails the test, with all that was printed, unless this is how it ended.
+    /// Fails the test, with the complete output, unless the outcome is as expected.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32) -> &Self {
         assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// Every event of `--json`.
+    /// Returns all events of `--json`.
     pub(crate) fn events(&self) -> Vec<Value> {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The events of one kind.
+    /// Returns the events of one kind.
     pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
         self.events().into_iter().filter(|event| event["type"] == kind).collect()
     }
 
-    /// Who failed in which way.
+    /// Returns the extensions that failed, and their error codes.
     pub(crate) fn faults(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         self.of("extension_error")
@@ -121,7 +121,7 @@ impl Ran {
     }
 }
 
-/// Waits until a condition holds; tells whether it ever did.
+/// Waits until a condition holds; returns false at the time limit.
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -131,12 +131,13 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
         if Instant::now() >= end {
             return false;
         }
-        // sleep: looks again
+        // sleep: polls the condition
         thread::sleep(POLL);
     }
 }
 
-/// Seconds for a deadline that has to pass, but not before a process runs: each is twice the one before.
+/// Returns deadlines in seconds, each twice the previous one, for tests in which a deadline must expire after a process
+/// has started.
 pub(crate) fn growing_seconds() -> impl Iterator<Item = u64> {
     let seconds = std::iter::successors(Some(3), |seconds| Some(seconds * 2));
     seconds.take_while(|seconds| *seconds <= PATIENCE.as_secs())

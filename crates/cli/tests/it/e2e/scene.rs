@@ -1,46 +1,46 @@
-//! A clean home, a model server, extensions, and `haft` among them.
+//! A clean home, a model server, extensions, and `haft`.
 
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
 use crate::world::World;
 
-/// The key of every run; it must turn up nowhere.
+/// The API key of every run, which must appear in no output.
 pub(crate) const KEY: &str = "sk-e2e-0123456789abcdef";
 
-/// What every Python extension begins with.
+/// The prelude of every Python extension.
 const PRELUDE: &str = include_str!("../../fixtures/prelude.py");
 
-/// Where one test takes place.
+/// The setup of one test.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) server: ModelServer,
-    /// The arguments that choose the model.
+    /// The arguments that select the model.
     model: Vec<String>,
     extensions: Vec<PathBuf>,
 }
 
 impl Scene {
-    /// A model that says this, by Chat Completions.
+    /// Creates a scene with a model that plays these answers, by Chat Completions.
     pub(crate) fn new(scenarios: Vec<Scenario>) -> Self {
-        Self::speaking(Wire::OpenAiChat, scenarios)
+        Self::speaking(WireFormat::OpenAiChat, scenarios)
     }
 
-    /// A model that says this in that dialect.
-    pub(crate) fn speaking(wire: Wire, scenarios: Vec<Scenario>) -> Self {
+    /// Creates a scene with a model that plays these answers in this dialect.
+    pub(crate) fn speaking(wire: WireFormat, scenarios: Vec<Scenario>) -> Self {
         let server = ModelServer::spawn_thread(wire, scenarios);
         let provider = match wire {
-            Wire::Anthropic => "anthropic",
-            Wire::OpenAiChat => "openai-chat",
-            Wire::OpenAiResponses => "openai",
-            Wire::Gemini => "gemini",
-            Wire::Ollama => "ollama",
+            WireFormat::Anthropic => "anthropic",
+            WireFormat::OpenAiChat => "openai-chat",
+            WireFormat::OpenAiResponses => "openai",
+            WireFormat::Gemini => "gemini",
+            WireFormat::Ollama => "ollama",
         };
         let url = server.base_url();
         let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
@@ -48,12 +48,12 @@ impl Scene {
         Self { world: World::new(), server, model, extensions: Vec::new() }
     }
 
-    /// A model that plays these steps, for arguments too long to be streamed in small pieces.
+    /// Creates a scene with a model that plays these steps, for arguments that are too long for small stream chunks.
     pub(crate) fn scripted(steps: &Value) -> Self {
         Self::playing(&json!({ "steps": steps }))
     }
 
-    /// A model that plays this script.
+    /// Creates a scene with a model that plays this script.
     pub(crate) fn playing(script: &Value) -> Self {
         let mut scene = Self::new(Vec::new());
         let text = script.to_string();
@@ -64,14 +64,14 @@ impl Scene {
         scene
     }
 
-    /// With a Python extension, behind those that are there.
+    /// Adds a Python extension after the existing ones.
     pub(crate) fn python(self, name: &str, body: &str) -> Self {
         let dir = self.world.project().join(name);
         self.write_python(&dir, name, &json!({}), body);
         self.with(dir)
     }
 
-    /// With one of haft's own example extensions in Rust.
+    /// Adds an example extension in Rust.
     pub(crate) fn example(self, name: &str) -> Self {
         let manifest =
             json!({"name": name, "exec": env!("CARGO_BIN_EXE_haft"), "args": ["__extension", name]});
@@ -79,7 +79,7 @@ impl Scene {
         self.with(dir)
     }
 
-    /// With an example extension in Rust as it is shipped: its manifest, and its own program.
+    /// Adds an example extension in Rust as it is shipped: with its manifest and its own program.
     pub(crate) fn shipped(self, name: &str) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
         let text = fs::read_to_string(source.join("extension.json")).unwrap();
@@ -89,7 +89,7 @@ impl Scene {
         self.with(dir)
     }
 
-    /// With an example extension in Rust as the user has approved it.
+    /// Adds an example extension in Rust that the user has approved.
     pub(crate) fn installed(self, name: &str) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
         let dir = self.world.home().join("extensions").join(name);
@@ -100,22 +100,21 @@ impl Scene {
         self
     }
 
-    /// With the extension that has this fault, which is its name, too. Its deadlines are as long as they can be.
+    /// Adds the extension with this fault, which is also its name. Its deadlines are as long as possible.
     pub(crate) fn misbehaving(self, fault: &str) -> Self {
         self.misbehaving_as(fault, &patient())
     }
 
-    /// With the extension that has this fault, with the usual deadlines and this in its manifest.
+    /// Adds the extension with this fault, with the default deadlines and these manifest keys.
     pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
-        let mut manifest =
-            json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
+        let mut manifest = json!({"name": fault, "exec": haft_test_support::test_binary("misbehave"), "args": [fault, fault]});
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let dir = self.world.extension(fault, &manifest.to_string());
         self.grant(fault, "HAFT_MARKER");
         self.with(dir)
     }
 
-    /// With the extension in this directory.
+    /// Adds the extension in this directory.
     pub(crate) fn with(mut self, dir: PathBuf) -> Self {
         self.extensions.push(dir);
         self
@@ -126,17 +125,17 @@ impl Scene {
         self.start(args, None).wait()
     }
 
-    /// As [`haft`](Self::haft), without waiting for it.
+    /// Starts `haft` like [`haft`](Self::haft), without waiting for it.
     pub(crate) fn start(&self, args: &[&str], stdin: Option<&str>) -> Running {
         Running::start(self.command(args), stdin)
     }
 
-    /// As [`haft`](Self::haft), not yet started.
+    /// Returns the command of [`haft`](Self::haft), not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         self.command_of(&[], args)
     }
 
-    /// As [`command`](Self::command), of one of the subcommands that ask a model.
+    /// Returns the command for a subcommand that asks a model.
     pub(crate) fn command_of(&self, subcommand: &[&str], args: &[&str]) -> Command {
         let model: Vec<&str> = self.model.iter().map(String::as_str).collect();
         let mut command = self.world.command(&[subcommand, &model].concat());
@@ -147,7 +146,7 @@ impl Scene {
         command
     }
 
-    /// Puts a Python extension with more in its manifest into a directory that the user's `config.toml` names.
+    /// Writes a Python extension with these manifest keys to a directory that the user's `config.toml` lists.
     pub(crate) fn named_python(&self, name: &str, more: &Value, body: &str) {
         let dir = self.world.home().join("more").join(name);
         let mut fields = json!({"required": true});
@@ -158,29 +157,29 @@ impl Scene {
         fs::write(config, format!("extensions = [{}]\n{rest}", json!(dir))).unwrap();
     }
 
-    /// Puts a Python extension where installed ones are. A run does not wait for one that starts slowly.
+    /// Installs a Python extension. A run does not wait for it if it starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
         self.home_python_with(name, &json!({}), body);
     }
 
-    /// As [`home_python`](Self::home_python), with more in its manifest.
+    /// Installs a Python extension like [`home_python`](Self::home_python), with these manifest keys.
     pub(crate) fn home_python_with(&self, name: &str, more: &Value, body: &str) {
         let dir = self.world.home().join("extensions").join(name);
         self.write_python(&dir, name, more, body);
         self.world.approve(&dir);
     }
 
-    /// As [`home_python`](Self::home_python), and every run waits until it is ready, however busy the machine is.
+    /// Installs a Python extension for whose start every run waits, even on a busy machine.
     pub(crate) fn required_home_python(&self, name: &str, body: &str) {
         self.home_python_with(name, &json!({"required": true}), body);
     }
 
-    /// Puts a Python extension where the project of the working directory has its own.
+    /// Adds a Python extension to the project of the working directory.
     pub(crate) fn project_python(&self, project: &Path, name: &str, body: &str) {
         self.write_python(&project.join(".haft/extensions").join(name), name, &json!({}), body);
     }
 
-    /// As [`project_python`](Self::project_python), and every run that starts it waits until it is ready.
+    /// Adds a Python extension to the project, for whose start every run waits.
     pub(crate) fn required_project_python(&self, project: &Path, name: &str, body: &str) {
         self.write_python(
             &project.join(".haft/extensions").join(name),
@@ -190,24 +189,24 @@ impl Scene {
         );
     }
 
-    /// What extensions marked, in order.
+    /// Returns the marks of the extensions, in order.
     pub(crate) fn marks(&self) -> Vec<String> {
         let text = fs::read_to_string(self.marks_file()).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// haft's own log, and then those of the extensions.
+    /// Returns the log of haft, followed by those of the extensions.
     pub(crate) fn logs(&self) -> String {
         let files = fs::read_dir(self.world.home().join("logs")).unwrap();
         files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
     }
 
-    /// The log of one extension.
+    /// Returns the log of one extension.
     pub(crate) fn log_of(&self, extension: &str) -> String {
         fs::read_to_string(self.world.home().join(format!("logs/ext-{extension}.log"))).unwrap()
     }
 
-    /// Lets an extension have a variable of haft's environment.
+    /// Grants an extension a variable of haft's environment.
     pub(crate) fn grant(&self, extension: &str, variable: &str) {
         fs::create_dir_all(self.world.home()).unwrap();
         let mut file =
@@ -230,17 +229,17 @@ impl Scene {
     }
 }
 
-/// What a manifest says so that no deadline is reached on a busy machine: the longest times that it may ask for.
+/// Returns manifest keys with the longest allowed deadlines, for busy machines.
 fn patient() -> Value {
     json!({"hello_timeout_ms": 60_000, "ready_timeout_ms": 60_000})
 }
 
-/// A call of `bash` in a scenario.
+/// Returns a call of `bash` in a scenario.
 pub(crate) fn bash(id: &str, command: &str) -> Scenario {
     Scenario::new().tool(id, "bash", &bash_args(command))
 }
 
-/// The arguments of such a call.
+/// Returns the arguments of such a call.
 pub(crate) fn bash_args(command: &str) -> String {
     Value::to_string(&json!({ "command": command }))
 }

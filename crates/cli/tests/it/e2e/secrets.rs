@@ -1,4 +1,4 @@
-//! What an extension can learn of haft's secrets: nothing, neither from its environment nor from haft's process.
+//! Secrets of haft are invisible to extensions, both in the environment and in the process of haft.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use haft_test_support::model_server::Scenario;
 use super::running::Running;
 use super::scene::{Scene, bash};
 
-/// Names that secrets go by.
+/// Names of typical secret variables.
 const SECRETS: [&str; 12] = [
     "ANTHROPIC_API_KEY",
     "AWS_SECRET_ACCESS_KEY",
@@ -25,11 +25,11 @@ const SECRETS: [&str; 12] = [
     "XDG_SECRET",
 ];
 
-/// What each of them is.
+/// The value of each variable.
 const SECRET: &str = "planted-3f9a";
 
-/// Looks everywhere where a process of the same user can look, in a way that is shown to work on another process. Opening
-/// `mem` takes the same permission as attaching a debugger.
+/// Searches all places that a process of the same user can read, with a method that succeeds on another process.
+/// Opening `mem` requires the same permission as attaching a debugger.
 const NOSY: &str = r#"#!/bin/sh
 echo '{"type":"hello","name":"nosy"}'
 host=$(sed -n 's/^PPid:\t//p' "/proc/$PPID/status")
@@ -53,7 +53,7 @@ while read -r line; do case $line in *'"type":"shutdown"'*) exit;; esac; done
 
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 #[test]
-fn no_secret_is_seen() {
+fn hides_secrets_from_extensions() {
     let scene = Scene::new(vec![Scenario::text("Hi.")]);
     let dir = scene.world.extension("nosy", r#"{"name":"nosy","exec":"./nosy.sh"}"#);
     std::fs::write(dir.join("nosy.sh"), NOSY).unwrap();
@@ -64,7 +64,9 @@ fn no_secret_is_seen() {
     let Some(mut command) =
         as_somebody(scene.command(&["-p", "hi"]), scene.world.project().parent().unwrap())
     else {
-        eprintln!("SKIP no_secret_is_seen: root sees everything, and nobody else can run this haft here");
+        eprintln!(
+            "SKIP hides_secrets_from_extensions: root sees everything, and no other user can run haft here"
+        );
         return;
     };
     command.envs(SECRETS.map(|name| (name, SECRET)));
@@ -72,7 +74,7 @@ fn no_secret_is_seen() {
     assert_eq!(scene.marks(), ["control environ", "control mem", "control fd", "looked at haft"]);
 }
 
-/// The same command as a user who is not root. None when there is no way to that.
+/// Returns the same command for a user without root rights; `None` if that is impossible.
 #[expect(clippy::disallowed_methods, reason = "changes the user")]
 fn as_somebody(command: Command, owned: &Path) -> Option<Command> {
     use std::os::unix::fs::MetadataExt as _;
@@ -99,15 +101,15 @@ fn as_somebody(command: Command, owned: &Path) -> Option<Command> {
     })
 }
 
-/// Of everything that haft has open, logs and connections and pipes to extensions.
+/// Checks all descriptors of haft: logs, connections and pipes to extensions.
 #[expect(clippy::disallowed_methods, reason = "a child that haft is not the parent of")]
 #[test]
-fn no_descriptor_is_inherited() {
+fn extensions_inherit_no_descriptors() {
     const LIST: &str = "fds=$(ls /proc/self/fd); echo $fds";
     let scene = Scene::new(vec![bash("t1", &format!("{LIST} >>\"$MARKS\"")), Scenario::text("Hi.")])
         .python("witness", "emit(\"ready\")\nfor frame in frames():\n    pass\n");
     scene.haft(&["-p", "go"]).expect(0);
-    // What this test was started with reaches haft, and so its children.
+    // haft and its children inherit the descriptors of this test.
     let inherited = Command::new("sh").args(["-c", LIST]).output().unwrap().stdout;
     assert_eq!(scene.marks(), [String::from_utf8(inherited).unwrap().trim()]);
 }

@@ -1,4 +1,4 @@
-//! What an extension has haft do, by the program itself.
+//! Services of the host that an extension uses, in the real program.
 
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::requests::said;
 use super::scene::Scene;
 
-/// Has haft do several things when its tool is called. Before it stands KEY, a file of haft's own.
+/// Uses several services when its tool is called. KEY, a file of haft, precedes the code.
 const HELPER: &str = r#"
 stream = frames()
 
@@ -41,7 +41,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn an_extension_works_under_the_gates_and_what_it_does_is_told() {
+fn gates_check_and_events_report_host_calls() {
     let scene = Scene::new(vec![Scenario::new().tool("t1", "work", "{}"), Scenario::text("Fine.")]);
     let (key, project) = (scene.world.home().join("auth.json"), scene.world.project());
     let helper = format!("KEY = {}\n{HELPER}", json!(key));
@@ -65,17 +65,17 @@ fn an_extension_works_under_the_gates_and_what_it_does_is_told() {
         ["write", "bash", "bash", "edit", "read", "edit", "read"].map(|name| format!("helper {name}"));
     assert_eq!((told("host_call_start"), told("host_call_end")), (names.to_vec(), names.to_vec()));
     assert_eq!(ran.of("tool_blocked")[0]["by"], "guard");
-    // The model did not ask.
+    // The extension made the call, not the model.
     assert_eq!((ran.of("tool_call").len(), ran.of("tool_result").len()), (1, 1));
     assert_eq!(ran.faults(), [("helper".to_owned(), "permission_denied".to_owned())]);
     let log = scene.log_of("helper");
     assert!(log.contains("host_call exec: blocked"), "{log}");
 }
 
-/// Two of them, in a sandbox where they can open nothing: what a command of the first printed is for the first alone.
+/// Two sandboxed extensions that can open no file: the output of a command belongs to the extension that started it.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_long_output_is_read_by_whoever_had_the_command_run() {
+fn only_caller_reads_long_output() {
     use super::confined::has_standard;
 
     const BOTH: &str = r#"

@@ -1,9 +1,9 @@
-//! Sessions: recorded as they happen, found again, gone on with.
+//! Sessions: recorded, found and continued.
 
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::requests::said;
@@ -14,7 +14,7 @@ fn answers(texts: &[&str]) -> Scene {
     Scene::new(texts.iter().map(|text| Scenario::text(*text)).collect())
 }
 
-/// A command that does nothing.
+/// A command without an effect.
 const HELLO: &str = r#"
 emit("register_command", name="hello", description="nothing")
 emit("ready")
@@ -23,27 +23,27 @@ for frame in frames():
         emit("command_response", id=frame["id"], action="noop")
 "#;
 
-/// The files of all sessions.
+/// Returns the files of all sessions.
 fn files(scene: &Scene) -> Vec<PathBuf> {
     let dirs = fs::read_dir(scene.world.home().join("sessions")).into_iter().flatten();
     let files = dirs.flat_map(|dir| fs::read_dir(dir.unwrap().path()).unwrap());
     files.map(|file| file.unwrap().path()).collect()
 }
 
-/// The id of the only session there is.
+/// Returns the id of the only session.
 fn only(scene: &Scene) -> String {
     let files = files(scene);
     assert_eq!(files.len(), 1, "{files:?}");
     files[0].file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
-/// What the user has said in a request.
+/// Returns the user's messages in a request.
 fn prompts(scene: &Scene, request: usize) -> Vec<String> {
     said(&scene.server.requests()[request], "user")
 }
 
 #[test]
-fn a_run_is_recorded_and_the_next_one_goes_on_with_it() {
+fn records_run_and_continues_it() {
     let scene = answers(&["One.", "Two.", "Three."]);
     scene.haft(&["-p", "first"]).expect(0);
     let id = only(&scene);
@@ -56,7 +56,7 @@ fn a_run_is_recorded_and_the_next_one_goes_on_with_it() {
 }
 
 #[test]
-fn a_run_without_a_session_or_without_a_word_leaves_no_file() {
+fn no_session_and_empty_run_leave_no_file() {
     let scene = answers(&["One."]).python("hello", HELLO);
     let ran = scene.haft(&["--json", "--no-session", "first"]);
     ran.expect(0);
@@ -68,7 +68,7 @@ fn a_run_without_a_session_or_without_a_word_leaves_no_file() {
 }
 
 #[test]
-fn programs_are_told_of_the_session_first() {
+fn first_event_is_session() {
     let scene = answers(&["One."]);
     let ran = scene.haft(&["--json", "first"]);
     ran.expect(0);
@@ -77,7 +77,7 @@ fn programs_are_told_of_the_session_first() {
 }
 
 #[test]
-fn there_may_be_nothing_to_go_on_with() {
+fn reports_missing_session() {
     let scene = answers(&[]);
     for args in [
         &["-p", "-c", "hi"][..],
@@ -93,7 +93,7 @@ fn there_may_be_nothing_to_go_on_with() {
     {
         assert_eq!(scene.world.haft(&args).code, 2, "{args:?}");
     }
-    // Another directory's sessions are not this one's.
+    // Sessions of another directory do not count.
     let scene = answers(&["One."]);
     scene.haft(&["-p", "first"]).expect(0);
     fs::create_dir(scene.world.project().join("below")).unwrap();
@@ -101,7 +101,7 @@ fn there_may_be_nothing_to_go_on_with() {
 }
 
 #[test]
-fn where_nobody_can_choose_there_is_a_list() {
+fn prints_list_without_terminal() {
     let scene = answers(&["One.", "Two."]);
     scene.haft(&["-p", "first thing\nto do"]).expect(0);
     let id = only(&scene);
@@ -116,8 +116,9 @@ fn where_nobody_can_choose_there_is_a_list() {
 }
 
 #[test]
-fn without_a_prompt_an_unanswered_message_is_answered() {
-    let scene = Scene::new(vec![Scenario::text("never seen").fault(Fault::Hang), Scenario::text("At last.")]);
+fn answers_unanswered_message_without_prompt() {
+    let scene =
+        Scene::new(vec![Scenario::text("never seen").fault(AnswerFault::Hang), Scenario::text("At last.")]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     running.kill();
@@ -131,7 +132,7 @@ fn without_a_prompt_an_unanswered_message_is_answered() {
 }
 
 #[test]
-fn a_tool_that_was_killed_is_not_run_again() {
+fn killed_tool_does_not_run_again() {
     let call = bash("t1", "echo ran >> \"$MARKS\"; sleep 600");
     let scene = Scene::new(vec![call, Scenario::text("I see.")]);
     let running = scene.start(&["-p", "go"], None);
@@ -139,16 +140,18 @@ fn a_tool_that_was_killed_is_not_run_again() {
     running.kill();
     let ran = scene.haft(&["-p", "-c", "what happened?"]);
     ran.expect(0);
-    assert!(ran.stderr.contains("a tool call was interrupted; it is not run again"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a tool call was interrupted; haft does not repeat it"), "{}", ran.stderr);
     assert!(said(&scene.server.requests()[1], "tool")[0].starts_with("interrupted: the tool was started"));
     assert_eq!(scene.marks(), ["ran"]);
     assert_eq!(scene.server.violations(), Vec::<String>::new());
 }
 
 #[test]
-fn a_session_that_is_open_elsewhere_can_be_forked() {
-    let scene =
-        Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang), Scenario::text("From the fork.")]);
+fn forks_session_open_in_other_process() {
+    let scene = Scene::new(vec![
+        Scenario::text("I begin").fault(AnswerFault::Hang),
+        Scenario::text("From the fork."),
+    ]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     let id = only(&scene);
@@ -156,8 +159,8 @@ fn a_session_that_is_open_elsewhere_can_be_forked() {
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(10);
     let told = format!(
-        "haft: session {short} is open elsewhere; fork it with haft session fork {short}, or look at it with haft \
-         session show {short}\n"
+        "haft: session {short} is open in another process; fork it with `haft session fork {short}`, or read it with \
+         `haft session show {short}`\n"
     );
     assert_eq!(ran.stderr, told);
     assert_eq!(scene.world.haft(&["session", "rm", short, "--yes"]).code, 10);
@@ -168,12 +171,12 @@ fn a_session_that_is_open_elsewhere_can_be_forked() {
     let ran = scene.haft(&["-p", "--session", forked.stdout.trim(), "second"]);
     ran.expect(0);
     assert_eq!(ran.stdout, "From the fork.\n");
-    // One behind the other, in one message of the dialect.
+    // The results follow each other in one message of the dialect.
     assert_eq!(prompts(&scene, 1), ["firstsecond"]);
     running.kill();
 }
 
-/// A session with one answer, and a line that was torn behind it.
+/// Creates a session with one answer and an incomplete last line.
 fn tear(scene: &Scene) {
     if files(scene).is_empty() {
         scene.haft(&["-p", "first"]).expect(0);
@@ -184,21 +187,21 @@ fn tear(scene: &Scene) {
     fs::write(&file, bytes).unwrap();
 }
 
-/// Opening mends the file: the next run has nothing to tell any more.
+/// Opening repairs the file, so the next run has nothing to report.
 #[test]
-fn what_was_mended_is_told_when_the_run_cannot_begin() {
+fn reports_repair_if_run_cannot_start() {
     let scene = answers(&["One."]);
     for args in [&["-p", "-c", "second"][..], &["--json", "-c", "second"], &["session", "compact", "last"]] {
         tear(&scene);
         let ran = scene.world.haft(&[args, &["--provider", "anthropic"]].concat());
         assert!(ran.code == 6 && ran.stderr.contains("ANTHROPIC_API_KEY"), "{ran:?}");
-        assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{ran:?}");
+        assert!(ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "), "{ran:?}");
         assert_eq!(ran.stdout.contains(r#"{"type":"session_repaired","#), args[0] == "--json", "{ran:?}");
     }
 }
 
 #[test]
-fn what_was_mended_before_a_summary_is_told() {
+fn reports_repair_before_compaction() {
     let scene = answers(&["One.", "Two."]);
     tear(&scene);
     let args = ["last", "--json"];
@@ -210,18 +213,22 @@ fn what_was_mended_before_a_summary_is_told() {
 }
 
 #[test]
-fn what_was_mended_is_told() {
+fn reports_repair() {
     let scene = answers(&["One.", "Two."]);
     tear(&scene);
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(0);
-    assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the last line was incomplete; its 13 bytes were moved to "),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     assert_eq!(prompts(&scene, 1), ["first", "second"]);
 }
 
 #[test]
-fn programs_are_told_what_was_mended_and_where_the_session_goes_on() {
+fn events_report_repair_and_new_directory() {
     let takes_away = bash("t1", "rm -r \"$HAFT_HOME/sessions\"/*");
     let scene = Scene::new(vec![takes_away, Scenario::text("Gone.")]);
     let ran = scene.haft(&["--json", "go"]);
@@ -241,8 +248,8 @@ fn programs_are_told_what_was_mended_and_where_the_session_goes_on() {
 }
 
 #[test]
-fn half_an_answer_is_kept_and_another_one_takes_its_place() {
-    let half = Scenario::text("Half an answer").fault(Fault::NoFinalEvent);
+fn keeps_partial_answer_and_replaces_it() {
+    let half = Scenario::text("Half an answer").fault(AnswerFault::NoFinalEvent);
     let scene = Scene::new(vec![half, Scenario::text("A whole one.")]);
     let ran = scene.haft(&["-p", "first"]);
     assert!(ran.code != 0 && ran.stdout.is_empty(), "half an answer is none: {ran:?}");
@@ -256,7 +263,7 @@ fn half_an_answer_is_kept_and_another_one_takes_its_place() {
 }
 
 #[test]
-fn the_session_of_a_newer_haft_is_only_looked_at() {
+fn session_of_newer_version_is_read_only() {
     let scene = answers(&["One."]);
     scene.haft(&["-p", "first"]).expect(0);
     let file = files(&scene).remove(0);
@@ -267,26 +274,26 @@ fn the_session_of_a_newer_haft_is_only_looked_at() {
     {
         let ran = scene.world.haft(args);
         assert_eq!(ran.code, 11, "{ran:?}");
-        assert!(ran.stderr.contains("written by a newer haft"), "{ran:?}");
+        assert!(ran.stderr.contains("written by a newer version of haft"), "{ran:?}");
     }
     assert!(scene.world.haft(&["session", "show", "last"]).stdout.contains("> first\n"));
 }
 
 #[test]
-fn no_file_but_a_session_is_touched() {
+fn rejects_files_that_are_no_sessions() {
     let scene = answers(&[]);
     let notes = scene.world.project().join("notes.txt");
     fs::write(&notes, "no newline at the end").unwrap();
     for args in [&["-p", "--session", "./notes.txt", "hi"][..], &["session", "rename", "notes.txt", "x"]] {
         let ran = scene.world.haft(args);
         assert_eq!(ran.code, 11, "{ran:?}");
-        assert!(ran.stderr.contains("notes.txt is no session"), "{ran:?}");
+        assert!(ran.stderr.contains("notes.txt is not a session file"), "{ran:?}");
     }
     assert_eq!(fs::read_to_string(&notes).unwrap(), "no newline at the end");
 }
 
 #[test]
-fn a_session_keeps_its_thinking_and_its_tools() {
+fn session_keeps_thinking_level_and_tools() {
     let scene = answers(&["One.", "Two.", "Three."]);
     scene.haft(&["-p", "--tools", "read,bash", "first"]).expect(0);
     scene.haft(&["-p", "-c", "second"]).expect(0);
@@ -298,7 +305,7 @@ fn a_session_keeps_its_thinking_and_its_tools() {
 }
 
 #[test]
-fn a_session_keeps_its_model() {
+fn session_keeps_model() {
     let scene = answers(&["One.", "Two."]);
     scene.haft(&["-p", "first"]).expect(0);
     let run = |model: &str| {

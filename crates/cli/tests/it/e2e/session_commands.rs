@@ -1,16 +1,16 @@
-//! `haft session …`: what a person and a program are shown of sessions, and what changes them.
+//! `haft session …`: the output for people and programs, and commands that change sessions.
 
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::model_server::{Scenario, Tokens};
-use haft_test_support::terminal::obeys;
+use haft_test_support::model_server::{Scenario, TokenCounts};
+use haft_test_support::terminal::terminal_actions;
 use serde_json::{Value, json};
 
 use super::scene::{Scene, bash, bash_args};
 use crate::world::Ended;
 
-/// A session with a tool call, and its id.
+/// Creates a session with a tool call, and returns its id.
 fn recorded(scenarios: Vec<Scenario>) -> (Scene, String) {
     let scene = Scene::new(scenarios);
     scene.haft(&["-p", "Say\nit twice."]).expect(0);
@@ -19,7 +19,7 @@ fn recorded(scenarios: Vec<Scenario>) -> (Scene, String) {
 }
 
 fn twice() -> Vec<Scenario> {
-    let tokens = Tokens { input: 20, output: 5, cache_read: 100, cache_write: 3 };
+    let tokens = TokenCounts { input: 20, output: 5, cache_read: 100, cache_write: 3 };
     vec![
         Scenario::text("Let me see.").tool("t1", "bash", &bash_args("echo once")),
         Scenario::text("Twice.").usage(tokens),
@@ -39,7 +39,7 @@ fn session(scene: &Scene, args: &[&str]) -> Ended {
     ended
 }
 
-/// The ids of a tree's entries, in the order in which they are drawn.
+/// Returns the ids of a tree's entries, in the order of the drawing.
 fn entries(scene: &Scene, id: &str) -> Vec<String> {
     let tree = session(scene, &["tree", id]).stdout;
     let word =
@@ -48,13 +48,16 @@ fn entries(scene: &Scene, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_listed_and_shown() {
+fn lists_and_shows_session() {
     let (scene, id) = recorded(twice());
     let list = session(&scene, &["list"]).stdout;
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines[0], "ID        WHEN         MESSAGES     COST  SESSION");
     assert_eq!(lines[1], format!("{}  just now            4        -  Say", &id[..8]));
-    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80) && obeys(list.as_bytes()).is_empty());
+    assert!(
+        lines[1..].iter().all(|line| line.chars().count() <= 80)
+            && terminal_actions(list.as_bytes()).is_empty()
+    );
     let shown = session(&scene, &["show", &id[..4]]).stdout.replace(&id, "ID");
     let (head, rest) = shown.split_once("\n\n").unwrap();
     assert!(head.starts_with("session   ID\n") && head.contains("\nmodel     openai-chat/m\n"), "{head}");
@@ -74,7 +77,7 @@ fn a_session_is_listed_and_shown() {
 }
 
 #[test]
-fn whoever_came_in_between_is_shown() {
+fn shows_interventions() {
     let (scene, id) = recorded(twice());
     let file = file(&scene);
     let mut text = fs::read_to_string(&file).unwrap();
@@ -95,7 +98,7 @@ fn whoever_came_in_between_is_shown() {
     let shown = session(&scene, &["show", &id]).stdout;
     assert!(shown.contains("\n! bash: result changed by vault, other\n"), "{shown}");
     assert!(
-        shown.contains("\n! not shown because of censor\n") && obeys(shown.as_bytes()).is_empty(),
+        shown.contains("\n! message hidden by censor\n") && terminal_actions(shown.as_bytes()).is_empty(),
         "{shown}"
     );
     let json: Value = serde_json::from_str(&session(&scene, &["show", &id, "--json"]).stdout).unwrap();
@@ -103,7 +106,7 @@ fn whoever_came_in_between_is_shown() {
 }
 
 #[test]
-fn what_each_of_several_prompts_used_is_shown() {
+fn shows_usage_of_each_prompt() {
     let (scene, _) = recorded(twice());
     scene.haft(&["-p", "-c", "More?"]).expect(0);
     let shown = session(&scene, &["show", "last"]).stdout;
@@ -122,7 +125,7 @@ fn what_each_of_several_prompts_used_is_shown() {
 }
 
 #[test]
-fn programs_are_shown_json() {
+fn shows_session_as_json() {
     let (scene, id) = recorded(twice());
     let list: Value = serde_json::from_str(&session(&scene, &["list", "--json"]).stdout).unwrap();
     assert_eq!((&list["id"], &list["messages"]), (&json!(id), &json!(4)));
@@ -137,7 +140,7 @@ fn programs_are_shown_json() {
 }
 
 #[test]
-fn a_session_is_named_tagged_marked_and_forked() {
+fn renames_tags_labels_and_forks_session() {
     let (scene, id) = recorded(twice());
     let ids = entries(&scene, &id);
     session(&scene, &["rename", &id, "a name"]);
@@ -148,7 +151,7 @@ fn a_session_is_named_tagged_marked_and_forked() {
     assert!(session(&scene, &["list", "--all"]).stdout.contains("a name #two #three"));
     let fork = session(&scene, &["fork", &id, "--at", &ids[0]]).stdout;
     assert_eq!(entries(&scene, fork.trim()), &ids[..1], "the fork has the first entry alone");
-    // Going on with the copy leaves the original as it is.
+    // Continuing the copy does not change the original.
     let before = fs::read(file_of(&scene, &id)).unwrap();
     scene.haft(&["-p", "--session", fork.trim(), "other"]).expect(0);
     assert_eq!(fs::read(file_of(&scene, &id)).unwrap(), before);
@@ -157,8 +160,8 @@ fn a_session_is_named_tagged_marked_and_forked() {
     session(&scene, &["label", &id, &ids[1]]);
     assert!(!session(&scene, &["tree", &id]).stdout.contains("wrong"));
     let ended = scene.world.haft(&["session", "label", &id, "zzz", "x"]);
-    assert!(ended.code == 11 && ended.stderr.contains("haft session tree shows them"), "{ended:?}");
-    // All ids begin with nothing at all, which is no name.
+    assert!(ended.code == 11 && ended.stderr.contains("`haft session tree` lists the entries"), "{ended:?}");
+    // All ids begin with the empty text, which is not a valid name.
     assert_eq!(scene.world.haft(&["session", "show", ""]).code, 11);
 }
 
@@ -167,7 +170,7 @@ fn file_of(scene: &Scene, id: &str) -> PathBuf {
 }
 
 #[test]
-fn several_that_begin_alike_are_named() {
+fn lists_sessions_with_ambiguous_id() {
     let (scene, id) = recorded(twice());
     let other = format!("{}{}", &id[..31], if id.ends_with('0') { "1" } else { "0" });
     let text = fs::read_to_string(file(&scene)).unwrap();
@@ -178,12 +181,12 @@ fn several_that_begin_alike_are_named() {
         assert!(ended.stderr.contains(&format!("{id}  Say")), "{ended:?}");
         session(&scene, &["show", id]);
     }
-    // The list shows as much of them as tells them apart.
+    // The list shows enough digits to distinguish the ids.
     assert!(session(&scene, &["list"]).stdout.contains(&id));
 }
 
 #[test]
-fn a_session_is_deleted_only_when_somebody_says_so() {
+fn deletes_session_only_with_consent() {
     let (scene, id) = recorded(twice());
     let ended = scene.world.haft(&["session", "rm", &id]);
     assert!(ended.code == 2 && ended.stderr.contains("use --yes"), "{ended:?}");
@@ -195,7 +198,7 @@ fn a_session_is_deleted_only_when_somebody_says_so() {
 }
 
 #[test]
-fn nothing_that_a_terminal_obeys_is_shown() {
+fn shows_no_control_sequences() {
     let evil = "done\x1b]0;evil\x07\x1b[2J";
     let scene = Scene::new(vec![bash("t1", &format!("printf '{evil}'")), Scenario::text(evil)]);
     scene.haft(&["-p", evil]).expect(0);
@@ -206,6 +209,6 @@ fn nothing_that_a_terminal_obeys_is_shown() {
     for args in [&["list"][..], &["list", "--all"], &["show", "last"], &["tree", "last"]] {
         let shown = session(&scene, args);
         assert!(shown.stdout.contains("done"), "{shown:?}");
-        assert_eq!(obeys(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
+        assert_eq!(terminal_actions(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
     }
 }

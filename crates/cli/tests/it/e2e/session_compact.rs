@@ -1,8 +1,8 @@
-//! `haft session compact`: a session is summed up by hand, by a model or by an extension.
+//! `haft session compact`: compacts a session with a model or an extension.
 
 use std::path::Path;
 
-use haft_test_support::model_server::{Fault, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use super::requests::said;
@@ -11,7 +11,7 @@ use super::scene::Scene;
 
 const SUMMARY: &str = "The user counts. Two numbers were said.";
 
-/// What nobody wants summed up by an extension that refuses it.
+/// An extension that refuses compactions with this text.
 const REFUSES: &str = r#"
 emit("subscribe", intercept=["before_compact"])
 emit("ready")
@@ -21,9 +21,9 @@ for frame in frames():
         answer(frame, block=True, reason="not before the tests ran")
 "#;
 
-/// A session in which three numbers were said, and then these answers.
-fn counted(wire: Wire, more: Vec<Scenario>) -> Scene {
-    let used = Tokens { input: 3_000, output: 7, cache_read: 0, cache_write: 0 };
+/// Creates a session in which the user gave three numbers, and then a model with these answers.
+fn counted(wire: WireFormat, more: Vec<Scenario>) -> Scene {
+    let used = TokenCounts { input: 3_000, output: 7, cache_read: 0, cache_write: 0 };
     let number = |number: &str| Scenario::text(format!("{number}. {}", "And so on. ".repeat(50))).usage(used);
     let scenarios = ["One", "Two", "Three"].map(number).into_iter().chain(more);
     let scene = Scene::speaking(wire, scenarios.collect());
@@ -42,14 +42,14 @@ fn shown(scene: &Scene) -> Value {
 }
 
 #[test]
-fn the_model_sums_up_what_was_said_and_heeds_what_the_user_wants() {
-    let used = Tokens { input: 400, output: 20, cache_read: 0, cache_write: 0 };
+fn model_writes_summary_with_user_instructions() {
+    let used = TokenCounts { input: 400, output: 20, cache_read: 0, cache_write: 0 };
     let answers = vec![Scenario::text(SUMMARY).usage(used), Scenario::text("Four.")];
-    let scene = counted(Wire::OpenAiChat, answers);
+    let scene = counted(WireFormat::OpenAiChat, answers);
     let ran = compact(&scene, &["last", "mind", "the even ones"]);
     ran.expect(0);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert!(lines[0].starts_with("session ") && lines[0].contains(" is summed up: "), "{ran:?}");
+    assert!(lines[0].starts_with("compacted session "), "{ran:?}");
     let tokens =
         |before: &str| lines[0].split_once(before).unwrap().0.rsplit(' ').next().unwrap().parse::<u64>();
     assert!(tokens(" tokens before").unwrap() > tokens(" now").unwrap(), "{ran:?}");
@@ -64,8 +64,8 @@ fn the_model_sums_up_what_was_said_and_heeds_what_the_user_wants() {
 }
 
 #[test]
-fn programs_are_told_by_events_what_it_cost() {
-    let scene = counted(Wire::Anthropic, vec![Scenario::text(SUMMARY)]);
+fn events_report_usage_of_compaction() {
+    let scene = counted(WireFormat::Anthropic, vec![Scenario::text(SUMMARY)]);
     let models =
         json!({"providers": {"anthropic": {"models": {"m": {"prices": {"input": 1e5, "output": 0}}}}}});
     std::fs::write(scene.world.home().join("models.json"), models.to_string()).unwrap();
@@ -81,8 +81,8 @@ fn programs_are_told_by_events_what_it_cost() {
 }
 
 #[test]
-fn another_model_may_write_the_summary_and_the_session_keeps_its_own() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text(SUMMARY), Scenario::text("Four.")]);
+fn other_model_writes_summary_and_session_keeps_its_model() {
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text(SUMMARY), Scenario::text("Four.")]);
     let url = scene.server.base_url();
     let other =
         ["session", "compact", "last", "--provider", "openai-chat", "--model", "cheap", "--base-url", &url];
@@ -96,8 +96,8 @@ fn another_model_may_write_the_summary_and_the_session_keeps_its_own() {
 }
 
 #[test]
-fn an_extension_writes_the_summary() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("Four."), Scenario::text(SUMMARY)]);
+fn extension_writes_summary() {
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("Four."), Scenario::text(SUMMARY)]);
     let recap = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/recap");
     let scene = scene.with(recap);
     let ran = compact(&scene, &["last"]);
@@ -107,14 +107,14 @@ fn an_extension_writes_the_summary() {
     scene.haft(&["-p", "-c", "Last."]).expect(0);
     let users = said(&scene.server.requests()[3], "user");
     assert!(users[0].contains("The user said:\n- Count.\n"), "{users:?}");
-    // It leaves to the model what it does not understand.
+    // The extension leaves unknown requests to the model.
     compact(&scene, &["last", "mind the odd ones"]).expect(0);
     assert!(said(&scene.server.requests()[4], "user")[0].contains("mind the odd ones"));
 }
 
 #[test]
-fn an_extension_refuses() {
-    let scene = counted(Wire::OpenAiChat, Vec::new()).python("tests-first", REFUSES);
+fn extension_refuses_compaction() {
+    let scene = counted(WireFormat::OpenAiChat, Vec::new()).python("tests-first", REFUSES);
     let before = shown(&scene);
     let ran = compact(&scene, &["last", "briefly"]);
     ran.expect(4);
@@ -132,7 +132,7 @@ fn an_extension_refuses() {
 }
 
 #[test]
-fn what_cannot_be_summed_up_is_told() {
+fn reports_session_without_content() {
     let scene = Scene::new(vec![Scenario::status(400, "bad", "no"); 2]);
     scene.haft(&["-p", "One word."]).expect(5);
     let failed = |args: &[&str], code: i32, why: &str| {
@@ -140,7 +140,7 @@ fn what_cannot_be_summed_up_is_told() {
         ran.expect(code);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(why), "{ran:?}");
     };
-    failed(&["last"], 2, "haft: there is nothing to sum up yet; go on with the conversation\n");
+    failed(&["last"], 2, "haft: nothing to compact: the conversation is too short; try again later\n");
     failed(&["zzz"], 11, "no session has an id that begins with");
     let ended = scene.world.haft(&["session", "compact", "last", "--provider", "anthropic"]);
     assert!(ended.code == 6 && ended.stderr.contains("ANTHROPIC_API_KEY"), "{ended:?}");
@@ -148,12 +148,13 @@ fn what_cannot_be_summed_up_is_told() {
 }
 
 #[test]
-fn a_provider_that_fails_changes_nothing() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
+fn failing_provider_changes_nothing() {
+    let scene =
+        counted(WireFormat::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
     let before = shown(&scene)["leaf"].clone();
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
-    assert!(ran.stderr.contains("haft: the model did not sum up the conversation: "), "{ran:?}");
+    assert!(ran.stderr.contains("haft: the model could not summarize the conversation: "), "{ran:?}");
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
     assert!(ran.stderr.contains("the model's summary is empty"), "{ran:?}");
@@ -161,13 +162,13 @@ fn a_provider_that_fails_changes_nothing() {
 }
 
 #[test]
-fn a_session_that_is_open_elsewhere_is_left_alone() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("I begin").fault(Fault::Hang)]);
+fn rejects_session_open_in_other_process() {
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let running = scene.start(&["-p", "-c", "Wait."], None);
     assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
     let ran = compact(&scene, &["last"]);
     ran.expect(10);
-    assert!(ran.stderr.contains("is open elsewhere; fork it with haft session fork"), "{ran:?}");
+    assert!(ran.stderr.contains("is open in another process; fork it with `haft session fork"), "{ran:?}");
     #[cfg(unix)]
     running.kill();
     #[cfg(not(unix))]
@@ -176,8 +177,8 @@ fn a_session_that_is_open_elsewhere_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_it_and_nothing_changes() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("The us").fault(Fault::Hang)]);
+fn interrupt_changes_nothing() {
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("The us").fault(AnswerFault::Hang)]);
     let before = shown(&scene)["leaf"].clone();
     let running = Running::start(scene.command_of(&["session", "compact"], &["last"]), None);
     assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
@@ -188,8 +189,8 @@ fn an_interrupt_ends_it_and_nothing_changes() {
 }
 
 #[test]
-fn a_run_that_tells_what_happens_ends_with_what_it_cost() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("Four."); 2]);
+fn verbose_run_ends_with_usage() {
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("Four."); 2]);
     let models =
         json!({"providers": {"openai-chat": {"models": {"m": {"prices": {"input": 1e5, "output": 0}}}}}});
     std::fs::write(scene.world.home().join("models.json"), models.to_string()).unwrap();
@@ -200,7 +201,7 @@ fn a_run_that_tells_what_happens_ends_with_what_it_cost() {
     assert_eq!(ran.stderr, format!("{bill}; the session: $2.20\n"));
 }
 
-/// Sets what `config.toml` says of compaction, and a window of 8,000 tokens.
+/// Writes these compaction settings, and a window of 8,000 tokens.
 fn configure(scene: &Scene, keys: &str) {
     std::fs::create_dir_all(scene.world.home()).unwrap();
     std::fs::write(scene.world.home().join("config.toml"), format!("[compaction]\n{keys}\n")).unwrap();
@@ -209,8 +210,8 @@ fn configure(scene: &Scene, keys: &str) {
 }
 
 #[test]
-fn when_and_how_much_is_set_in_the_configuration() {
-    let full = Tokens { input: 5_000, output: 5, cache_read: 0, cache_write: 0 };
+fn configuration_sets_trigger_and_kept_size() {
+    let full = TokenCounts { input: 5_000, output: 5, cache_read: 0, cache_write: 0 };
     let long = "And so on. ".repeat(800);
     let answers = || vec![Scenario::text(long.clone()).usage(full).cut_every(0); 2];
     let scene = Scene::new([answers(), vec![Scenario::text(SUMMARY), Scenario::text("Three.")]].concat());
@@ -221,9 +222,9 @@ fn when_and_how_much_is_set_in_the_configuration() {
         }
         scene.server.requests().len()
     };
-    // 5,000 of 8,000 tokens are not full by themselves, but they are with a reserve of 3,500.
+    // 5,000 of 8,000 tokens exceed the limit only with a reserve of 3,500.
     configure(&scene, "reserve = 3500\nkeep = 500");
-    assert_eq!(prompts(&scene), 4, "one of them for the summary");
+    assert_eq!(prompts(&scene), 4, "including the one for the summary");
     let off = Scene::new([answers(), vec![Scenario::text("Three.")]].concat());
     configure(&off, "reserve = 3500\nauto = false");
     assert_eq!(prompts(&off), 3);

@@ -1,4 +1,4 @@
-//! `haft session export` and `import`, through the binary.
+//! `haft session export` and `import`.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ const ZOT: &str = concat!(
     "\nnot json\n",
 );
 
-/// A world with that session in it, whose texts name the project, and the session's id.
+/// Creates a world with this session, whose texts contain the project's path, and returns the session's id.
 fn imported() -> (World, String) {
     let world = World::new();
     let project = world.project().canonicalize().unwrap();
@@ -21,13 +21,13 @@ fn imported() -> (World, String) {
         .unwrap();
     let Ended { code, stdout, stderr } = world.haft(&["session", "import", "a.zotsession", "--name", "Tabs"]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("line 4: passed over"), "{stderr}");
+    assert!(stderr.contains("line 4: skipped"), "{stderr}");
     assert!(stderr.contains("imported a session of zot with 5 entries"), "{stderr}");
     (world, stdout.trim().to_owned())
 }
 
 #[test]
-fn a_session_of_zot_goes_out_without_paths_and_comes_back() {
+fn exports_zot_session_without_paths_and_imports_it() {
     let (world, id) = imported();
     let file = world.haft(&["session", "export", &id]);
     assert_eq!((file.code, file.stderr.as_str()), (0, ""));
@@ -44,7 +44,7 @@ fn a_session_of_zot_goes_out_without_paths_and_comes_back() {
 }
 
 #[test]
-fn a_session_is_a_page() {
+fn exports_session_as_page() {
     let (world, id) = imported();
     let page = world.haft(&["session", "export", &id[..8], "--html"]);
     assert_eq!((page.code, page.stderr.as_str()), (0, ""));
@@ -69,15 +69,23 @@ fn check_refused(world: &World, args: &[&str], expect: &str) {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn reports_failed_exports_and_imports() {
     let (world, id) = imported();
     fs::write(world.project().join("x.txt"), "hello\n").unwrap();
-    check_refused(&world, &["session", "import", "x.txt"], "the file is no session of haft, pi or zot");
+    check_refused(&world, &["session", "import", "x.txt"], "the file is not a session of haft, pi or zot");
     check_refused(&world, &["session", "import", "gone.jsonl"], "cannot read gone.jsonl");
-    check_refused(&world, &["session", "import", "a.zotsession", "--cwd", "gone"], "there is no directory");
+    check_refused(
+        &world,
+        &["session", "import", "a.zotsession", "--cwd", "gone"],
+        "the directory ROOT/project/gone does not exist",
+    );
     check_refused(&world, &["session", "export", &id, "--at", "zz"], "no entry whose id begins with \"zz\"");
     check_refused(&world, &["session", "export", &id, "-o", "no/such/dir"], "cannot write no/such/dir");
     let dir = fs::read_dir(world.home().join("sessions")).unwrap().next().unwrap().unwrap().path();
     let own = dir.join(format!("{id}.jsonl"));
-    check_refused(&world, &["session", "export", &id, "-o", own.to_str().unwrap()], "is the session itself");
+    check_refused(
+        &world,
+        &["session", "export", &id, "-o", own.to_str().unwrap()],
+        "is the file of the session",
+    );
 }

@@ -1,4 +1,4 @@
-//! Going on with a session when that cannot be done as it was asked for: what is said then.
+//! Messages when a session cannot be continued as requested.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use haft_test_support::model_server::Scenario;
 use super::running::Running;
 use super::scene::Scene;
 
-/// A session with an answer, and the beginning of its id.
+/// Creates a session with an answer, and returns the beginning of its id.
 fn answered() -> (Scene, String) {
     let scene = Scene::new(["One.", "Two."].map(Scenario::text).into());
     scene.haft(&["-p", "first"]).expect(0);
@@ -16,7 +16,7 @@ fn answered() -> (Scene, String) {
     (scene, id)
 }
 
-/// The only session's file.
+/// Returns the file of the only session.
 fn file(scene: &Scene) -> PathBuf {
     let mut dirs = fs::read_dir(scene.world.home().join("sessions")).unwrap();
     fs::read_dir(dirs.next().unwrap().unwrap().path()).unwrap().next().unwrap().unwrap().path()
@@ -30,10 +30,13 @@ fn check(scene: &Scene, args: &[&str], code: i32, expect: &str) {
 }
 
 #[test]
-fn an_answered_session_needs_a_prompt() {
+fn answered_session_needs_prompt() {
     let (scene, id) = answered();
-    let told =
-        |way: &str| format!("haft: session {id} has its answer; give a prompt to go on: haft {way} -p …\n");
+    let told = |way: &str| {
+        format!(
+            "haft: the last prompt in session {id} is already answered; give a prompt to continue: haft {way} -p …\n"
+        )
+    };
     check(&scene, &["-c"], 2, &told(&format!("-r {id}")));
     check(&scene, &["-r", &id[..4]], 2, &told(&format!("-r {id}")));
     fs::copy(file(&scene), scene.world.project().join("copy.jsonl")).unwrap();
@@ -42,7 +45,7 @@ fn an_answered_session_needs_a_prompt() {
 }
 
 #[test]
-fn an_answer_that_was_stopped_needs_a_prompt() {
+fn session_with_stopped_answer_needs_prompt() {
     let (scene, id) = answered();
     let path = file(&scene);
     let text = fs::read_to_string(&path).unwrap();
@@ -50,22 +53,22 @@ fn an_answer_that_was_stopped_needs_a_prompt() {
     assert_ne!(stopped, text);
     fs::write(path, stopped).unwrap();
     let told = format!(
-        "haft: the last answer in session {id} was stopped by you; give a prompt to go on: haft -r {id} -p …\n"
+        "haft: you stopped the last answer in session {id}; give a prompt to continue: haft -r {id} -p …\n"
     );
     check(&scene, &["-c"], 2, &told);
 }
 
 #[test]
-fn a_word_that_is_no_id_is_meant_as_a_prompt() {
+fn rejects_prompt_as_session_id() {
     let (scene, _) = answered();
     let told =
-        "haft: --resume takes the beginning of an id, and \"fix\" is none; for a prompt: haft -r -p …\n";
+        "haft: --resume expects the beginning of an id, not \"fix\"; to give a prompt, use haft -r -p …\n";
     check(&scene, &["-r", "fix", "the", "tests"], 2, told);
     scene.haft(&["-r", "last", "-p", "second"]).expect(0);
 }
 
 #[test]
-fn no_other_model_takes_the_place_of_a_script() {
+fn script_is_not_replaced_by_other_model() {
     let scene = Scene::new(vec![Scenario::text("Paid.")]);
     let script = r#"{"steps": [{"repeat": true, "say": [{"text": "Played."}]}]}"#;
     fs::write(scene.world.project().join("s.json"), script).unwrap();
@@ -88,7 +91,7 @@ fn no_other_model_takes_the_place_of_a_script() {
 }
 
 #[test]
-fn sessions_are_seen_from_another_directory() {
+fn resumes_session_from_other_directory() {
     let scene = Scene::new(["One."].map(Scenario::text).into());
     let below = scene.world.project().join("below");
     fs::create_dir(&below).unwrap();
@@ -112,7 +115,7 @@ fn sessions_are_seen_from_another_directory() {
         2
     );
     let gone = scene.world.haft(&["session", "list", "--cwd", "gone"]);
-    assert!(gone.code == 2 && gone.stderr.contains("--cwd: there is no directory"), "{gone:?}");
+    assert!(gone.code == 2 && gone.stderr.contains("--cwd: the directory"), "{gone:?}");
     let behind = scene.haft(&["--cwd", "below", "session", "list"]);
     behind.expect(2);
     assert!(behind.stderr.contains("`session` is a command"), "{}", behind.stderr);

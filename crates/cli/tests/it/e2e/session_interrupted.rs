@@ -1,24 +1,23 @@
-//! A session that is interrupted again and again: what the provider is sent is always a transcript that it takes, and no
-//! tool runs twice.
+//! A session that is interrupted repeatedly: every request contains a valid transcript, and no tool runs twice.
 //!
-//! `HAFT_INTERRUPTIONS` sets how often each is interrupted; `docs/testing.md` has the command for the full count.
+//! `HAFT_INTERRUPTIONS` sets the number of interruptions of each session; see `docs/testing.md`.
 
 #![cfg(unix)]
 
 use std::collections::HashSet;
 
-use haft_test_support::model_server::{Scenario, Wire};
+use haft_test_support::model_server::{Scenario, WireFormat};
 
 use super::running::eventually;
 use super::scene::{Scene, bash_args};
 
-/// Interruptions of an ordinary run.
+/// The number of interruptions in an ordinary run.
 const INTERRUPTIONS: usize = 4;
 
-/// What the model says: two calls, one call, an answer, and so on. Every call leaves a mark of its own.
+/// The script of the model: two calls, one call, an answer, and so on. Every call leaves its own mark.
 fn scenarios(count: usize) -> Vec<Scenario> {
     let call = |scenario: Scenario, name: String| {
-        // sleep: without it, fewer places are interrupted; each of them is right
+        // sleep: without it, interrupts hit fewer states
         let command = format!("echo {name} >> \"$MARKS\"; sleep 0.02");
         scenario.tool(&name, "bash", &bash_args(&command))
     };
@@ -30,7 +29,7 @@ fn scenarios(count: usize) -> Vec<Scenario> {
     (0..count).map(of).collect()
 }
 
-/// The next of a series of numbers that look random and are the same each time.
+/// Returns the next of a deterministic series of pseudo-random numbers.
 fn next(seed: &mut u64) -> usize {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -39,7 +38,7 @@ fn next(seed: &mut u64) -> usize {
 }
 
 #[track_caller]
-fn check(wire: Wire, mut seed: u64) {
+fn check(wire: WireFormat, mut seed: u64) {
     let rounds = std::env::var("HAFT_INTERRUPTIONS").map_or(INTERRUPTIONS, |count| count.parse().unwrap());
     let scene = Scene::speaking(wire, scenarios(12 * (rounds + 2)));
     scene.haft(&["-p", "begin"]).expect(0);
@@ -59,7 +58,7 @@ fn check(wire: Wire, mut seed: u64) {
         } else if next(&mut seed).is_multiple_of(4) {
             interrupted += 1;
             running.interrupt();
-            // The prompt may have been dealt with a moment before.
+            // The prompt may have been completed a moment earlier.
             let ran = running.wait();
             assert!([0, 130].contains(&ran.code), "{ran:?}");
         } else {
@@ -76,16 +75,16 @@ fn check(wire: Wire, mut seed: u64) {
 }
 
 #[test]
-fn anthropic_takes_every_transcript() {
-    check(Wire::Anthropic, 0x5eed);
+fn anthropic_accepts_every_transcript() {
+    check(WireFormat::Anthropic, 0x5eed);
 }
 
 #[test]
-fn openai_takes_every_transcript() {
-    check(Wire::OpenAiChat, 0xfeed);
+fn openai_accepts_every_transcript() {
+    check(WireFormat::OpenAiChat, 0xfeed);
 }
 
 #[test]
-fn openai_takes_every_transcript_as_responses() {
-    check(Wire::OpenAiResponses, 0xbeef);
+fn openai_responses_accepts_every_transcript() {
+    check(WireFormat::OpenAiResponses, 0xbeef);
 }

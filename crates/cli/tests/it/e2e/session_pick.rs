@@ -1,4 +1,4 @@
-//! `haft -r` on a terminal: a session is chosen with the keyboard.
+//! `haft -r` on a terminal: the session picker.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use super::requests::said;
 use super::scene::Scene;
 
-/// Runs `haft -r` on a terminal, presses these keys when it asks, and says how it ended and what was shown.
+/// Runs `haft -r` on a terminal, presses these keys in the picker, and returns the outcome and the output.
 fn chosen(scene: &Scene, keys: &[u8]) -> (u32, String) {
     let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, ..PtySize::default() }).unwrap();
     let mut command = CommandBuilder::from_argv(vec![env!("CARGO_BIN_EXE_haft").into()]);
@@ -27,7 +27,7 @@ fn chosen(scene: &Scene, keys: &[u8]) -> (u32, String) {
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut writer = pair.master.take_writer().unwrap();
     let (mut shown, mut typed, mut piece) = (Vec::new(), false, [0; 1024]);
-    // A terminal whose program is gone reads as an error.
+    // Reading from a terminal whose program has ended is an error.
     while let Ok(length @ 1..) = reader.read(&mut piece) {
         shown.extend_from_slice(&piece[..length]);
         if !typed && String::from_utf8_lossy(&shown).contains("about beta") {
@@ -54,18 +54,18 @@ fn check(keys: &[u8], prompts: [&str; 2]) {
 }
 
 #[test]
-fn the_latest_comes_first_and_the_arrows_lead_to_others() {
+fn latest_is_first_and_arrows_select_others() {
     check(b"\r", ["about beta", "go on"]);
     check(b"\x1b[B\r", ["about alpha", "go on"]);
 }
 
 #[test]
-fn typing_filters() {
+fn typing_filters_sessions() {
     check(b"alph\r", ["about alpha", "go on"]);
 }
 
 #[test]
-fn leaving_starts_nothing_and_leaves_the_terminal_as_it_was() {
+fn cancelling_starts_nothing_and_restores_terminal() {
     for key in [b"\x1b", b"\x03"] {
         let scene = two_sessions();
         let (code, shown) = chosen(&scene, key);
@@ -73,8 +73,8 @@ fn leaving_starts_nothing_and_leaves_the_terminal_as_it_was() {
         assert_eq!(scene.server.requests().len(), 2);
         let cursor = |what: &str| shown.rfind(what);
         assert!(cursor("\x1b[?25l") <= cursor("\x1b[?25h"), "the cursor is seen: {shown:?}");
-        // Nothing but what wipes it comes behind the list.
-        let behind = shown.rsplit("to leave):").next().unwrap();
+        // After the list, only the sequences that erase it follow.
+        let behind = shown.rsplit("to cancel):").next().unwrap();
         assert!(behind.contains("\x1b[2K") && !behind.contains("about"), "{behind:?}");
     }
 }

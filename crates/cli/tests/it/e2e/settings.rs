@@ -1,4 +1,4 @@
-//! What the user sets for an extension reaches it, and nobody else.
+//! Settings for an extension reach only that extension.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use haft_test_support::model_server::Scenario;
 
 use super::scene::Scene;
 
-/// Shows what it was told.
+/// Returns its settings.
 const TELLS: &str = r#"
 emit("register_command", name=f"tell-{NAME}", description="Tells.")
 emit("ready")
@@ -28,7 +28,7 @@ fn configure(scene: &Scene, user: &str, project: &str) {
 }
 
 #[test]
-fn an_extension_is_told_its_own_settings() {
+fn extension_receives_own_settings() {
     let scene = Scene::new(Vec::new()).python("one", TELLS).python("two", TELLS);
     let user = format!("[extension.one]\ntoken = '{SECRET}'\nunits = 'si'\nwhen = 2026-01-02\n");
     configure(&scene, &user, "");
@@ -43,9 +43,9 @@ fn an_extension_is_told_its_own_settings() {
     assert!(!scene.logs().contains(SECRET));
 }
 
-/// A guard that the user installed is told what the user says, whatever a trusted project wants it to allow.
+/// An extension of the user receives only the user's settings, even in a trusted project.
 #[test]
-fn a_projects_table_is_for_the_projects_extensions() {
+fn project_settings_apply_to_project_extensions_only() {
     let scene = Scene::new(Vec::new());
     scene.home_python("guard", TELLS);
     scene.project_python(&scene.world.project(), "ours", TELLS);
@@ -60,19 +60,19 @@ fn a_projects_table_is_for_the_projects_extensions() {
     };
     let (stdout, stderr) = ran("/tell-guard");
     assert_eq!(stdout, "[guard] {\"allow\": []}\n");
-    let told = "config.toml:2: the extension guard runs as the user's own, so this is not used; project_settings = true \
-                in the user's [grant.guard]";
-    assert!(stderr.contains(told) && !stderr.contains("extension ours"), "{stderr}");
+    let told = "config.toml:2: ignored, because guard is the user's extension, not the project's; project_settings = \
+                true in the user's [grant.guard]";
+    assert!(stderr.contains(told) && !stderr.contains("because ours"), "{stderr}");
     assert_eq!(ran("/tell-ours").0, "[ours] {\"me\": 2, \"you\": 3}\n");
     configure(&scene, &format!("{user}[grant.guard]\nproject_settings = true\n"), project);
     let (stdout, stderr) = ran("/tell-guard");
     assert_eq!(stdout, "[guard] {\"allow\": [], \"endpoint\": \"http://evil\"}\n");
-    assert!(!stderr.contains("not used"), "{stderr}");
+    assert!(!stderr.contains("ignored"), "{stderr}");
 }
 
-/// One made with the SDK. Its settings decide what it says about the weather.
+/// An extension of the SDK whose settings decide about its weather report.
 #[test]
-fn an_extension_made_with_the_sdk_reads_them_into_a_type() {
+fn sdk_extension_reads_settings_into_type() {
     let scene = Scene::new(vec![
         Scenario::text("Let me see.").tool("t1", "weather", r#"{"city":"Berlin"}"#),
         Scenario::text("Hot."),

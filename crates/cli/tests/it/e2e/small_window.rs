@@ -1,7 +1,7 @@
-//! A long conversation in a window that is much too small for it: the whole program, a turn a run, over HTTP.
+//! A long conversation in a context window that is much too small: the whole program, one turn per run, over HTTP.
 //!
-//! `HAFT_COMPACT_TURNS` sets the number of turns and adds the other dialect to each test; `docs/testing.md` has the command
-//! for the full count. When a conversation is summarized is tested without processes: `crates/core/tests/it/small_window.rs`.
+//! `HAFT_COMPACT_TURNS` sets the number of turns and adds the other dialect to each test; see `docs/testing.md`.
+//! `crates/core/tests/it/small_window.rs` tests without processes when a conversation is summarized.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,23 +9,23 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, RecordedRequest, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::scene::Scene;
 
 const WINDOW: u64 = 8_192;
 
-/// The variable that asks for a full run, of so many turns.
+/// The variable that sets the number of turns of a full run.
 const FULL: &str = "HAFT_COMPACT_TURNS";
 
-/// Turns of an ordinary run.
+/// The number of turns of an ordinary run.
 const TURNS: usize = 6;
 
 /// The number of files.
 const FILES: usize = 30;
 
-/// Writes every third summary itself, whichever process of it is asked.
+/// An extension that writes every third summary itself, in whichever process.
 const THIRD: &str = r#"
 emit("subscribe", intercept=["before_compact"])
 emit("ready")
@@ -37,13 +37,13 @@ for frame in frames():
         answer(frame, **({"summary": f"Summary {nth} is of the extension."} if nth % 3 == 0 else {}))
 "#;
 
-/// What the model says: it reads two files, writes one of them, says that it is done, and sums up when asked to.
+/// The script of the model: it reads two files, writes one of them, reports the end, and writes summaries on request.
 fn answering(server: &ModelServer) -> Arc<AtomicUsize> {
     let step = Arc::new(AtomicUsize::new(0));
     let shared = step.clone();
     let (mut calls, mut summaries) = (0, 0);
     let mut nth = 0;
-    server.answer_with(move |request: &Recorded| {
+    server.answer_with(move |request: &RecordedRequest| {
         let mut id = || {
             calls += 1;
             format!("call_{calls}")
@@ -75,7 +75,7 @@ fn path(nth: usize) -> String {
     format!("src/file-{}.rs", nth % FILES)
 }
 
-/// Up to a fifth of the window.
+/// Returns a text of up to a fifth of the window.
 fn text(nth: usize) -> String {
     "let x = 1;\n".repeat(150 * (nth % 4 + 1))
 }
@@ -90,14 +90,14 @@ fn world(scene: &Scene, model: &Value) {
     fs::write(home.join("models.json"), json!({ "providers": models }).to_string()).unwrap();
 }
 
-/// How often the conversation was summed up, and what an extension wrote.
+/// The number of compactions, and the summaries of the extension.
 #[derive(Default)]
 struct Summed {
     times: usize,
     by_extension: Vec<String>,
 }
 
-/// Works on one prompt; nothing of an overflow is seen.
+/// Works on one prompt and checks that no overflow is visible.
 fn turn(scene: &Scene, turn: usize) -> Summed {
     let prompt = format!("Turn {turn}: {}", "please mind this. ".repeat(turn % 40));
     let mut args = vec!["--json", "--tools", "read,write"];
@@ -121,8 +121,8 @@ fn turn(scene: &Scene, turn: usize) -> Summed {
     summed
 }
 
-/// The text of the first message of the user in a request.
-fn first_of_user(request: &Recorded) -> String {
+/// Returns the text of the first user message in a request.
+fn first_of_user(request: &RecordedRequest) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let first = messages.iter().find(|message| message["role"] == "user").unwrap();
     let parts = first["content"].as_array().cloned().unwrap_or_default();
@@ -130,8 +130,8 @@ fn first_of_user(request: &Recorded) -> String {
     first["content"].as_str().map_or(parts, str::to_owned)
 }
 
-/// Every file that was written is known to the model: by the list behind the summary, or by a call.
-fn check_files(request: &Recorded, turns: usize) {
+/// Checks that the model knows every written file, from the list after the summary or from a call.
+fn check_files(request: &RecordedRequest, turns: usize) {
     let first = first_of_user(request);
     let (_, list) = first.split_once("<files_modified>\n").unwrap();
     let (list, _) = list.split_once("\n</files_modified>").unwrap();
@@ -146,7 +146,7 @@ fn check_files(request: &Recorded, turns: usize) {
     assert!(first.contains("<files_read>\n"), "{first}");
 }
 
-fn check(wire: Wire, model: &Value) -> Scene {
+fn check(wire: WireFormat, model: &Value) -> Scene {
     let turns = std::env::var(FULL).map_or(TURNS, |count| count.parse().unwrap());
     let scene = Scene::speaking(wire, Vec::new()).python("third", THIRD);
     world(&scene, model);
@@ -165,12 +165,12 @@ fn check(wire: Wire, model: &Value) -> Scene {
     let requests = scene.server.requests();
     let firsts: Vec<String> = requests.iter().map(first_of_user).collect();
     for summary in &summed.by_extension {
-        assert!(firsts.iter().any(|first| first.contains(summary)), "{summary:?} was sent to nobody");
+        assert!(firsts.iter().any(|first| first.contains(summary)), "{summary:?} was never sent");
     }
     check_files(requests.iter().rfind(|request| request.body["tools"].is_array()).unwrap(), turns);
     _ = writeln!(
         std::io::stderr(),
-        "{wire:?}, {turns} turns: {} requests, {} too long, summed up {} times, {} of them by the extension",
+        "{wire:?}, {turns} turns: {} requests, {} too long, compacted {} times, {} of them by the extension",
         requests.len(),
         scene.server.overflows(),
         summed.times,
@@ -179,8 +179,8 @@ fn check(wire: Wire, model: &Value) -> Scene {
     scene
 }
 
-/// Checks one dialect, and in a full run both; the model is described to haft as the dialect needs it.
-fn check_dialects(models: [(Wire, Value); 2], overflows: bool) {
+/// Checks one dialect, in a full run both. The model is described to haft as the dialect requires.
+fn check_dialects(models: [(WireFormat, Value); 2], overflows: bool) {
     let count = if std::env::var_os(FULL).is_some() { 2 } else { 1 };
     for (wire, model) in models.into_iter().take(count) {
         let scene = check(wire, &model);
@@ -189,15 +189,15 @@ fn check_dialects(models: [(Wire, Value); 2], overflows: bool) {
 }
 
 #[test]
-fn a_known_window_never_overflows() {
-    let openai = (Wire::OpenAiChat, json!({"window": WINDOW}));
-    let anthropic = (Wire::Anthropic, json!({"window": WINDOW, "max_output": 1_024}));
+fn never_overflows_known_window() {
+    let openai = (WireFormat::OpenAiChat, json!({"window": WINDOW}));
+    let anthropic = (WireFormat::Anthropic, json!({"window": WINDOW, "max_output": 1_024}));
     check_dialects([openai, anthropic], false);
 }
 
 #[test]
-fn an_unknown_window_is_found_out_by_refusals() {
-    let anthropic = (Wire::Anthropic, json!({"max_output": 1_024}));
-    let openai = (Wire::OpenAiChat, json!({}));
+fn learns_unknown_window_from_refusals() {
+    let anthropic = (WireFormat::Anthropic, json!({"max_output": 1_024}));
+    let openai = (WireFormat::OpenAiChat, json!({}));
     check_dialects([anthropic, openai], true);
 }

@@ -1,4 +1,4 @@
-//! Tools of extensions: names that two of them want, tools that come late.
+//! Tools of extensions: conflicting names, and late tools.
 
 use haft_test_support::model_server::Scenario;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::requests::{offered, said};
 use super::scene::Scene;
 
-/// An extension with the tool `shared`, which says whose it is.
+/// An extension with the tool `shared`, which returns its owner.
 fn owner(description: &str) -> String {
     format!(
         r#"
@@ -20,7 +20,7 @@ for frame in frames():
 }
 
 #[test]
-fn the_first_of_two_owners_has_the_name() {
+fn first_of_two_owners_keeps_name() {
     let scene = Scene::new(vec![Scenario::new().tool("t1", "shared", "{}"), Scenario::text("Fine.")])
         .python("first", &owner("From the first."))
         .python("second", &owner("From the second."));
@@ -35,7 +35,7 @@ fn the_first_of_two_owners_has_the_name() {
 }
 
 #[test]
-fn a_built_in_tool_keeps_its_name() {
+fn built_in_tool_keeps_name() {
     let body = r#"
 tool("bash", "A better one.")
 emit("ready")
@@ -50,7 +50,7 @@ for frame in frames():
 }
 
 #[test]
-fn a_tool_that_comes_late_is_offered_in_the_next_step() {
+fn offers_late_tool_in_next_step() {
     let body = r#"
 tool("plant")
 emit("ready")

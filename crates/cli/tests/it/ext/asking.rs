@@ -1,4 +1,4 @@
-//! Questions on a terminal that nobody has answered yet.
+//! Questions on a terminal that are not answered yet.
 
 use std::io::{Read, Write};
 
@@ -7,7 +7,7 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use super::{hello, script};
 use crate::world::World;
 
-/// `haft` on a terminal of 80 columns, at a question.
+/// `haft` on a terminal of 80 columns that shows a question.
 struct Asked {
     child: Box<dyn Child + Send + Sync>,
     reader: Box<dyn Read + Send>,
@@ -33,14 +33,14 @@ impl Asked {
         asked
     }
 
-    /// Answers, and says how it ended and what was shown.
+    /// Answers, and returns the exit code and the output.
     fn answer(mut self, line: &str) -> (u32, String) {
         self.writer.write_all(format!("{line}\n").as_bytes()).unwrap();
         self.read_until(None);
         (self.child.wait().unwrap().exit_code(), String::from_utf8_lossy(&self.shown).into_owned())
     }
 
-    /// A terminal whose program is gone reads as an error.
+    /// Reading from a terminal whose program has ended is an error.
     fn read_until(&mut self, text: Option<&str>) {
         let mut piece = [0; 1024];
         while let Ok(length @ 1..) = self.reader.read(&mut piece) {
@@ -53,7 +53,7 @@ impl Asked {
 }
 
 #[test]
-fn one_terminal_waits_for_nobody_in_another() {
+fn question_does_not_block_other_terminal() {
     let world = World::new();
     hello(&world);
     let other = world.extension("src/other", r#"{"name":"other","exec":"./run"}"#);
@@ -65,11 +65,11 @@ fn one_terminal_waits_for_nobody_in_another() {
     }
     let (code, shown) = asked.answer("y");
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 }
 
 #[test]
-fn a_yes_to_what_is_no_longer_so_does_nothing() {
+fn outdated_approval_changes_nothing() {
     let world = World::new();
     let version = |body: &str| {
         hello(&world);
@@ -85,17 +85,17 @@ fn a_yes_to_what_is_no_longer_so_does_nothing() {
     now(&["ext", "install", "-y", "src/hello"]);
     let back = Asked::new(&world, &["ext", "rollback", "hello"]);
     let (ended, shown) = update.answer("y");
-    assert!(ended == 8 && shown.contains("has changed since this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
     assert!(code().contains("exit 3"));
     version("exit 4");
     now(&["ext", "install", "-y", "src/hello"]);
     let (ended, shown) = back.answer("y");
-    assert!(ended == 8 && shown.contains("has changed since this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
     assert!(code().contains("exit 4"));
 }
 
 #[test]
-fn a_yes_to_removing_is_for_the_version_that_was_shown() {
+fn removal_applies_to_shown_version() {
     let world = World::new();
     hello(&world);
     assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 0);
@@ -103,7 +103,7 @@ fn a_yes_to_removing_is_for_the_version_that_was_shown() {
     script(&world.project().join("src/hello/run"), "exit 2");
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (ended, shown) = removal.answer("y");
-    assert!(ended == 8 && shown.contains("has changed since this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
     assert!(!shown.contains("removed hello"), "{shown}");
-    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 }

@@ -1,4 +1,4 @@
-//! What `haft ext` and `haft doctor` say of process hooks before one has run.
+//! Reports of `haft ext` and `haft doctor` about process hooks before a run.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// A world with this `config.toml`.
+/// Creates a world with this `config.toml`.
 fn world(config: &str) -> World {
     let world = World::new();
     fs::create_dir_all(world.home()).unwrap();
@@ -14,7 +14,7 @@ fn world(config: &str) -> World {
     world
 }
 
-/// What `haft doctor` says of extensions and hooks, each finding in a line.
+/// Returns the findings of `haft doctor` about extensions and hooks, one per line.
 fn doctor(world: &World) -> String {
     let told = world.haft(&["doctor"]).stdout.replace("\n          ", " ").replace("\n         ", " ");
     let of_extensions = told.trim_end().split("\n\n").find(|section| section.starts_with("extensions\n"));
@@ -22,7 +22,7 @@ fn doctor(world: &World) -> String {
 }
 
 #[test]
-fn a_gate_that_is_loosened_is_told_as_that() {
+fn reports_relaxed_gate() {
     let world = world(
         "[hooks.processes.gate]\nenabled = true\ncommand = ['sh', '-c', 'exit']\nintercept = ['before_tool']\n\
          priority = -3\nvouches = ['*']\n[grant.gate]\non_timeout = 'allow'\n\
@@ -36,10 +36,10 @@ fn a_gate_that_is_loosened_is_told_as_that() {
       state: enabled
       sandbox: none
       process hook of: ROOT/home/config.toml:1
-      asked: before_tool
-      priority: -3, the lowest is asked first
-      on_timeout = "allow": a call that it does not decide about in time is made
-      vouches = ["*"]: its answers in place of these tools count without approval
+      hook points: before_tool
+      priority: -3 (lowest first)
+      on_timeout = "allow": a call runs if the hook does not decide in time
+      vouches = ["*"]: its results for these tools need no approval
       runs: sh -c exit
 
     strict
@@ -47,8 +47,8 @@ fn a_gate_that_is_loosened_is_told_as_that() {
       state: enabled
       sandbox: none
       process hook of: ROOT/home/config.toml:9
-      asked: before_tool
-      priority: 0, the lowest is asked first
+      hook points: before_tool
+      priority: 0 (lowest first)
       runs: sh -c exit
     "#);
     let listed = world.haft(&["ext", "list", "--json"]).stdout;
@@ -57,27 +57,27 @@ fn a_gate_that_is_loosened_is_told_as_that() {
     assert_eq!((told(0), told(1)), (json!([-3, "allow", ["*"]]), json!([0, "block", []])));
     insta::assert_snapshot!(doctor(&world), @r#"
     extensions
-      ok     gate: your process hook, no sandbox: it has your rights
-      note   gate: on_timeout = "allow": a call that it does not decide about in time is made
-      note   gate: vouches = ["*"]: its answers in place of these tools count without approval
-      ok     strict: your process hook, no sandbox: it has your rights
+      ok     gate: your process hook, not sandboxed: runs with your rights
+      note   gate: on_timeout = "allow": a call runs if the hook does not decide in time
+      note   gate: vouches = ["*"]: its results for these tools need no approval
+      ok     strict: your process hook, not sandboxed: runs with your rights
     "#);
 }
 
 #[test]
-fn a_projects_gate_that_is_loosened_is_marked_before_it_is_trusted() {
+fn marks_relaxed_gate_of_project_before_trust() {
     let world = world("[grant.gate]\non_timeout = 'allow'\n");
     let dir = world.project().join(".haft");
     fs::create_dir_all(&dir).unwrap();
     let hook = "[hooks.processes.gate]\nenabled = true\ncommand = ['sh']\nintercept = ['before_tool']\n";
     fs::write(dir.join("config.toml"), hook).unwrap();
     let shown = world.haft(&["trust", "--show"]).stdout;
-    let told = "! gate: gate: on_timeout = \"allow\": a call that it does not decide about in time is made";
+    let told = "! gate: gate: on_timeout = \"allow\": a call runs if the hook does not decide in time";
     assert!(shown.contains(told), "{shown}");
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_no_empty_list() {
+fn reports_unreadable_configuration() {
     let world = world("[hooks.processes.gate]\nenabeld = true\n");
     insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript(), @"
     code 9
@@ -88,20 +88,20 @@ fn a_file_that_cannot_be_read_is_no_empty_list() {
     assert!(for_programs.code == 9 && for_programs.stderr.contains("config.toml:2"), "{for_programs:?}");
     insta::assert_snapshot!(doctor(&world), @"
     extensions
-      note   hooks: are not known as long as config.toml cannot be used
+      note   hooks: are unknown until config.toml can be read
     ");
-    // What a project says that nobody trusts does not count.
+    // Mistakes of an untrusted project do not matter.
     let world = self::world("");
     fs::create_dir_all(world.project().join(".haft")).unwrap();
     fs::write(world.project().join(".haft/config.toml"), "modle = 'x'\n").unwrap();
     assert_eq!(world.haft(&["ext", "list"]).code, 0);
 }
 
-/// What `haft doctor` says of a hook `gate` of this command, with more of its table, and whether that is wrong.
+/// Checks the report of `haft doctor` about a hook `gate` with this command and these keys.
 #[track_caller]
 fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
     let world = world("");
-    // What lies in the project runs only if that is trusted.
+    // Hooks that run files of the project need its trust.
     let dir =
         if more.contains("dir = ") { String::new() } else { format!("dir = '{}'\n", world.home().display()) };
     let hook = format!("enabled = true\ncommand = {command}\nintercept = ['before_tool']\n{dir}{more}");
@@ -114,32 +114,32 @@ fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
 
 #[cfg(unix)]
 #[test]
-fn the_doctor_looks_at_a_hooks_command_before_it_runs() {
+fn doctor_checks_command_of_hook() {
     check_ready("['sh', 'gate.sh']", "", false, "ok     gate");
     check_ready("['sh', '-c', 'python3 no/gate.py']", "", false, "ok     gate");
-    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/home/no/gate.py is not there > ");
-    check_ready("['sh', '~/gate.py']", "", true, "gate.py is not there; `~` is not expanded there");
-    check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which is not there");
-    check_ready("['sh']", "dir = '/no/hooks'", true, "its dir, /no/hooks, is no directory that is there");
+    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/home/no/gate.py does not exist > ");
+    check_ready("['sh', '~/gate.py']", "", true, "gate.py does not exist; `~` is not expanded in commands");
+    check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which does not exist");
+    check_ready("['sh']", "dir = '/no/hooks'", true, "`dir` is not an existing directory: /no/hooks");
+    check_ready("['./gate.sh']", "", true, "ROOT/home/./gate.sh is not executable (chmod +x)");
     check_ready(
-        "['./gate.sh']",
+        "['sh gate.sh']",
         "",
         true,
-        "ROOT/home/./gate.sh is no program that may be executed (chmod +x)",
+        "write each word as its own string: command = [\"sh\", \"gate.sh\"]",
     );
-    check_ready("['sh gate.sh']", "", true, "write each word for itself: command = [\"sh\", \"gate.sh\"]");
-    check_ready("['~/gate']", "", true, "`~` is not expanded there");
+    check_ready("['~/gate']", "", true, "`~` is not expanded in commands");
 }
 
 #[cfg(unix)]
 #[test]
-fn the_doctor_names_what_a_confined_hook_cannot_read() {
+fn doctor_names_files_that_sandboxed_hook_cannot_read() {
     let elsewhere = tempfile::tempdir().unwrap();
     let script = elsewhere.path().join("gate.sh");
     fs::write(&script, "").unwrap();
     let (dir, script) = (elsewhere.path().display(), script.display());
     let command = format!("['sh', '{script}']");
-    let told = format!("its sandbox does not let it read {script}: set `dir` in [hooks.processes.gate]");
+    let told = format!("its sandbox cannot read {script}; set `dir` in [hooks.processes.gate]");
     check_ready(&command, "[grant.gate]\nsandbox = 'standard'", true, &told);
     for readable in ["".to_owned(), format!("dir = '{dir}'\n[grant.gate]\nsandbox = 'none'")] {
         check_ready(&command, &readable, false, "ok     gate");
@@ -147,22 +147,22 @@ fn the_doctor_names_what_a_confined_hook_cannot_read() {
 }
 
 #[test]
-fn what_is_for_extensions_alone_says_what_a_hook_is() {
+fn extension_commands_explain_process_hooks() {
     let world = world("[hooks.processes.gate]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n");
     for command in ["update", "rollback", "verify", "trust"] {
         let ended = world.haft(&["ext", command, "gate"]);
-        let told = "gate is a process hook, which nobody installs or approves: what it runs stands in its \
-                    [hooks.processes.gate], ROOT/home/config.toml:1; `haft doctor` looks at that";
+        let told = "gate is a process hook, which is configured instead of installed or approved; see \
+                    [hooks.processes.gate], ROOT/home/config.toml:1, and run `haft doctor` to check it";
         assert!(ended.code == 8 && ended.stderr.contains(told), "{ended:?}");
     }
     for command in ["enable", "disable", "remove"] {
         let ended = world.haft(&["ext", command, "gate"]);
-        assert!(ended.code == 8 && ended.stderr.contains("change `enabled` in its"), "{ended:?}");
+        assert!(ended.code == 8 && ended.stderr.contains("(`enabled` turns it on and off)"), "{ended:?}");
     }
 }
 
 #[test]
-fn settings_of_a_hook_are_shown_as_toml_reads_them_without_its_variables() {
+fn shows_hook_settings_as_toml_without_variables() {
     let world = world(
         "[hooks.processes.'a b']\nenabled = true\ncommand = ['sh']\nobserve = ['*']\nenv = { PLAIN = 'x1y2' }\n",
     );

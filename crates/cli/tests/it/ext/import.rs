@@ -1,4 +1,4 @@
-//! Hooks of PicoClaw become the user's.
+//! Imports hooks of PicoClaw into the user's configuration.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn config(world: &World) -> String {
 }
 
 #[test]
-fn hooks_of_picoclaw_are_shown_and_not_written_unasked() {
+fn shows_hooks_and_writes_nothing_without_consent() {
     let world = world();
     let unasked = world.haft(&["ext", "import", "picoclaw", "config.json"]);
     insta::assert_snapshot!(unasked.transcript(), @"
@@ -33,29 +33,29 @@ fn hooks_of_picoclaw_are_shown_and_not_written_unasked() {
     hook: gate
       runs: python3 gate.py in /srv
       sets: MY_TOKEN
-      asked: before_tool, approve_tool
-      tools: by PicoClaw's names, exec for bash
-    ! sandbox: none, so it runs UNCONFINED, with all your rights
+      hook points: before_tool, approve_tool
+      tools: PicoClaw's names (exec for bash)
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
     hook: watch
       runs: ./watch
-      asked: told what happens
-      tools: by PicoClaw's names, exec for bash
+      hook points: events
+      tools: PicoClaw's names (exec for bash)
       sandbox: strict
     not enabled: off
     --- stderr
-    haft: nobody to ask; look at what is shown, then use --yes
+    haft: cannot ask for confirmation without a terminal; review the output above, then run again with --yes
     ");
     assert!(!config(&world).contains("hooks"));
 }
 
 #[test]
-fn hooks_of_picoclaw_are_written_once() {
+fn writes_hooks_once() {
     let world = world();
     let written = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
     assert_eq!(written.code, 0, "{written:?}");
     insta::assert_snapshot!(written.stderr, @"
-    wrote gate, off, watch into ROOT/home/config.toml; `haft ext list` shows them
-    watch: its path is relative, and begins in the directory that haft works in
+    wrote gate, off, watch to ROOT/home/config.toml; `haft ext list` lists them
+    watch: its path is relative to haft's working directory
     ");
     insta::assert_snapshot!(config(&world), @r#"
     # mine
@@ -88,7 +88,8 @@ fn hooks_of_picoclaw_are_written_once() {
     "#);
     let again = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
     assert_eq!(again.code, 8, "{again:?}");
-    let taken = "home/config.toml has hooks of these names already: gate, off, watch; rename or remove them";
+    let taken =
+        "home/config.toml already has hooks with these names: gate, off, watch; rename or remove them";
     assert!(again.stderr.contains(taken), "{again:?}");
     let shown = world.haft(&["config", "show", "--origin"]).stdout;
     let hooks: Vec<_> = shown.lines().filter(|line| line.starts_with("hooks.processes.gate")).collect();
@@ -104,7 +105,7 @@ fn hooks_of_picoclaw_are_written_once() {
 }
 
 #[test]
-fn what_loosens_a_gate_is_marked_and_not_written_in_silence() {
+fn marks_gate_relaxations() {
     let world = world();
     let file = r#"{"hooks": {"processes": {
         "gate": {"enabled": true, "command": ["gate"], "intercept": ["before_tool"], "on_timeout": "allow"},
@@ -116,18 +117,18 @@ fn what_loosens_a_gate_is_marked_and_not_written_in_silence() {
     --- stdout
     hook: gate
       runs: gate
-      asked: before_tool
-      tools: by PicoClaw's names, exec for bash
-    ! sandbox: none, so it runs UNCONFINED, with all your rights
-    ! on_timeout = "allow": a call that it does not decide about in time is made
+      hook points: before_tool
+      tools: PicoClaw's names (exec for bash)
+    ! sandbox: none, so it runs WITHOUT A SANDBOX, with all your rights
+    ! on_timeout = "allow": a call runs if the hook does not decide in time
     not enabled: off
-    ! off: vouches = ["*"]: its answers in place of these tools count without approval
+    ! off: vouches = ["*"]: its results for these tools need no approval
     --- stderr
-    wrote gate, off into ROOT/home/config.toml; `haft ext list` shows them
-    warning: gate: on_timeout = "allow": a call that it does not decide about in time is made
-    warning: off: vouches = ["*"]: its answers in place of these tools count without approval
+    wrote gate, off to ROOT/home/config.toml; `haft ext list` lists them
+    warning: gate: on_timeout = "allow": a call runs if the hook does not decide in time
+    warning: off: vouches = ["*"]: its results for these tools need no approval
     "#);
-    // With nobody to ask, what is shown is all that is told.
+    // Without a terminal, the shown lines are the only warning.
     fs::write(world.home().join("config.toml"), "").unwrap();
     let unasked = world.haft(&["ext", "import", "picoclaw", "config.json"]);
     assert_eq!((unasked.code, unasked.stderr.matches("warning").count()), (8, 0), "{unasked:?}");
@@ -135,12 +136,12 @@ fn what_loosens_a_gate_is_marked_and_not_written_in_silence() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_changes_nothing() {
+fn invalid_import_changes_nothing() {
     let world = world();
     let before = config(&world);
     for (text, told) in [
-        ("{}", "config.json has a mistake: it has no object `hooks`"),
-        (r#"{"hooks": {}}"#, "names no process hooks"),
+        ("{}", "config.json is not valid: the object `hooks` is missing"),
+        (r#"{"hooks": {}}"#, "contains no process hooks"),
         (
             r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,
             "config.json: `hooks.processes.g.intercept`: unsupported intercept \"before_turn\"; did you mean `before_",

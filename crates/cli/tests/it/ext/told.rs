@@ -1,4 +1,4 @@
-//! What `haft ext` and `haft doctor` say of what is there, to people and to programs.
+//! Reports of `haft ext` and `haft doctor`, for people and programs.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{GREETS, hello, placed, script, without_digests};
 use crate::world::World;
 
-/// The same without digests and times, however short.
+/// Returns the output without digests and times.
 fn scrubbed(text: &str) -> String {
     let short = |word: &str| word.len() == 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let time = |word: &str| word.len() == 20 && word.ends_with('Z') && word.get(10..11) == Some("T");
@@ -28,7 +28,7 @@ fn scrubbed(text: &str) -> String {
     all
 }
 
-/// One that is approved, one that is not, and one of a project that nobody trusts.
+/// Creates an approved extension, an unapproved one, and one of an untrusted project.
 fn three() -> World {
     let world = World::new();
     hello(&world);
@@ -41,7 +41,7 @@ fn three() -> World {
     world
 }
 
-/// Changes what the lock file says of `hello`.
+/// Changes the entry of `hello` in the lock file.
 fn edit_entry(world: &World, change: impl FnOnce(&mut Value)) {
     let path = world.home().join("extensions.lock.json");
     let mut lock: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -49,7 +49,7 @@ fn edit_entry(world: &World, change: impl FnOnce(&mut Value)) {
     std::fs::write(&path, lock.to_string()).unwrap();
 }
 
-/// The code of `hello` in the store, or of one before it, is something else from now on.
+/// Changes the code of `hello` in the store, or that of an earlier version.
 fn tamper(world: &World, before: Option<usize>) {
     let mut tree = String::new();
     edit_entry(world, |entry| {
@@ -66,20 +66,20 @@ fn tamper(world: &World, before: Option<usize>) {
 }
 
 #[test]
-fn programs_read_a_line_for_each() {
+fn prints_json_line_for_each() {
     insta::assert_snapshot!(scrubbed(&three().haft(&["ext", "list", "--json"]).transcript()), @r#"
     code 0
     --- stdout
     {"name":"hello","kind":"extension","version":"1.2.0","description":null,"language":"sh","scope":"global","state":"enabled","runs":true,"sandbox":"none","source":{"kind":"directory","path":"ROOT/project/src/hello"},"dir":"ROOT/home/store/DIGEST","runs_in":"ROOT/home/copies/hello","code":"sha256:DIGEST","approved":"TIME","locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[]}
-    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because it was not approved; `haft ext trust put` shows it, and asks","next":"haft ext trust put"}]}
-    {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"is not run, because the project is not trusted; `haft trust` shows and allows it","next":"haft trust"}]}
+    {"name":"put","kind":"extension","version":"2","description":null,"language":null,"scope":"global","state":"unapproved","runs":false,"sandbox":"standard","source":{"kind":"placed","path":"ROOT/home/extensions/put"},"dir":"ROOT/home/extensions/put","runs_in":"ROOT/home/extensions/put","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because it is not approved; `haft ext trust put` shows it and asks","next":"haft ext trust put"}]}
+    {"name":"theirs","kind":"extension","version":"2","description":null,"language":null,"scope":"project","state":"untrusted","runs":false,"sandbox":"standard","source":{"kind":"project","path":"ROOT/project/.haft/extensions/theirs"},"dir":"ROOT/project/.haft/extensions/theirs","runs_in":"ROOT/project/.haft/extensions/theirs","code":null,"approved":null,"locked_tools":[],"priority":null,"on_timeout":"block","vouches":[],"failure":null,"problems":[{"text":"does not run, because the project is not trusted; `haft trust` reviews and trusts it","next":"haft trust"}]}
     "#);
     assert_eq!(World::new().haft(&["ext", "ls", "--json"]).transcript(), "code 0");
 }
 
 #[test]
-fn all_that_is_known_is_shown_where_it_is_asked_for() {
-    insta::assert_snapshot!(scrubbed(&three().haft(&["ext", "list", "--long"]).transcript()), @r#"
+fn long_list_shows_all_details() {
+    insta::assert_snapshot!(scrubbed(&three().haft(&["ext", "list", "--long"]).transcript()), @"
     code 0
     --- stdout
     hello 1.2.0
@@ -96,24 +96,24 @@ fn all_that_is_known_is_shown_where_it_is_asked_for() {
     put 2
       scope: global
       state: unapproved
-      sandbox: not run; standard, once it is
-      lies in: ROOT/home/extensions/put
+      sandbox: standard (does not run now)
+      directory: ROOT/home/extensions/put
       runs: ./run
 
     theirs 2
       scope: project
       state: untrusted
-      sandbox: not run; standard, once it is
-      lies in: ROOT/project/.haft/extensions/theirs
+      sandbox: standard (does not run now)
+      directory: ROOT/project/.haft/extensions/theirs
       runs: ./run
     --- stderr
-    put: is not run, because it was not approved; `haft ext trust put` shows it, and asks
-    untrusted: the project's extensions do not run; `haft trust` shows and allows them
-    "#);
+    put: does not run, because it is not approved; `haft ext trust put` shows it and asks
+    the project is not trusted, so its extensions do not run; run `haft trust` to review and trust it
+    ");
 }
 
 #[test]
-fn what_is_not_as_it_was_comes_with_the_next_step() {
+fn reports_changes_with_next_step() {
     let world = three();
     assert_eq!(world.haft(&["ext", "verify", "--json"]).code, 0);
     tamper(&world, None);
@@ -122,15 +122,15 @@ fn what_is_not_as_it_was_comes_with_the_next_step() {
     insta::assert_snapshot!(all, @r#"
     code 8
     --- stdout
-    hello: NOT as approved: its code in store/SHORT… is not what was approved; `haft ext update hello` fetches it again, shows it, and asks
+    hello: CHANGED since approval: its code in store/SHORT… differs from the approved code; `haft ext update hello` fetches it again, shows the changes and asks
     --- stderr
-    haft: 1 of 1 are not as they were approved, and are not run
+    haft: 1 of 1 extensions differ from their approval and do not run
 
     code 8
     --- stdout
-    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… is not what was approved"],"beside":[],"next":"haft ext update hello"}
+    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… differs from the approved code"],"beside":[],"next":"haft ext update hello"}
     --- stderr
-    haft: 1 of 1 are not as they were approved, and are not run
+    haft: 1 of 1 extensions differ from their approval and do not run
 
     code 8
     --- stdout
@@ -138,20 +138,20 @@ fn what_is_not_as_it_was_comes_with_the_next_step() {
       from: the directory ROOT/project/src/hello
       runs: ./run
       files: 2, 98 bytes, digest sha256:DIGEST
-    ! sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it can read and change all your files, use the network and start programs
+    ! sandbox: none. The manifest requests no permissions, so the extension runs WITHOUT A SANDBOX, with all your rights: it can read and change all your files, use the network and start programs
       approved before: at TIME
-      files, since then: run (changed)
+      files changed since: run (changed)
     --- stderr
     nothing was changed: hello was not approved
-    hello: nobody to ask; look at what is shown, then use --yes
-    haft: 1 of 1 could not be updated
+    hello: cannot ask for confirmation without a terminal; review the output above, then run again with --yes
+    haft: 1 of 1 extensions could not be updated
     "#);
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
-    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 }
 
 #[test]
-fn locked_tools_are_named_with_what_helps() {
+fn reports_locked_tools_with_next_step() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
@@ -168,29 +168,29 @@ fn locked_tools_are_named_with_what_helps() {
         of_hello.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
     };
     let all = [told(&["ext", "list"]), told(&["doctor"])].join("\n\n");
-    insta::assert_snapshot!(scrubbed(&all), @r#"
+    insta::assert_snapshot!(scrubbed(&all), @"
     hello  1.2.0    global  enabled  none     ./src/hello
-    hello: tools greet, wave are locked: the model would be told something else than was approved; `haft ext trust hello` shows the difference, and asks
-    hello: tool clock is locked: its texts (description) change again and again, so agreeing does not last; its author has to keep them the same, and put what differs into results. `haft --ext DIR` runs an extension without holding it to its texts; `haft ext trust hello` shows the difference
+    hello: tools greet, wave are locked: the texts for the model differ from the approved ones; `haft ext trust hello` shows the differences and asks
+    hello: tool clock is locked: its texts (description) change repeatedly; an approval does not last. The author must keep the texts constant and move variable parts to the results. `haft --ext DIR` runs an extension without this check; `haft ext trust hello` shows the differences
 
-      ok     hello: 1.2.0, yours, approved DAY, no sandbox: it has your
+      ok     hello: 1.2.0, yours, approved DAY, not sandboxed: runs with your
              rights
-      WRONG  hello: tools greet, wave are locked: the model would be told something
-             else than was approved
+      WRONG  hello: tools greet, wave are locked: the texts for the model differ
+             from the approved ones
              > haft ext trust hello
-      WRONG  hello: tool clock is locked: its texts (description) change again and
-             again, so agreeing does not last; its author has to keep them the same,
-             and put what differs into results. `haft --ext DIR` runs an extension
-             without holding it to its texts
+      WRONG  hello: tool clock is locked: its texts (description) change repeatedly;
+             an approval does not last. The author must keep the texts constant and
+             move variable parts to the results. `haft --ext DIR` runs an extension
+             without this check
              > haft ext trust hello
-    "#);
+    ");
     insta::assert_snapshot!(world.haft(&["ext", "trust", "hello"]).transcript(), @r#"
     code 8
     --- stdout
     tool clock
       description was: It is 8.
       description is:  It is 9.
-      its texts change again and again, so agreeing does not last; its author has to keep them the same, and put what differs into results. `haft --ext DIR` runs an extension without holding it to its texts
+      its texts change repeatedly; an approval does not last. The author must keep the texts constant and move variable parts to the results. `haft --ext DIR` runs an extension without this check
     tool greet
       description was: Greets.
       description is:  Obey.
@@ -198,7 +198,7 @@ fn locked_tools_are_named_with_what_helps() {
       description was: Waves.
       description is:  Obey.
     --- stderr
-    haft: nobody to ask; look at what is shown, then use --yes
+    haft: cannot ask for confirmation without a terminal; review the output above, then run again with --yes
     "#);
     assert_eq!(world.haft(&["doctor"]).code, 13);
     let listed: Value = serde_json::from_str(&world.haft(&["ext", "list", "--json"]).stdout).unwrap();
@@ -209,7 +209,7 @@ fn locked_tools_are_named_with_what_helps() {
 }
 
 #[test]
-fn going_back_says_what_it_passes_over() {
+fn rollback_reports_skipped_versions() {
     let world = World::new();
     for body in ["exit 1", "exit 2", "exit 3"] {
         hello(&world);
@@ -217,28 +217,25 @@ fn going_back_says_what_it_passes_over() {
         assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 0);
     }
     tamper(&world, Some(0));
-    insta::assert_snapshot!(scrubbed(&world.haft(&["ext", "rollback", "-y", "hello"]).transcript()), @r#"
+    insta::assert_snapshot!(scrubbed(&world.haft(&["ext", "rollback", "-y", "hello"]).transcript()), @"
     code 0
     --- stdout
-    hello is now SHORT from the directory ROOT/project/src/hello, approved at TIME
-    passed over SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… is not what was approved
-    it would be SHORT from the directory ROOT/project/src/hello, approved at TIME
+    current version of hello: SHORT from the directory ROOT/project/src/hello, approved at TIME
+    skipped SHORT from the directory ROOT/project/src/hello, approved at TIME: its code in store/SHORT… differs from the approved code
+    previous version: SHORT from the directory ROOT/project/src/hello, approved at TIME
     --- stderr
-    went back to the older version of hello; `haft ext rollback hello` undoes that
-    "#);
+    rolled back hello to the previous version; `haft ext rollback hello` undoes this
+    ");
     let code = std::fs::read_to_string(world.home().join("copies/hello/run")).unwrap();
     assert!(code.contains("exit 1"), "{code}");
     tamper(&world, Some(0));
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
-    assert!(
-        ended.code == 8 && ended.stderr.contains("no older version of hello can be gone back to"),
-        "{ended:?}"
-    );
+    assert!(ended.code == 8 && ended.stderr.contains("cannot roll back hello"), "{ended:?}");
 }
 
-/// What is not started because it is not what was approved is not started anew by the next run either.
+/// A pin mismatch is permanent, so the next run does not start the extension again.
 #[test]
-fn one_that_was_kept_from_starting_is_not_said_to_start_anew() {
+fn reports_no_restart_after_pin_mismatch() {
     let world = World::new();
     hello(&world);
     script(&world.project().join("src/hello/run"), GREETS);
@@ -247,8 +244,11 @@ fn one_that_was_kept_from_starting_is_not_said_to_start_anew() {
     super::run(&world);
     let (line, below) = super::listed(&world);
     assert!(line.contains(" changed "), "{line}");
-    assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
-    assert!(!below.contains("starts it anew"), "{below}");
+    assert!(
+        below.contains("differs from the approved code; `haft ext update hello` fetches it again"),
+        "{below}"
+    );
+    assert!(!below.contains("starts it again"), "{below}");
     // What was put right is not told any more, whether or not it has run since.
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (line, below) = super::listed(&world);
@@ -256,9 +256,9 @@ fn one_that_was_kept_from_starting_is_not_said_to_start_anew() {
     assert!(!world.haft(&["doctor"]).stdout.contains("pin_mismatch"));
 }
 
-/// What lies beside the code where it runs may be read as code by what starts there.
+/// Files beside the code may be loaded as code by the extension.
 #[test]
-fn what_is_beside_the_code_is_told() {
+fn reports_files_beside_code() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
@@ -269,14 +269,14 @@ fn what_is_beside_the_code_is_told() {
     std::fs::write(copy.join("own/state"), "1").unwrap();
     let ended = world.haft(&["ext", "verify"]);
     assert_eq!(ended.code, 0);
-    let told = "hello: as approved\n  ROOT/home/copies/hello also holds: json.py, own (kept as its state)\n";
+    let told = "hello: unchanged\n  ROOT/home/copies/hello also holds: json.py, own (kept as its state)\n";
     assert_eq!(ended.stdout, told);
     let ended: Value = serde_json::from_str(&world.haft(&["ext", "verify", "--json"]).stdout).unwrap();
     assert_eq!(ended["beside"], serde_json::json!(["json.py", "own"]));
 }
 
 #[test]
-fn a_projects_extension_of_a_name_that_is_taken_is_not_said_to_run() {
+fn lists_shadowed_project_extension_as_not_running() {
     let world = three();
     world.extension(".haft/extensions/mine", r#"{"name":"HELLO","exec":"./run"}"#);
     script(&world.project().join(".haft/extensions/mine/run"), "exit 0");
@@ -287,12 +287,12 @@ fn a_projects_extension_of_a_name_that_is_taken_is_not_said_to_run() {
     let mine: Value = serde_json::from_str(mine).unwrap();
     assert_eq!((mine["state"].as_str(), mine["runs"].as_bool()), (Some("shadowed"), Some(false)));
     let below = world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
-    assert!(below.contains("HELLO: is not run: ROOT/home/store/"), "{below}");
-    assert!(below.contains("has the same name, and comes first"), "{below}");
+    assert!(below.contains("HELLO: does not run: ROOT/home/store/"), "{below}");
+    assert!(below.contains("has the same name and takes precedence"), "{below}");
 }
 
 #[test]
-fn one_that_starts_slowly_is_told_until_it_is_switched_on_again() {
+fn reports_slow_start_until_enabled_again() {
     let world = World::new();
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
@@ -302,7 +302,7 @@ fn one_that_starts_slowly_is_told_until_it_is_switched_on_again() {
     let text = format!("{}\n{} bytes, {time} ns\n", world.home().join("copies/hello").display(), size.len());
     std::fs::create_dir_all(world.home().join("state")).unwrap();
     std::fs::write(world.home().join("state/silent-hello"), text).unwrap();
-    let told = "was slow to start, so a run does not wait for it";
+    let told = "starts slowly, so haft does not wait for it";
     let listed = || world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
     assert!(listed().contains(told), "{}", listed());
     let doctor = world.haft(&["doctor"]).stdout.replace("\n         ", " ");
@@ -311,9 +311,9 @@ fn one_that_starts_slowly_is_told_until_it_is_switched_on_again() {
     assert!(!listed().contains(told));
 }
 
-/// Why nothing is approved is told once, and is no success.
+/// The damage is reported once, and the exit code is not 0.
 #[test]
-fn a_damaged_lock_file_is_no_empty_list() {
+fn reports_damaged_lock_file() {
     let world = three();
     std::fs::write(world.home().join("extensions.lock.json"), "{").unwrap();
     let ended = world.haft(&["ext", "list"]);
@@ -327,16 +327,16 @@ fn a_damaged_lock_file_is_no_empty_list() {
 }
 
 #[test]
-fn names_in_other_letters_are_told_with_what_is_there() {
+fn suggests_name_in_correct_case() {
     let world = World::new();
     placed(&world, GREETS);
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     world.extension("other", r#"{"name":"HELLO","exec":"/bin/sh"}"#);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO is there already in"), "{ended:?}");
+    assert!(ended.code == 8 && ended.stderr.contains("extension HELLO already exists in"), "{ended:?}");
     world.haft(&["ext", "remove", "-y", "hello"]);
     hello(&world);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft(&["ext", "install", "-y", "other"]);
-    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is installed already, from the directory ROOT/project/src/hello, and HELLO is the same name in other letters; `haft ext remove hello` first, if this one is to take its place");
+    insta::assert_snapshot!(ended.stderr, @"haft: extension hello is already installed from the directory ROOT/project/src/hello, and HELLO differs only in case; to replace it, run `haft ext remove hello` first");
 }

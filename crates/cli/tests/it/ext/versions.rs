@@ -1,11 +1,11 @@
-//! From one version of an extension to another: what is said, and what becomes of what it wrote.
+//! Updates and rollbacks of an extension: messages, and files that the extension wrote.
 
 use super::hello;
 #[cfg(unix)]
 use super::{GREETS, placed, script};
 use crate::world::World;
 
-/// Writes a version of the extension with this in its manifest, and approves it.
+/// Writes and approves a version of the extension with these manifest keys.
 fn approve(world: &World, version: &str, more: &str) -> crate::world::Ended {
     hello(world);
     let manifest = format!(r#"{{"name":"hello","version":"{version}","exec":"./run"{more}}}"#);
@@ -14,7 +14,7 @@ fn approve(world: &World, version: &str, more: &str) -> crate::world::Ended {
 }
 
 #[test]
-fn going_back_says_what_the_older_version_may_do() {
+fn rollback_shows_permissions_of_older_version() {
     let world = World::new();
     let may = |more: &str| {
         let ended = world.haft(&["ext", "rollback", "hello"]);
@@ -25,21 +25,21 @@ fn going_back_says_what_the_older_version_may_do() {
     };
     approve(&world, "1", "");
     approve(&world, "2", r#","permissions":{"env":["CITY"]}"#);
-    may("UNCONFINED, with all your rights");
+    may("WITHOUT A SANDBOX, with all your rights");
     approve(&world, "3", r#","permissions":{}"#);
-    may("may do MORE than the other version: env: gets from your environment CITY");
+    may("has MORE rights than the other version: env: reads the environment variable CITY");
     approve(&world, "4", "");
     may("");
 }
 
 #[test]
-fn what_an_update_moves_aside_is_said() {
+fn update_reports_moved_files() {
     let world = World::new();
     approve(&world, "1", "");
     let todos = world.home().join("copies/hello/todos.json");
     std::fs::write(&todos, "mine").unwrap();
     std::fs::write(world.extension("src/hello", "{}").join("todos.json"), "[]").unwrap();
-    let said = |ended: &crate::world::Ended| ended.stderr.contains("copies/hello/todos.json.kept-1 now");
+    let said = |ended: &crate::world::Ended| ended.stderr.contains("copies/hello/todos.json.kept-1\n");
     let ended = approve(&world, "2", "");
     assert!(said(&ended) && std::fs::read_to_string(&todos).unwrap() == "[]", "{ended:?}");
     assert_eq!(std::fs::read_to_string(todos.with_extension("json.kept-1")).unwrap(), "mine");
@@ -47,7 +47,7 @@ fn what_an_update_moves_aside_is_said() {
 
 #[cfg(unix)]
 #[test]
-fn mended_code_is_approved_without_the_texts_that_were_locked() {
+fn approves_changed_code_without_locked_texts() {
     let world = World::new();
     let dir = placed(&world, GREETS);
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
@@ -61,13 +61,13 @@ fn mended_code_is_approved_without_the_texts_that_were_locked() {
     script(&dir.join("run"), &format!("{GREETS}; true"));
     let ended = world.haft(&["ext", "trust", "hello", "-y"]);
     assert!(!ended.stdout.contains("obey me") && ended.stdout.contains("run (changed)"), "{ended:?}");
-    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
     let lock: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert!(lock["extensions"]["hello"].get("changed").is_none(), "{lock}");
 }
 
 #[test]
-fn the_same_code_from_elsewhere_is_asked_about() {
+fn asks_about_same_code_from_other_source() {
     let world = World::new();
     approve(&world, "1", "");
     let manifest = r#"{"name":"hello","version":"1","exec":"./run"}"#;
@@ -77,18 +77,18 @@ fn the_same_code_from_elsewhere_is_asked_about() {
     #[cfg(unix)]
     std::fs::set_permissions(mirror.join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
-    let before = "! it came from somewhere else before: the directory ROOT/project/src/hello";
+    let before = "! previous source: the directory ROOT/project/src/hello";
     let ended = world.haft(&["ext", "install", "mirror"]);
     assert!(ended.code == 8 && ended.stdout.contains(before), "{ended:?}");
     assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/src/hello\n"));
     assert_eq!(world.haft(&["ext", "install", "-y", "mirror"]).code, 0);
     assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/mirror\n"));
     let ended = world.haft(&["ext", "install", "-y", "mirror"]);
-    assert!(ended.stderr.contains("exactly as it is; nothing was changed"), "{ended:?}");
+    assert!(ended.stderr.contains("already approved and unchanged; nothing was changed"), "{ended:?}");
 }
 
 #[test]
-fn going_back_is_an_answer_to_a_version_that_waits() {
+fn rollback_discards_waiting_version() {
     let world = World::new();
     approve(&world, "1", r#","permissions":{}"#);
     approve(&world, "2", r#","permissions":{}"#);
@@ -97,23 +97,29 @@ fn going_back_is_an_answer_to_a_version_that_waits() {
         r#"{"name":"hello","version":"3","exec":"./run","permissions":{"net":"all"}}"#,
     );
     let ended = world.haft(&["ext", "update", "hello"]);
-    assert!(ended.code == 8 && ended.stderr.contains("hello is disabled until you agree"), "{ended:?}");
+    assert!(
+        ended.code == 8 && ended.stderr.contains("hello is disabled: its new version requests more"),
+        "{ended:?}"
+    );
     let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("its newer version that waits for an answer is dropped"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("its newer version, which waited for your approval, was discarded"),
+        "{ended:?}"
+    );
     let line = world.haft(&["ext", "list"]).stdout.lines().last().unwrap().to_owned();
     assert!(line.contains(" 1 ") && line.contains(" enabled "), "{line}");
 }
 
 #[cfg(unix)]
 #[test]
-fn removing_what_was_put_there_keeps_what_was_never_approved() {
+fn remove_keeps_unapproved_files() {
     let world = World::new();
     let dir = placed(&world, GREETS);
     assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
     std::fs::write(dir.join("notes"), "mine").unwrap();
     let ended = world.haft(&["ext", "remove", "-y", "hello"]);
-    let kept = "what lay there and was never approved is kept in ROOT/home/extensions/.removed/hello-1\n";
+    let kept = "files that were never approved are kept in ROOT/home/extensions/.removed/hello-1\n";
     assert!(ended.code == 0 && ended.stderr.contains(kept), "{ended:?}");
     let kept = world.home().join("extensions/.removed/hello-1");
     assert_eq!(std::fs::read_to_string(kept.join("notes")).unwrap(), "mine");

@@ -1,4 +1,4 @@
-//! Going through the files of a project that would run or be obeyed.
+//! The walk over the files of a project that haft would run or follow.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -9,46 +9,46 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::{Digest, digest_of};
+use super::super::{ProjectDigest, digest_of};
 use super::{MAX_BYTES, MAX_FILES, SnapshotError};
 use crate::hooks::{NamedFile, ProcessHook};
 
-/// The most directories that lie in each other.
+/// The maximum nesting of directories.
 const MAX_DEPTH: usize = 64;
 
-/// Down to here haft itself looks for what to run or obey (`.haft/extensions/NAME`), so that links to directories are
-/// followed wherever they lead.
+/// The depth to which haft itself looks for files to run or follow (`.haft/extensions/NAME`). Links to directories are
+/// followed down to this depth, even out of the project.
 const OWN_DEPTH: usize = 2;
 
-/// Bytes read at once.
+/// The size of one read, in bytes.
 const PIECE: usize = 64 * 1024;
 
 /// The file that makes a directory an extension.
 const MANIFEST: &str = "extension.json";
 
-/// The longest manifest that is looked into, in bytes. The host reads none that is longer.
+/// The maximum size of a manifest, in bytes. The host does not read longer ones.
 const MAX_MANIFEST: u64 = 1024 * 1024;
 
 /// The state of a walk through a project.
-pub(super) struct Walk<'a> {
+pub(super) struct ProjectWalk<'a> {
     project: &'a Path,
-    /// Directories that are the user's own, canonical.
+    /// Canonical paths of the user's own directories.
     users: Vec<PathBuf>,
-    /// Directories that were gone through, canonical, and how deep: links may lead in circles.
-    been: HashMap<PathBuf, usize>,
-    files: BTreeMap<String, Digest>,
-    /// The directories of manifests that were seen, and what they are called.
+    /// Visited directories as canonical paths, with their depth, because links may form cycles.
+    visited: HashMap<PathBuf, usize>,
+    files: BTreeMap<String, ProjectDigest>,
+    /// The directories with manifests found so far, and their names.
     manifests: Vec<(PathBuf, String)>,
     room: u64,
     most: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ProjectWalk<'a> {
     pub(super) fn new(project: &'a Path, users: Vec<PathBuf>) -> Self {
         Self {
             project,
             users,
-            been: HashMap::new(),
+            visited: HashMap::new(),
             files: BTreeMap::new(),
             manifests: Vec::new(),
             room: MAX_BYTES,
@@ -56,38 +56,39 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn into_files(self) -> BTreeMap<String, Digest> {
+    pub(super) fn into_files(self) -> BTreeMap<String, ProjectDigest> {
         self.files
     }
 
-    /// Adds a file or a directory and all below it; nothing where there is none.
+    /// Adds a file, or a directory and everything below it. Does nothing if the path does not exist.
     pub(super) fn add(&mut self, path: &Path, name: &str) -> Result<(), SnapshotError> {
-        // A name of several parts may lead through a link, too: `.agents` itself.
+        // A component of a longer name may also be a link, for example `.agents` itself.
         match fs::symlink_metadata(path) {
-            Ok(metadata) => self.entry(path, name, &metadata, 0),
+            Ok(metadata) => self.add_entry(path, name, &metadata, 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
         }
     }
 
-    /// Adds the files that the manifests seen so far have started, wherever in the project they lie: what is run is what
-    /// was looked at.
+    /// Adds the programs that the manifests found so far would start, wherever in the project they are, so that only
+    /// checked files run.
     pub(super) fn add_programs(&mut self) -> Result<(), SnapshotError> {
         for (dir, name) in std::mem::take(&mut self.manifests) {
             for word in named_by_manifest(&dir) {
                 let path = dir.join(&word);
                 if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
-                    self.add(&path, &format!("{name} runs {}", self::name(word.as_ref())))?;
+                    self.add(&path, &format!("{name} runs {}", escaped_name(word.as_ref())))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds the files that a hook of the project names, wherever in the project they lie: see [`ProcessHook::code`].
+    /// Adds the files that a hook of the project names, wherever in the project they are; see
+    /// [`ProcessHook::code_files`].
     pub(super) fn add_hook(&mut self, hook: &ProcessHook) -> Result<(), SnapshotError> {
-        let named = hook.code(self.project).into_iter();
+        let named = hook.code_files(self.project).into_iter();
         let named: Vec<_> = named
             .filter(|named| Path::new(&named.word).is_relative() || self.is_projects(&named.path))
             .collect();
@@ -96,11 +97,12 @@ impl<'a> Walk<'a> {
 
     pub(super) fn add_named(&mut self, who: &str, all: &[NamedFile]) -> Result<(), SnapshotError> {
         let mut files = all.iter().filter(|named| named.path.is_file());
-        files
-            .try_for_each(|named| self.add(&named.path, &format!("{who} runs {}", name(named.word.as_ref()))))
+        files.try_for_each(|named| {
+            self.add(&named.path, &format!("{who} runs {}", escaped_name(named.word.as_ref())))
+        })
     }
 
-    fn entry(
+    fn add_entry(
         &mut self,
         path: &Path,
         name: &str,
@@ -108,26 +110,26 @@ impl<'a> Walk<'a> {
         depth: usize,
     ) -> Result<(), SnapshotError> {
         if metadata.is_dir() {
-            return self.directory(path, name, depth);
+            return self.add_directory(path, name, depth);
         }
         let mut hasher = Sha256::new();
         let metadata = if metadata.is_symlink() {
-            let target = fs::read_link(path).map_err(|source| read(path, source))?;
+            let target = fs::read_link(path).map_err(|source| read_error(path, source))?;
             let target = target.as_os_str().as_encoded_bytes();
             hasher.update(b"link");
             hasher.update((target.len() as u64).to_le_bytes());
             hasher.update(target);
-            // A link that leads nowhere is what it says.
+            // A dangling link counts with its target path.
             fs::metadata(path).ok()
         } else {
             Some(metadata.clone())
         };
         match metadata {
-            Some(metadata) if metadata.is_file() => self.content(path, &metadata, &mut hasher)?,
+            Some(metadata) if metadata.is_file() => self.hash_content(path, &metadata, &mut hasher)?,
             Some(metadata) if metadata.is_dir() && (depth <= OWN_DEPTH || self.is_projects(path)) => {
-                self.directory(path, name, depth)?;
+                self.add_directory(path, name, depth)?;
             }
-            // Pipes and devices are never opened, and what else is outside counts by its name.
+            // Pipes and devices are never opened. Other directories outside the project count only by name.
             Some(_) => hasher.update(b"other"),
             None => {}
         }
@@ -142,46 +144,51 @@ impl<'a> Walk<'a> {
         path.canonicalize().is_ok_and(|path| path.starts_with(self.project))
     }
 
-    fn directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
-        let real = path.canonicalize().map_err(|source| read(path, source))?;
-        // Where haft looks for itself, more links are followed than further down.
+    fn add_directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
+        let real = path.canonicalize().map_err(|source| read_error(path, source))?;
+        // In haft's own search depth, more links are followed than further down.
         let known = |before: &usize| *before <= depth || depth > OWN_DEPTH;
-        if self.users.contains(&real) || self.been.get(&real).is_some_and(known) {
+        if self.users.contains(&real) || self.visited.get(&real).is_some_and(known) {
             return Ok(());
         }
-        self.been.insert(real, depth);
-        if depth > MAX_DEPTH || self.been.len() > self.most {
+        self.visited.insert(real, depth);
+        if depth > MAX_DEPTH || self.visited.len() > self.most {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
         let mut entries = Vec::new();
-        for entry in fs::read_dir(path).map_err(|source| read(path, source))? {
+        for entry in fs::read_dir(path).map_err(|source| read_error(path, source))? {
             if entries.len() > self.most {
                 return Err(SnapshotError::TooMany { path: path.into() });
             }
-            entries.push(entry.map_err(|source| read(path, source))?.file_name());
+            entries.push(entry.map_err(|source| read_error(path, source))?.file_name());
         }
-        // The order decides by which name a directory goes that several lead to.
+        // Sorted, because the first of several names of a directory is used.
         entries.sort();
         if entries.iter().any(|entry| entry == MANIFEST) {
             self.manifests.push((path.to_owned(), name_so_far.to_owned()));
         }
         for entry in entries {
             let path = path.join(&entry);
-            let metadata = fs::symlink_metadata(&path).map_err(|source| read(&path, source))?;
-            self.entry(&path, &format!("{name_so_far}/{}", name(&entry)), &metadata, depth + 1)?;
+            let metadata = fs::symlink_metadata(&path).map_err(|source| read_error(&path, source))?;
+            self.add_entry(&path, &format!("{name_so_far}/{}", escaped_name(&entry)), &metadata, depth + 1)?;
         }
         Ok(())
     }
 
-    fn content(&mut self, path: &Path, metadata: &Metadata, into: &mut Sha256) -> Result<(), SnapshotError> {
+    fn hash_content(
+        &mut self,
+        path: &Path,
+        metadata: &Metadata,
+        into: &mut Sha256,
+    ) -> Result<(), SnapshotError> {
         if metadata.len() > self.room {
             return Err(SnapshotError::TooLarge { path: path.into() });
         }
         into.update(if is_executable(metadata) { b"exec" } else { b"file" });
-        let mut file = File::open(path).map_err(|source| read(path, source))?;
+        let mut file = File::open(path).map_err(|source| read_error(path, source))?;
         let mut piece = vec![0; PIECE];
         loop {
-            let count = file.read(&mut piece).map_err(|source| read(path, source))?;
+            let count = file.read(&mut piece).map_err(|source| read_error(path, source))?;
             let bytes = piece.get(..count).unwrap_or_default();
             if bytes.is_empty() {
                 return Ok(());
@@ -193,20 +200,20 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn read(path: &Path, source: io::Error) -> SnapshotError {
+fn read_error(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Read { path: path.into(), source }
 }
 
-/// The paths that the manifest in a directory names in `exec` and `args`, as it writes them: what has a `/` in it. A name
-/// without one is that of a program of the system's, or of a file beside the manifest.
+/// Returns the paths that the manifest in a directory names in `exec` and `args`, as written: words that contain a `/`.
+/// Other words name a program of the system or a file beside the manifest.
 ///
-/// One that cannot be read names nothing, and starts nothing either.
+/// A manifest that cannot be read names no paths, and cannot be started either.
 fn named_by_manifest(dir: &Path) -> Vec<String> {
     let text = crate::read::text(&dir.join(MANIFEST), MAX_MANIFEST).unwrap_or_default();
     let Ok(Value::Object(fields)) = serde_json::from_str(text.trim_start_matches('\u{feff}')) else {
         return Vec::new();
     };
-    // The host reads keys whatever their case, and refuses one that is there twice.
+    // The host ignores the case of keys, and rejects duplicate keys.
     let of =
         |key: &str| fields.iter().find(|(other, _)| other.eq_ignore_ascii_case(key)).map(|(_, value)| value);
     let args = of("args").and_then(Value::as_array).into_iter().flatten();
@@ -214,13 +221,13 @@ fn named_by_manifest(dir: &Path) -> Vec<String> {
     words.filter(|word| word.contains(std::path::is_separator)).map(str::to_owned).collect()
 }
 
-/// A name as text: two names are never one text, whatever bytes they are made of.
-pub(super) fn name(name: &OsStr) -> String {
+/// Returns a name as text. Different names always have different texts, whatever bytes they contain.
+pub(super) fn escaped_name(name: &OsStr) -> String {
     let plain = name.to_str().filter(|name| !name.contains(|c: char| c == '\\' || c.is_control()));
     plain.map_or_else(|| name.as_encoded_bytes().escape_ascii().to_string(), str::to_owned)
 }
 
-/// Of the mode, only this is the same wherever a repository is checked out.
+/// Only this part of the mode is the same in every checkout of a repository.
 #[cfg(unix)]
 fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -236,21 +243,21 @@ fn is_executable(_: &Metadata) -> bool {
 mod tests {
     use super::*;
 
-    /// The result of a walk through a project of five files in two directories, that may go through `most` of each.
+    /// Walks a project of five files in two directories with limits of `most`. Returns the number of files.
     fn walk(most: usize) -> Result<usize, SnapshotError> {
         let project = tempfile::tempdir().unwrap();
         fs::create_dir_all(project.path().join("a/b")).unwrap();
         for file in ["a/1", "a/2", "a/b/3", "a/b/4", "a/b/5"] {
             fs::write(project.path().join(file), file).unwrap();
         }
-        let mut walk = Walk { most, ..Walk::new(project.path(), Vec::new()) };
+        let mut walk = ProjectWalk { most, ..ProjectWalk::new(project.path(), Vec::new()) };
         walk.add(&project.path().join("a"), "a")?;
         Ok(walk.into_files().len())
     }
 
     #[test]
-    fn too_many_files_cannot_be_trusted() {
-        assert_eq!(Walk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
+    fn rejects_project_with_too_many_files() {
+        assert_eq!(ProjectWalk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
         assert_eq!(walk(5).unwrap(), 5);
         for most in 0..5 {
             assert!(matches!(walk(most), Err(SnapshotError::TooMany { .. })), "{most}");
@@ -258,10 +265,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_directory_is_not_read_to_its_end() {
+    fn stops_reading_a_long_directory_at_the_limit() {
         let project = tempfile::tempdir().unwrap();
         (0..4).for_each(|n| drop(File::create(project.path().join(n.to_string())).unwrap()));
-        let mut walk = Walk { most: 2, ..Walk::new(project.path(), Vec::new()) };
+        let mut walk = ProjectWalk { most: 2, ..ProjectWalk::new(project.path(), Vec::new()) };
         let error = walk.add(project.path(), "p").unwrap_err();
         assert!(matches!(error, SnapshotError::TooMany { path } if path == project.path()));
         assert_eq!(walk.into_files().len(), 0);

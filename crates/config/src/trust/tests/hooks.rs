@@ -1,22 +1,22 @@
-//! What hooks run of a project counts.
+//! Tests that files of a project that hooks run are covered.
 
 use super::*;
 
 #[test]
-fn what_the_projects_hooks_run_counts_wherever_it_lies() {
+fn programs_of_project_hooks_are_covered() {
     #[track_caller]
     fn check(hook: &str, path: &str, expect: &str) {
-        let ground = Ground::new();
-        ground.write(
+        let fixture = Fixture::new();
+        fixture.write(
             ".haft/config.toml",
             &format!("[hooks.processes.g]\nintercept = ['approve_tool']\n{hook}"),
         );
-        ground.write(path, "1");
-        let ground = ground.trusted();
-        ground.write(path, "2");
-        let (trust, told) = ground.decided(&ground.dir());
-        assert_eq!(trust == Trust::Trusted, expect.is_empty(), "{told}");
-        assert!(told.contains(expect), "{told}");
+        fixture.write(path, "1");
+        let fixture = fixture.trusted();
+        fixture.write(path, "2");
+        let (trust, reason) = fixture.decided(&fixture.dir());
+        assert_eq!(trust == ProjectTrust::Trusted, expect.is_empty(), "{reason}");
+        assert!(reason.contains(expect), "{reason}");
     }
     let changed = "hook g runs tools/gate.py (changed)";
     check("enabled = true\ncommand = ['python3', 'tools/gate.py']", "tools/gate.py", changed);
@@ -27,22 +27,22 @@ fn what_the_projects_hooks_run_counts_wherever_it_lies() {
     check("enabled = true\ncommand = ['sh', '-c', 'python3 tools/gate.py']", "tools/gate.py", changed);
     let changed = "hook g runs gate.py (changed)";
     check("enabled = true\ncommand = ['python3', '-m', 'gate']\ndir = 'tools'", "tools/gate.py", changed);
-    // A program's name alone is one of the system's.
+    // A bare program name refers to a program of the system.
     check("enabled = true\ncommand = ['gate.py']\ndir = 'tools'", "tools/gate.py", "");
     check("command = ['python3', 'tools/gate.py']", "tools/gate.py", "");
 }
 
 #[test]
-fn what_of_the_project_the_users_hooks_run_counts() {
-    let ground = Ground::new();
+fn project_files_run_by_user_hooks_are_covered() {
+    let fixture = Fixture::new();
     let hook =
         "[hooks.processes.g]\nenabled = true\nobserve = ['*']\ncommand = ['python3', 'tools/gate.py']\n";
-    fs::create_dir_all(ground.home().root()).unwrap();
-    fs::write(ground.home().config_file(), hook).unwrap();
-    ground.write("tools/gate.py", "1");
-    let ground = ground.trusted();
-    ground.write("tools/gate.py", "2");
-    let (trust, told) = ground.decided(&ground.dir());
-    assert_eq!(trust, Trust::Untrusted);
-    assert!(told.contains("your hook g runs tools/gate.py (changed)"), "{told}");
+    fs::create_dir_all(fixture.home().root()).unwrap();
+    fs::write(fixture.home().config_file(), hook).unwrap();
+    fixture.write("tools/gate.py", "1");
+    let fixture = fixture.trusted();
+    fixture.write("tools/gate.py", "2");
+    let (trust, reason) = fixture.decided(&fixture.dir());
+    assert_eq!(trust, ProjectTrust::Untrusted);
+    assert!(reason.contains("your hook g runs tools/gate.py (changed)"), "{reason}");
 }

@@ -1,4 +1,4 @@
-//! Random chains: what runs was seen by everybody who has a part in it.
+//! Random chains: every hook with a role has seen the call that runs.
 
 use proptest::prelude::*;
 
@@ -14,30 +14,30 @@ fn decision() -> impl Strategy<Value = ToolDecision> {
         }),
         4 => (0..4u8).prop_map(|n| rewrite("r", &format!(r#"{{"a":{n}}}"#))),
         1 => Just(ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }),
-        // A refusal, and what a failure comes to.
+        // Refusals, and failures, which count as refusals.
         1 => Just(block("x")),
         1 => Just(ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "x", "no"))),
     ]
 }
 
-/// The tools that random hooks have called; all are there.
+/// The tools that random hooks select; all exist.
 const TOOLS: [&str; 3] = ["a", "b", "c"];
 
-/// A hook of any part in calls of each tool.
+/// Generates a hook with any role in calls of each tool.
 fn played() -> impl Strategy<Value = ([Option<HookRole>; 3], Vec<ToolDecision>)> {
     let role = || prop_oneof![2 => Just(Some(Ordered)), 2 => Just(Some(Gate)), 1 => Just(None)];
     ([role(), role(), role()], prop::collection::vec(decision(), 0..3))
 }
 
-/// What a hook was asked about or wrote last, and what it said to that.
+/// The call that a hook last saw or wrote, and its decisions about it.
 #[derive(Clone, Default)]
 struct Knows {
     saw: Option<(String, RawJson)>,
-    /// How often it was asked.
+    /// The number of queries.
     asked: usize,
-    /// It said no, or as a gate more than yes and no.
+    /// True if the hook refused, or returned more than yes or no as a gate.
     refused: bool,
-    /// It answered in place of the tool when that counts.
+    /// True if the hook returned a result in phase 1.
     answered: bool,
 }
 
@@ -67,8 +67,8 @@ proptest! {
                 ChainStep::Check { renamed, .. } => {
                     let ChainCall { tool, args } = chain.call();
                     let parts = if renamed { roles(tool) } else { Vec::new() };
-                    let checked = if *args == unfit { Err(Misfit::Args("bad".into())) } else { Ok(parts) };
-                    chain.checked(checked);
+                    let checked = if *args == unfit { Err(InvalidRewrite::Args("bad".into())) } else { Ok(parts) };
+                    chain.resolve_check(checked);
                     continue;
                 }
                 ChainStep::Done(outcome) => break outcome,
@@ -100,7 +100,7 @@ proptest! {
             if role.is_some() {
                 prop_assert_eq!(known.saw.as_ref(), Some(&(tool.clone(), args.clone())), "hook {}", index);
             }
-            // Nobody who was asked said no, whatever it was asked about.
+            // No hook that was asked refused, whichever call it was asked about.
             prop_assert!(!known.refused && !known.answered, "hook {index} did not let it pass");
         }
     }

@@ -1,4 +1,4 @@
-//! Chains in which a hook has another tool called.
+//! Chains in which a hook selects another tool.
 
 use super::*;
 
@@ -10,10 +10,10 @@ fn respond() -> ToolDecision {
     ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }
 }
 
-/// A hook: its part in calls of `a` and in calls of `b`, and its decisions in turn.
+/// A hook: its role in calls of `a` and of `b`, and its decisions in order.
 type Hook = (Option<HookRole>, Option<HookRole>, Vec<ToolDecision>);
 
-/// Runs a chain over a call of `a`; there is a tool `b`, and no other.
+/// Runs a chain over a call of `a`; the only other tool is `b`.
 fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
     let mut decisions: Vec<_> = hooks.iter().map(|(.., decisions)| decisions.clone().into_iter()).collect();
     let mut chain = ToolChain::new("a", json("{}"), hooks.iter().map(|(of_a, ..)| *of_a));
@@ -24,14 +24,14 @@ fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
                 asked.push(format!("{index} {}{}", chain.call().tool, chain.call().args));
                 chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
-            ChainStep::Check { renamed: false, .. } => chain.checked(Ok(Vec::new())),
+            ChainStep::Check { renamed: false, .. } => chain.resolve_check(Ok(Vec::new())),
             ChainStep::Check { renamed: true, .. } => {
                 let roles = match &*chain.call().tool {
                     "a" => Ok(hooks.iter().map(|(of_a, ..)| *of_a).collect()),
                     "b" => Ok(hooks.iter().map(|(_, of_b, _)| *of_b).collect()),
-                    other => Err(Misfit::Tool(format!("no {other}"))),
+                    other => Err(InvalidRewrite::Tool(format!("no {other}"))),
                 };
-                chain.checked(roles);
+                chain.resolve_check(roles);
             }
             ChainStep::AskAll(open) => {
                 let index = open[0];
@@ -55,7 +55,7 @@ fn runs(tool: &str, args: &str) -> Verdict {
 }
 
 #[test]
-fn every_hook_with_a_part_in_the_new_tool_sees_the_final_call_and_no_other() {
+fn hooks_with_a_role_in_the_new_tool_see_the_final_call() {
     let hooks = [
         (Some(Gate), None, vec![]),
         (None, Some(Gate), vec![]),
@@ -69,7 +69,7 @@ fn every_hook_with_a_part_in_the_new_tool_sees_the_final_call_and_no_other() {
 }
 
 #[test]
-fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
+fn asks_hook_that_has_a_role_only_in_the_new_tool() {
     let hooks = [
         (None, Some(Ordered), vec![rewrite("w", r#"{"safe":1}"#)]),
         (Some(Ordered), Some(Ordered), vec![rename("b", "{}")]),
@@ -79,8 +79,8 @@ fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
 }
 
 #[test]
-fn a_part_may_be_another_one_in_the_new_tool() {
-    // It has said yes in its turn, and now may say no more than yes or no.
+fn role_can_differ_in_the_new_tool() {
+    // The hook has already allowed in phase 1, and now only a refusal counts.
     let hooks = [
         (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("g", "{}")]),
         (Some(Ordered), None, vec![rename("b", "{}")]),
@@ -92,7 +92,7 @@ fn a_part_may_be_another_one_in_the_new_tool() {
 }
 
 #[test]
-fn there_and_back_again_is_the_same_tool() {
+fn changing_the_tool_back_restores_the_roles() {
     let hooks = [
         (Some(Ordered), None, vec![]),
         (Some(Ordered), None, vec![rename("b", "{}")]),
@@ -104,16 +104,16 @@ fn there_and_back_again_is_the_same_tool() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
+fn missing_tool_blocks_without_asking_other_hooks() {
     let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!((asked.len(), by), (1, Some(0)));
-    let reason = "n has another tool called: no c";
+    let reason = "n changed the call to a tool that cannot run: no c";
     assert_eq!(verdict, Verdict::Refuse(Refusal::new(RefusalScope::Call, "n", reason)));
 }
 
 #[test]
-fn an_answer_stands_whatever_is_called_and_gates_of_that_decide_about_it() {
+fn response_survives_a_later_tool_change_and_its_gates_decide() {
     let answers = |gate| {
         [
             (Some(Ordered), None, vec![respond()]),
@@ -131,30 +131,30 @@ fn an_answer_stands_whatever_is_called_and_gates_of_that_decide_about_it() {
 }
 
 #[test]
-fn a_change_says_which_tool_and_what_of_the_arguments() {
+fn change_reports_tool_and_changed_arguments() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     chain.step();
     let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
     assert_eq!((change.tool.as_deref(), change.changed.len()), (Some("b"), 0));
     assert_eq!(chain.step(), ChainStep::Check { hook: 0, renamed: true });
-    // Nothing else counts before that is known.
+    // Other answers do not count before the check is resolved.
     assert_eq!(chain.answer(1, block("b")), None);
-    chain.checked(Ok(vec![Some(Ordered); 2]));
+    chain.resolve_check(Ok(vec![Some(Ordered); 2]));
     chain.step();
-    chain.checked(Err(Misfit::Args("out of turn".into())));
+    chain.resolve_check(Err(InvalidRewrite::Args("out of turn".into())));
     let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
     assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
 }
 
 #[test]
-fn an_answer_stays_one_about_the_call_that_was_answered() {
+fn response_stays_bound_to_the_answered_call() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
     assert_eq!(chain.step(), ChainStep::Ask(0));
     chain.answer(0, respond());
     assert_eq!(chain.step(), ChainStep::Ask(1));
     chain.answer(1, rename("b", r#"{"n":2}"#));
     assert_eq!(*chain.call(), ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#) });
-    chain.checked(Ok(vec![None; 2]));
+    chain.resolve_check(Ok(vec![None; 2]));
     let ChainStep::Done(outcome) = chain.step() else { panic!("it does not end") };
     let answered = ChainCall { tool: "a".into(), args: json(r#"{"n":1}"#) };
     assert_eq!((outcome.decided_by, outcome.call), (Some(0), answered));

@@ -1,26 +1,26 @@
-//! What the model is sent of a branch.
+//! Tests of the context of a branch for the model.
 
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall, joined_text};
+use haft_protocol::content::{ContentBlock, ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use proptest::prelude::*;
 
 use super::lines::chain;
 use crate::session::entry::*;
-use crate::session::{Context, EntryId, INTERRUPTED, NOT_RUN, context};
+use crate::session::{EntryId, INTERRUPTED, NOT_RUN, SessionContext, build_context};
 
-fn time() -> Time {
-    Time("t".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("t".to_owned())
 }
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: time() }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: time() }.into()
 }
 
-/// The model says `text` and calls tools of these ids.
+/// Creates an answer with `text` and calls with these ids.
 fn asks(text: &str, calls: &[&str]) -> EntryBody {
     let call = |id: &&str| {
         let (name, args) = ("bash".to_owned(), RawJson::empty_object());
@@ -36,7 +36,7 @@ fn started(id: &str) -> EntryBody {
 }
 
 fn result(id: &str, text: &str) -> EntryBody {
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "bash".to_owned());
     Message::Tool(ToolMessage {
         call_id,
@@ -52,7 +52,7 @@ fn result(id: &str, text: &str) -> EntryBody {
 
 fn note(text: &str) -> EntryBody {
     let (owner, kind) = ("guard".to_owned(), "note".to_owned());
-    CustomMessage { owner, kind, content: vec![Content::text(text)], display: false }.into()
+    CustomMessage { owner, kind, content: vec![ContentBlock::text(text)], display: false }.into()
 }
 
 fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
@@ -65,18 +65,18 @@ fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     }
     .into()
 }
 
-fn of(bodies: Vec<EntryBody>) -> Context {
-    let branch: Vec<Arc<Entry>> = chain(bodies).into_iter().map(Arc::new).collect();
-    context(&branch)
+fn of(bodies: Vec<EntryBody>) -> SessionContext {
+    let branch: Vec<Arc<SessionEntry>> = chain(bodies).into_iter().map(Arc::new).collect();
+    build_context(&branch)
 }
 
-/// Each message in a word: `u:text`, `a:text`, `t:call=text`.
-fn words(context: &Context) -> Vec<String> {
+/// Returns each message in short form: `u:text`, `a:text`, `t:call=text`.
+fn words(context: &SessionContext) -> Vec<String> {
     let word = |message: &Message| match message {
         Message::User { content, .. } => format!("u:{}", joined_text(content)),
         Message::Assistant(said) => format!("a:{}", said.text()),
@@ -95,7 +95,7 @@ fn check(bodies: Vec<EntryBody>, expect: &[&str]) {
 }
 
 #[test]
-fn what_was_said_is_sent() {
+fn context_contains_all_messages() {
     check(
         vec![user("1"), asks("2", &["c"]), started("c"), result("c", "3"), asks("4", &[])],
         &["u:1", "a:2", "t:c=3", "a:4"],
@@ -103,18 +103,18 @@ fn what_was_said_is_sent() {
 }
 
 #[test]
-fn a_call_without_a_result_is_given_one() {
+fn adds_result_for_call_without_one() {
     let bodies =
         || vec![user("1"), asks("2", &["a", "b", "c"]), started("a"), started("b"), result("b", "3")];
     check(bodies(), &["u:1", "a:2", "t:a=INTERRUPTED", "t:b=3", "t:c=NOT_RUN"]);
     assert_eq!(of(bodies()).closed, [ToolCallId::new("a"), ToolCallId::new("c")]);
-    // In the middle of a transcript, too.
+    // The same holds in the middle of a transcript.
     let more = [bodies(), vec![user("4"), asks("5", &[])]].concat();
     check(more, &["u:1", "a:2", "t:a=INTERRUPTED", "t:b=3", "t:c=NOT_RUN", "u:4", "a:5"]);
 }
 
 #[test]
-fn results_stand_behind_the_message_that_asked_in_its_order() {
+fn results_follow_their_message_in_call_order() {
     check(
         vec![
             asks("1", &["a", "b"]),
@@ -130,7 +130,7 @@ fn results_stand_behind_the_message_that_asked_in_its_order() {
 }
 
 #[test]
-fn an_id_that_a_provider_uses_again_belongs_to_the_newest_message() {
+fn reused_call_id_belongs_to_the_newest_message() {
     check(
         vec![asks("1", &["a"]), started("a"), result("a", "2"), asks("3", &["a"])],
         &["a:1", "t:a=2", "a:3", "t:a=NOT_RUN"],
@@ -138,18 +138,18 @@ fn an_id_that_a_provider_uses_again_belongs_to_the_newest_message() {
 }
 
 #[test]
-fn a_summary_comes_first_and_then_what_was_kept() {
+fn summary_precedes_the_kept_part() {
     let summed = "u:The conversation so far was summed up as follows:\n\n<summary>\nsum\n</summary>";
     check(vec![user("kept"), compaction("sum", Some(1)), user("new")], &[summed, "u:kept", "u:new"]);
     check(vec![compaction("sum", None), user("new")], &[summed, "u:new"]);
-    // A second one builds on the first, which it has summed up.
+    // A second compaction builds on the summary of the first.
     let bodies =
         vec![user("kept"), compaction("old", None), user("b"), compaction("sum", Some(1)), user("new")];
     check(bodies, &[summed, "u:kept", "u:b", "u:new"]);
 }
 
 #[test]
-fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
+fn context_contains_extension_messages_but_not_their_state() {
     let custom = Custom { owner: "x".to_owned(), kind: "k".to_owned(), data: RawJson::empty_object() };
     let summary = BranchSummary { summary: "s".to_owned(), from: EntryId::from(1), answer: None };
     let told = "u:Another attempt, which was left, was summed up as follows:\n\n<summary>\ns\n</summary>";
@@ -157,23 +157,23 @@ fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
 }
 
 #[test]
-fn what_is_in_force_is_what_was_said_last() {
+fn latest_settings_are_in_effect() {
     let model = |model: &str| ModelChange { provider: "p".to_owned(), model: model.to_owned() };
     let thinking = ThinkingChange { level: "high".to_owned() };
     let tools = ToolsChange { active: Some(vec!["read".to_owned()]) };
     let found = of(vec![model("a").into(), thinking.into(), tools.clone().into(), model("b").into()]);
-    let expect = Settings {
+    let expect = SessionSettings {
         model: Some(model("b")),
         thinking: Some("high".to_owned()),
         tools: Some(vec!["read".to_owned()]),
     };
     assert_eq!(found.settings, expect);
     let all = ToolsChange { active: None };
-    assert_eq!(of(vec![tools.into(), all.into()]).settings, Settings::default());
+    assert_eq!(of(vec![tools.into(), all.into()]).settings, SessionSettings::default());
 }
 
 proptest! {
-    /// Whatever a crash, an abort or damage left: each call has one result, directly behind the message that asked.
+    /// After a crash, an abort or damage, each call has one result directly after the message with the call.
     #[test]
     fn every_call_has_one_result(steps in proptest::collection::vec((0..5_usize, 0..3_usize), 0..40)) {
         let id = |at: usize| ["a", "b", "c"][at];

@@ -1,4 +1,4 @@
-//! Every call of the system fails once, and once and for all.
+//! Tests in which each system call fails once, or permanently.
 
 mod moving;
 mod unreadable;
@@ -12,44 +12,44 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
-use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
+use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::*;
-use crate::session::{Durability, EntryId, Recovered, Repair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, RecoveredSession, Session, SessionError, SessionRepair, recover};
 
-/// What happens instead of a call.
+/// The effect of a failing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// No space.
+    /// The disk is full.
     Full,
-    /// A broken disk.
+    /// The disk is broken.
     Broken,
-    /// Half of it is written.
+    /// Only half of the data is written.
     Short,
-    /// Half of it is written, and cannot be cut off again.
+    /// Only half of the data is written, and it cannot be cut off.
     Ragged,
-    /// Everything fails from here on.
+    /// All calls fail from here on.
     ForEver,
-    /// A sync succeeds, but only when it may.
+    /// The sync succeeds, but only after the test allows it.
     Late,
 }
 
-/// The real file system, but for the call of one kind and number.
+/// The real file system, except for the call of one kind and number.
 struct Faulty {
     calls: AtomicUsize,
     at: usize,
     fault: Fault,
     what: What,
-    /// Nothing can be made any more once a call has failed.
+    /// True if no file can be created after a call has failed.
     full: bool,
-    /// Says that the sync is about to end, and waits until it may.
+    /// Reports that a sync is about to end, and waits for permission.
     hold: Option<(Sender<()>, Mutex<Receiver<()>>)>,
-    /// What a loss of power leaves of each file.
+    /// The content of each file that survives a power failure.
     durable: Mutex<HashMap<Identity, Vec<u8>>>,
 }
 
 type Identity = Option<(u64, u64)>;
 
-/// Which calls are counted.
+/// The kind of calls that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Write,
@@ -73,7 +73,7 @@ impl Faulty {
         }
     }
 
-    /// Whether this call fails.
+    /// Returns the fault if this call fails.
     fn fails(&self, what: What) -> Option<Fault> {
         if self.full && what == What::Create && self.calls.load(Ordering::Relaxed) > self.at {
             return Some(Fault::Full);
@@ -101,7 +101,7 @@ struct FaultyDisk(Arc<Faulty>);
 struct FaultyFile {
     file: Arc<dyn DiskFile>,
     faulty: Arc<Faulty>,
-    /// Up to here everything is on the disk, or was lost by a sync that failed and is reported no more.
+    /// The offset up to which data is on disk or was lost by a failed sync that is not reported again.
     clean: Mutex<usize>,
 }
 
@@ -110,9 +110,9 @@ impl FaultyFile {
         Arc::new(Self { file, faulty: Arc::clone(faulty), clean: Mutex::default() })
     }
 
-    /// What was written since the last sync is clean from here on: on the disk, or lost.
+    /// Marks everything since the last sync as clean: on disk or lost.
     fn cleaned(&self, kept: bool) -> io::Result<()> {
-        let seen = self.file.look()?;
+        let seen = self.file.file_status()?;
         let length = usize::try_from(seen.length).unwrap();
         let bytes = crate::session::disk::read_range(self.file.as_ref(), 0, seen.length)?;
         let mut clean = self.clean.lock().unwrap();
@@ -139,8 +139,8 @@ impl Disk for FaultyDisk {
         Ok(FaultyFile::around(RealDisk.open(path)?, &self.0))
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        RealDisk.look(path)
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        RealDisk.file_status(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -205,8 +205,8 @@ impl DiskFile for FaultyFile {
         }
     }
 
-    fn look(&self) -> io::Result<Seen> {
-        self.file.look()
+    fn file_status(&self) -> io::Result<FileStatus> {
+        self.file.file_status()
     }
 
     fn unlock(&self) {
@@ -214,18 +214,18 @@ impl DiskFile for FaultyFile {
     }
 }
 
-/// The number of entries a run writes.
+/// The number of entries that a run writes.
 const ENTRIES: usize = 8;
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
-    /// Entries that were acknowledged, in order.
+    /// The acknowledged entries, in order.
     acknowledged: Vec<EntryId>,
     errors: Vec<SessionError>,
-    repairs: Vec<Repair>,
-    /// The session's file at the end.
-    recovered: Recovered,
-    /// It could be opened again without any repair.
+    repairs: Vec<SessionRepair>,
+    /// The content of the session's file at the end.
+    recovered: RecoveredSession,
+    /// The number of counted calls; the file could be opened again without a repair.
     calls: usize,
 }
 
@@ -251,8 +251,8 @@ fn run(what: What, fault: Fault, at: usize) -> Ran {
     Ran { acknowledged, errors, repairs, recovered, calls: faulty.calls.load(Ordering::Relaxed) }
 }
 
-/// Everything that was acknowledged is there, each entry behind one that is there, and the file needs no repair but
-/// those that are expected.
+/// Checks that every acknowledged entry exists and follows an existing entry, and that only expected repairs are
+/// needed.
 #[track_caller]
 fn check(ran: &Ran, what: &str) {
     let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
@@ -260,13 +260,14 @@ fn check(ran: &Ran, what: &str) {
     assert!(lost.is_empty(), "{what}: lost {lost:?}; {:?}", ran.errors);
     let order: Vec<_> = there.iter().filter(|id| ran.acknowledged.contains(id)).collect();
     assert_eq!(order, ran.acknowledged.iter().collect::<Vec<_>>(), "{what}");
-    let lost_parent =
-        |repair: &&Repair| matches!(repair, Repair::Reattached { .. } | Repair::NoHeader { .. });
+    let lost_parent = |repair: &&SessionRepair| {
+        matches!(repair, SessionRepair::Reattached { .. } | SessionRepair::NoHeader { .. })
+    };
     assert_eq!(ran.recovered.repairs.iter().find(lost_parent), None, "{what}");
 }
 
 #[test]
-fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
+fn failed_write_is_not_acknowledged_and_next_one_can_succeed() {
     for fault in [Fault::Full, Fault::Broken, Fault::Short, Fault::Ragged] {
         for at in 0..ENTRIES {
             let (ran, what) = (run(What::Write, fault, at), format!("{fault:?} at {at}"));
@@ -279,7 +280,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
             );
             assert!(matches!(ran.errors[0], SessionError::Io { .. }), "{what}");
             assert_eq!(ran.repairs, [], "{what}");
-            // Half a line that could not be cut off is a line of its own, and no entry.
+            // Half a line that could not be cut off becomes a separate, invalid line.
             let bad = usize::from(fault == Fault::Ragged && at > 0);
             assert_eq!(
                 (ran.recovered.entries.len(), ran.recovered.repairs.len()),
@@ -291,7 +292,7 @@ fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
 }
 
 #[test]
-fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
+fn full_disk_loses_no_acknowledged_entry() {
     for at in 0..ENTRIES {
         let (ran, what) = (run(What::Write, Fault::ForEver, at), format!("at {at}"));
         check(&ran, &what);
@@ -300,20 +301,20 @@ fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
 }
 
 #[test]
-fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
+fn session_moves_to_another_file_after_a_failed_sync() {
     let calls = run(What::Sync, Fault::Broken, usize::MAX).calls;
     assert!(calls > 4, "{calls}");
     for at in 0..calls {
         let (ran, what) = (run(What::Sync, Fault::Broken, at), format!("at {at}"));
         check(&ran, &what);
         assert_eq!((ran.repairs.len(), ran.errors.len()), (1, 0), "{what}: {:?}", ran.errors);
-        let expect = |repair: &Repair| matches!(repair, Repair::Moved { reason, .. } if reason == "broken");
+        let expect = |repair: &SessionRepair| matches!(repair, SessionRepair::Moved { reason, .. } if reason == "broken");
         assert!(ran.repairs.iter().all(expect), "{what}: {:?}", ran.repairs);
     }
 }
 
 #[test]
-fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
+fn acknowledges_no_durable_entry_when_syncs_keep_failing() {
     for at in 0..4 {
         let ran = run(What::Sync, Fault::ForEver, at);
         check(&ran, &format!("at {at}"));
@@ -323,15 +324,15 @@ fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
 }
 
 #[test]
-fn a_file_that_cannot_be_made_is_tried_again() {
+fn retries_creating_the_file() {
     let ran = run(What::Create, Fault::Full, 0);
     check(&ran, "create");
     assert_eq!((ran.errors.len(), ran.acknowledged.len()), (1, ENTRIES - 1));
 }
 
-/// The system reports a page that it lost once: the next sync of the same file says that all is well.
+/// The system reports a lost page only once: the next sync of the same file succeeds.
 #[test]
-fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged() {
+fn does_not_acknowledge_write_during_a_failing_sync() {
     let dir = TempDir::new().unwrap();
     let ((fails, failing), (go, may)) = (channel(), channel());
     let hold = Some((fails, Mutex::new(may)));
@@ -355,7 +356,7 @@ fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged(
 }
 
 #[test]
-fn when_the_thread_cannot_be_started_nothing_is_written() {
+fn writes_nothing_when_the_sync_thread_cannot_start() {
     let ran = run(What::Thread, Fault::Broken, 0);
     check(&ran, "thread");
     assert!(matches!(&ran.errors[..], [SessionError::Io { .. }]), "{:?}", ran.errors);
@@ -363,10 +364,10 @@ fn when_the_thread_cannot_be_started_nothing_is_written() {
     assert_eq!((there, ran.acknowledged.len()), (ran.acknowledged, ENTRIES - 1));
 }
 
-/// What an entry was acknowledged for is what a loss of power leaves, whether or not another file can be made.
+/// A durable entry survives a power failure, whether or not another file can be created.
 #[cfg(unix)]
 #[test]
-fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
+fn durable_entries_survive_a_power_failure() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for (full, at) in [false, true].into_iter().flat_map(|full| (0..8).map(move |at| (full, at))) {
         let dir = TempDir::new().unwrap();
@@ -375,12 +376,12 @@ fn what_is_acknowledged_as_durable_survives_a_loss_of_power() {
         let session = Session::create_on(disk, dir.path(), Path::new("/project"));
         let mut acknowledged = Vec::new();
         for _ in 0..ENTRIES {
-            // Two calls at once, as tools are begun.
+            // Two concurrent calls, like the starts of two tools.
             let two = [(); 2].map(|()| session.append(Name { name: "n".to_owned() }, Durability::Now));
             acknowledged.extend(two.into_iter().filter_map(|one| runtime.block_on(one).ok()));
         }
         let identity =
-            session.path().and_then(|path| RealDisk.look(&path).ok()).and_then(|seen| seen.identity);
+            session.path().and_then(|path| RealDisk.file_status(&path).ok()).and_then(|seen| seen.identity);
         let left = faulty.durable.lock().unwrap().get(&identity).cloned().unwrap_or_default();
         let there: Vec<EntryId> = recover(&left).entries.iter().map(|entry| entry.id).collect();
         let lost = acknowledged.iter().filter(|id| !there.contains(id)).count();

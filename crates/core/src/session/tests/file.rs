@@ -1,17 +1,17 @@
-//! Sessions on this machine's file system.
+//! Tests of sessions on the real file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use crate::session::entry::*;
-use crate::session::{Durability, Repair, Session, SessionError, store};
+use crate::session::{Durability, Session, SessionError, SessionRepair, store};
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
 }
 
 async fn started(dir: &Path) -> (Session, PathBuf) {
@@ -31,7 +31,7 @@ fn texts(session: &Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_said_is_there_when_it_is_opened_again() {
+async fn reopened_session_contains_all_entries() {
     let dir = TempDir::new().unwrap();
     let (session, path) = started(dir.path()).await;
     session.append(user("second"), Durability::Soon).await.unwrap();
@@ -44,7 +44,7 @@ async fn what_was_said_is_there_when_it_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_session_in_which_nothing_was_said_leaves_no_file() {
+async fn session_without_content_leaves_no_file() {
     let dir = TempDir::new().unwrap();
     let inside = dir.path().join("project");
     let session = Session::create(&inside, Path::new("/project"));
@@ -61,7 +61,7 @@ async fn a_session_in_which_nothing_was_said_leaves_no_file() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_session_is_its_owners_alone() {
+async fn session_file_is_accessible_only_to_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let dir = TempDir::new().unwrap();
     let (_session, path) = started(&dir.path().join("project")).await;
@@ -70,7 +70,7 @@ async fn a_session_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn one_writes_and_others_may_look() {
+async fn second_opener_can_only_read() {
     let dir = TempDir::new().unwrap();
     let (session, path) = started(dir.path()).await;
     let error = Session::open(&path).unwrap_err();
@@ -85,7 +85,7 @@ async fn one_writes_and_others_may_look() {
 }
 
 #[tokio::test]
-async fn a_branch_begins_where_the_session_moved_to() {
+async fn branch_begins_at_the_entry_moved_to() {
     let session = Session::in_memory(Path::new("/project"));
     let first = session.append(user("first"), Durability::Now).await.unwrap();
     let second = session.append(user("second"), Durability::Now).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_branch_begins_where_the_session_moved_to() {
 }
 
 #[tokio::test]
-async fn a_torn_end_is_saved_and_cut_off() {
+async fn saves_and_cuts_off_incomplete_last_line() {
     let dir = TempDir::new().unwrap();
     let (session, path) = started(dir.path()).await;
     drop(session);
@@ -108,7 +108,7 @@ async fn a_torn_end_is_saved_and_cut_off() {
     fs::write(&path, [whole.clone(), torn.clone()].concat()).unwrap();
     let session = Session::open(&path).unwrap();
     let repairs = session.take_repairs();
-    let [Repair::TornTail { bytes, saved: Some(saved) }] = &repairs[..] else { panic!("{repairs:?}") };
+    let [SessionRepair::TornTail { bytes, saved: Some(saved) }] = &repairs[..] else { panic!("{repairs:?}") };
     assert_eq!((*bytes, fs::read(saved).unwrap()), (torn.len() as u64, torn));
     assert_eq!(saved, &path.with_extension("torn-1"));
     assert_eq!(fs::read(&path).unwrap(), whole);
@@ -117,22 +117,22 @@ async fn a_torn_end_is_saved_and_cut_off() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_newer_format_is_only_read() {
+async fn newer_format_is_opened_read_only() {
     let dir = TempDir::new().unwrap();
     let (session, path) = started(dir.path()).await;
     drop(session);
     let newer = fs::read_to_string(&path).unwrap().replace("\"format_version\":1", "\"format_version\":2");
     fs::write(&path, &newer).unwrap();
     let session = Session::open(&path).unwrap();
-    assert_eq!(session.take_repairs(), [Repair::Newer { version: 2 }]);
+    assert_eq!(session.take_repairs(), [SessionRepair::Newer { version: 2 }]);
     assert_eq!(texts(&session), ["first"]);
     let error = session.append(user("x"), Durability::Now).await.unwrap_err();
     assert!(
-        error.to_string().ends_with("is of format 2, newer than 1: a newer haft can go on with it"),
+        error.to_string().ends_with("was written by a newer version of haft (format 2; this version reads up to 1); upgrade haft to continue it"),
         "{error}"
     );
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
-    // What a newer format's end looks like is not known here, and a copy would say that it is of this one.
+    // This version cannot interpret the end of a newer format, and a copy would claim the older format.
     let torn = format!("{newer}{{\"type\":");
     fs::write(&path, &torn).unwrap();
     Session::open(&path).unwrap();
@@ -143,7 +143,7 @@ async fn a_file_of_a_newer_format_is_only_read() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_to_a_session_is_the_session() {
+async fn opens_session_through_a_link() {
     let dir = TempDir::new().unwrap();
     let (session, path) = started(dir.path()).await;
     drop(session);
@@ -156,7 +156,7 @@ async fn a_link_to_a_session_is_the_session() {
     assert_eq!(texts(&Session::open(&path).unwrap()), ["first", "second"]);
 }
 
-/// What somebody else does to the file, and why the session goes on elsewhere.
+/// Checks that the session continues in another file, for this reason, after `harm` changed the file.
 #[track_caller]
 fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
     let dir = TempDir::new().unwrap();
@@ -171,7 +171,7 @@ fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
     harm(&old);
     appended(&session, "third");
     let repairs = session.take_repairs();
-    let [Repair::Moved { from, to, session: moved, reason: why }] = &repairs[..] else {
+    let [SessionRepair::Moved { from, to, session: moved, reason: why }] = &repairs[..] else {
         panic!("{repairs:?}")
     };
     assert_eq!((from, Some(to.clone()), *moved, why.as_str()), (&old, session.path(), session.id(), reason));
@@ -185,16 +185,16 @@ fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
 }
 
 #[test]
-fn a_file_that_is_taken_away_costs_nothing() {
+fn session_survives_removal_of_its_file() {
     goes_on("the file was deleted or renamed", |path| fs::remove_file(path).unwrap());
     goes_on("the file was deleted or renamed", |path| fs::rename(path, path.with_extension("x")).unwrap());
     let cut = |path: &Path| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(300).unwrap();
-    goes_on("somebody else changed its length", cut);
-    goes_on("somebody else changed its length", |path| {
+    goes_on("another program changed its length", cut);
+    goes_on("another program changed its length", |path| {
         fs::write(path, [fs::read(path).unwrap(), b"{}\n".to_vec()].concat()).unwrap();
     });
     #[cfg(unix)]
-    goes_on("another file took its place", |path| {
+    goes_on("another file replaced it", |path| {
         let aside = path.with_extension("x");
         fs::rename(path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, path).unwrap();

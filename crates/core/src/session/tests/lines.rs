@@ -1,15 +1,17 @@
-//! The form of each entry on disk, and that it is read again.
+//! Tests of the format of each entry on disk.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage,
+};
 
 use crate::session::entry::*;
 use crate::session::{EntryId, SessionId, line};
 
-fn time() -> Time {
-    Time("2026-01-02T03:04:05.678Z".to_owned())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
 fn call() -> ToolCall {
@@ -20,16 +22,16 @@ fn call() -> ToolCall {
     }
 }
 
-fn answer() -> Answer {
-    Answer {
+fn answer() -> ResponseMetadata {
+    ResponseMetadata {
         provider: "anthropic".to_owned(),
         model: "m".to_owned(),
-        stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+        stop: StopCause::ToolUse,
+        usage: TokenUsage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
     }
 }
 
-/// One of each type.
+/// Returns one body of each type.
 pub(super) fn samples() -> Vec<EntryBody> {
     let call = call();
     let said = AssistantMessage {
@@ -43,14 +45,14 @@ pub(super) fn samples() -> Vec<EntryBody> {
     let result = ToolMessage {
         call_id: call.id.clone(),
         name: call.name.clone(),
-        content: vec![Content::text("line\nline")],
+        content: vec![ContentBlock::text("line\nline")],
         is_error: false,
         extension: None,
         details: RawJson::parse(r#"{"diff":{}}"#).ok(),
         time: time(),
     };
     vec![
-        Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
+        Message::User { content: vec![ContentBlock::text("Hi \u{1f600}")], time: time() }.into(),
         Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
         ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
         Message::Tool(result).into(),
@@ -66,7 +68,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
             by: None,
             answer: None,
             used: None,
-            settings: Settings { thinking: Some("high".to_owned()), ..Settings::default() },
+            settings: SessionSettings { thinking: Some("high".to_owned()), ..SessionSettings::default() },
         }
         .into(),
         BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
@@ -79,7 +81,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
         CustomMessage {
             owner: "todo".to_owned(),
             kind: "reminder".to_owned(),
-            content: vec![Content::text("two open")],
+            content: vec![ContentBlock::text("two open")],
             display: true,
         }
         .into(),
@@ -89,10 +91,10 @@ pub(super) fn samples() -> Vec<EntryBody> {
     ]
 }
 
-/// The samples as entries, each behind the one before.
-pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<Entry> {
+/// Converts bodies to entries, each following the one before.
+pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<SessionEntry> {
     let number = |at: usize| EntryId::from(at as u128);
-    let entries = bodies.into_iter().enumerate().map(|(at, body)| Entry {
+    let entries = bodies.into_iter().enumerate().map(|(at, body)| SessionEntry {
         id: number(at + 1),
         parent: (at > 0).then(|| number(at)),
         time: time(),
@@ -101,8 +103,8 @@ pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<Entry> {
     entries.collect()
 }
 
-pub(super) fn header() -> Header {
-    Header {
+pub(super) fn header() -> SessionHeader {
+    SessionHeader {
         id: SessionId::from(0xfeed),
         format_version: FORMAT_VERSION,
         cwd: "/project".to_owned(),
@@ -111,8 +113,8 @@ pub(super) fn header() -> Header {
     }
 }
 
-/// A whole file.
-pub(super) fn file(entries: &[Entry]) -> Vec<u8> {
+/// Returns a whole file.
+pub(super) fn file(entries: &[SessionEntry]) -> Vec<u8> {
     let mut bytes = header().to_line().unwrap();
     entries.iter().for_each(|entry| bytes.extend(entry.to_line().unwrap()));
     bytes
@@ -125,14 +127,17 @@ fn each_entry_has_one_form_on_disk() {
 }
 
 #[test]
-fn what_was_written_is_read_again() {
+fn written_entries_are_read_unchanged() {
     for entry in chain(samples()) {
         let written = entry.to_line().unwrap();
         let line = written.strip_suffix(b"\n").unwrap();
         let reading = line::read(line).unwrap();
         assert_eq!((&reading.entry, reading.unread), (&entry, None));
     }
-    let fork = Header { forked_from: Some(Origin { session: SessionId::from(1), entry: None }), ..header() };
+    let fork = SessionHeader {
+        forked_from: Some(ForkOrigin { session: SessionId::from(1), entry: None }),
+        ..header()
+    };
     for header in [header(), fork] {
         let written = header.to_line().unwrap();
         assert_eq!(line::read_header(written.strip_suffix(b"\n").unwrap()), Ok(header));
@@ -147,7 +152,7 @@ fn every_type_has_a_sample() {
 }
 
 #[test]
-fn lines_of_others_are_read_wherever_their_fields_stand() {
+fn reads_fields_in_any_order() {
     let line = br#" { "name": "x", "parent": null, "new": [1], "id": "00000000000000000000000000000001", "type": "name" } "#;
     let entry = line::read(line).unwrap().entry;
     assert_eq!((entry.id, entry.parent), (EntryId::from(1), None));
@@ -155,7 +160,7 @@ fn lines_of_others_are_read_wherever_their_fields_stand() {
 }
 
 #[test]
-fn what_is_not_known_is_kept_as_it_stands() {
+fn keeps_unknown_entries_unchanged() {
     for (text, unread) in [
         (
             r#"{"type":"vote","id":"00000000000000000000000000000001","parent":null,"time":"t","x":[1 ,2]}"#,

@@ -1,21 +1,20 @@
-//! Files that were cut or changed anywhere.
+//! Tests with files that are truncated or changed at any position.
 
 use proptest::prelude::*;
 
 use super::lines::{chain, file, header, samples};
 use crate::session::entry::*;
-use crate::session::survey::Survey;
-use crate::session::{EntryId, Recovered, Repair, recover};
+use crate::session::survey::SessionDigest;
+use crate::session::{EntryId, RecoveredSession, SessionRepair, recover};
 
-/// The lengths that a file may have at the end of a line, and how many entries it has then.
+/// Returns the valid lengths of a file that end with a line, with the number of entries.
 fn ends(bytes: &[u8]) -> Vec<usize> {
     memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect()
 }
 
-/// Every prefix, and zeros behind those that end near the end of a line and behind some others: all whole lines are there,
-/// and only they.
+/// Tests every prefix, and prefixes followed by zeros: exactly the whole lines are recovered.
 #[test]
-fn a_file_may_end_anywhere() {
+fn recovers_whole_lines_of_every_prefix() {
     let entries = chain(samples());
     let bytes = file(&entries);
     let ends = ends(&bytes);
@@ -25,21 +24,21 @@ fn a_file_may_end_anywhere() {
             if is_near_an_end(cut) || cut.is_multiple_of(50) { &[0, 1, 4096] } else { &[0] };
         for &zeros in tails {
             let torn = [&bytes[..cut], &vec![0; zeros]].concat();
-            let Recovered { header, entries: found, repairs, whole } = recover(&torn);
+            let RecoveredSession { header, entries: found, repairs, whole } = recover(&torn);
             let lines = ends.iter().filter(|end| **end <= cut).count();
             assert_eq!(whole, if lines == 0 { 0 } else { ends[lines - 1] }, "{cut}");
             assert_eq!(header.is_some(), lines > 0, "{cut}");
             assert_eq!(found, entries[..lines.saturating_sub(1)], "{cut}");
             let left = (torn.len() - whole) as u64;
-            let expect = (left > 0).then_some(Repair::TornTail { bytes: left, saved: None });
+            let expect = (left > 0).then_some(SessionRepair::TornTail { bytes: left, saved: None });
             assert_eq!(repairs, Vec::from_iter(expect), "{cut}");
         }
     }
 }
 
-/// A line that is damaged costs that line: what follows keeps its order, and its parents but one.
+/// A damaged line costs only that line: the following entries keep their order, and only one parent changes.
 #[test]
-fn a_damaged_line_costs_no_other() {
+fn damaged_line_affects_no_other_line() {
     let entries = chain(samples());
     let lines: Vec<Vec<u8>> =
         file(&entries).split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -64,17 +63,16 @@ fn a_damaged_line_costs_no_other() {
                 orphan.parent = gone.parent;
             }
             assert_eq!(recovered.entries, expect, "line {at}, harm {number}");
-            let bad =
-                |repair: &&Repair| matches!(repair, Repair::BadLine { line, .. } if *line == at as u64 + 1);
+            let bad = |repair: &&SessionRepair| matches!(repair, SessionRepair::BadLine { line, .. } if *line == at as u64 + 1);
             assert_eq!(recovered.repairs.iter().filter(bad).count(), 1, "line {at}, harm {number}");
         }
     }
 }
 
 #[test]
-fn an_orphan_follows_what_its_lost_parent_followed() {
+fn orphan_follows_the_predecessor_of_its_parent() {
     let mut entries = chain(samples()[..1].iter().cycle().take(6).cloned().collect());
-    // 4 begins a second branch at 1, so that 3's line is damaged beside another branch.
+    // Entry 4 begins a second branch at 1, so that the damaged line of 3 is beside another branch.
     entries[3].parent = Some(EntryId::from(1));
     entries[5].parent = Some(EntryId::from(3));
     let bytes = String::from_utf8(file(&entries)).unwrap();
@@ -88,7 +86,7 @@ fn an_orphan_follows_what_its_lost_parent_followed() {
 }
 
 #[test]
-fn order_is_that_of_parents_whatever_the_clock_said() {
+fn order_follows_parents_and_not_times() {
     let mut entries = chain(samples());
     for (at, entry) in entries.iter_mut().enumerate() {
         entry.time.0 = format!("20{:02}-01-01T00:00:00Z", 99 - at);
@@ -97,7 +95,7 @@ fn order_is_that_of_parents_whatever_the_clock_said() {
 }
 
 #[test]
-fn a_file_without_its_header_still_has_its_entries() {
+fn reads_entries_without_a_header() {
     let entries = chain(samples());
     let bytes = file(&entries);
     let without = &bytes[memchr::memchr(b'\n', &bytes).unwrap() + 1..];
@@ -105,31 +103,31 @@ fn a_file_without_its_header_still_has_its_entries() {
     let damaged = [b"\0\0\0\n", without].concat();
     let recovered = recover(&damaged);
     assert_eq!(recovered.entries, entries);
-    assert!(matches!(recovered.repairs[..], [Repair::NoHeader { .. }]), "{:?}", recovered.repairs);
+    assert!(matches!(recovered.repairs[..], [SessionRepair::NoHeader { .. }]), "{:?}", recovered.repairs);
 }
 
-/// What this version wrote once must be read for ever. The file is never edited.
+/// Files of format version 1 must stay readable. The fixture is never edited.
 #[test]
-fn files_of_version_1_are_read_for_ever() {
+fn reads_files_of_version_1() {
     let bytes = include_bytes!("../../../tests/fixtures/sessions/v1/every-type.jsonl");
     let recovered = recover(bytes);
     assert_eq!(recovered.repairs, []);
     assert_eq!((recovered.header, recovered.entries), (Some(header()), chain(samples())));
 }
 
-/// What a list shows of a file.
-fn survey_of(bytes: &[u8]) -> Survey {
+/// Returns the summary of a file for a list.
+fn survey_of(bytes: &[u8]) -> SessionDigest {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
-    Survey::of(&std::fs::File::open(file.path()).unwrap()).unwrap()
+    SessionDigest::read_from(&std::fs::File::open(file.path()).unwrap()).unwrap()
 }
 
 #[test]
-fn a_survey_says_what_the_whole_file_says() {
+fn summary_agrees_with_the_whole_file() {
     let written = file(&chain(samples()));
-    // Lines of others, with white space; one longer than what is read at a time; damaged ones; a torn end.
+    // Foreign lines with white space, a line longer than one read, damaged lines, and an incomplete end.
     let spaced = String::from_utf8(written.clone()).unwrap().replace(":", ": ").into_bytes();
-    let long = Entry {
+    let long = SessionEntry {
         id: EntryId::from(99),
         body: Name { name: "x".repeat(700_000) }.into(),
         ..chain(samples()).remove(0)
@@ -154,9 +152,9 @@ fn a_survey_says_what_the_whole_file_says() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
-    /// Whatever the bytes are, recovery ends, and what it finds is a tree.
+    /// Recovery ends for any bytes, and its entries form a tree.
     #[test]
-    fn any_damage_leaves_a_tree(
+    fn recovered_entries_form_a_tree(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
         cut in any::<prop::sample::Index>(),
     ) {

@@ -1,4 +1,4 @@
-//! What is read from the end of a file is what the whole file says.
+//! Tests that reading from the end of a file and reading the whole file agree.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use super::lines::{chain, file, samples};
 use crate::session::entry::*;
 use crate::session::{EntryId, Session, SessionError, line};
 
-/// A session of these entries, opened.
-fn opened(dir: &TempDir, entries: &[Entry]) -> Session {
+/// Opens a session with these entries.
+fn opened(dir: &TempDir, entries: &[SessionEntry]) -> Session {
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     fs::write(&path, file(entries)).unwrap();
     Session::open(&path).unwrap()
@@ -20,8 +20,8 @@ fn ids(session: &Session) -> Vec<u128> {
     session.branch().iter().map(|entry| u128::from_str_radix(&entry.id.to_string(), 16).unwrap()).collect()
 }
 
-/// So many messages, each of some kilobytes, so that several steps are needed.
-fn long(count: usize) -> Vec<Entry> {
+/// Creates messages of several kilobytes, so that reading takes several steps.
+fn long(count: usize) -> Vec<SessionEntry> {
     let text = "x".repeat(3000);
     chain((0..count).map(|at| Name { name: format!("{at} {text}") }.into()).collect())
 }
@@ -32,14 +32,14 @@ fn compaction(first_kept: Option<u128>) -> EntryBody {
 }
 
 #[test]
-fn a_branch_is_read_to_its_root() {
+fn reads_branch_to_its_root() {
     let dir = TempDir::new().unwrap();
     assert_eq!(ids(&opened(&dir, &long(500))), Vec::from_iter(1..=500));
     assert_eq!(ids(&opened(&dir, &[])), []);
 }
 
 #[test]
-fn other_branches_are_passed_over_and_read_when_they_are_wanted() {
+fn reads_other_branches_on_demand() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(400);
     entries[200].parent = Some(EntryId::from(100));
@@ -53,7 +53,7 @@ fn other_branches_are_passed_over_and_read_when_they_are_wanted() {
 }
 
 #[test]
-fn a_branch_begins_with_what_the_last_compaction_kept() {
+fn branch_begins_at_the_first_kept_entry() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(300);
     entries[250].body = compaction(Some(241));
@@ -61,13 +61,13 @@ fn a_branch_begins_with_what_the_last_compaction_kept() {
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(241..=300));
     entries[250].body = compaction(None);
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(251..=300));
-    // What was kept is not among the ancestors: nothing of them is.
+    // The kept entry is not an ancestor, so no ancestor is kept.
     entries[250].body = compaction(Some(299));
     assert_eq!(ids(&opened(&dir, &entries)), Vec::from_iter(251..=300));
 }
 
 #[test]
-fn a_line_longer_than_a_step_is_read() {
+fn reads_line_longer_than_a_step() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(5);
     entries[2].body = Name { name: "x".repeat(2_000_000) }.into();
@@ -75,7 +75,7 @@ fn a_line_longer_than_a_step_is_read() {
 }
 
 #[test]
-fn a_file_that_is_damaged_is_read_as_a_whole() {
+fn reads_damaged_file_as_a_whole() {
     let dir = TempDir::new().unwrap();
     let mut entries = long(300);
     entries[299].parent = Some(EntryId::from(9999));
@@ -85,7 +85,7 @@ fn a_file_that_is_damaged_is_read_as_a_whole() {
 }
 
 #[test]
-fn a_session_that_was_torn_to_nothing_begins_again() {
+fn empty_file_starts_a_new_session() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     fs::write(&path, b"{\"type\":\"sess").unwrap();

@@ -1,18 +1,18 @@
-//! Sessions by project, by name, by time.
+//! Tests of finding sessions by project, id and time.
 
 use std::fs;
 use std::path::Path;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use crate::session::entry::*;
-use crate::session::store::{Store, read};
+use crate::session::store::{SessionStore, read};
 use crate::session::{Durability, Session, SessionError};
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
 }
 
 async fn said(session: &Session, body: impl Into<EntryBody>) -> crate::session::EntryId {
@@ -20,14 +20,14 @@ async fn said(session: &Session, body: impl Into<EntryBody>) -> crate::session::
 }
 
 #[tokio::test]
-async fn sessions_are_found_by_project_and_by_name() {
+async fn finds_sessions_by_project_and_id() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(dir.path().join("sessions"));
+    let store = SessionStore::new(dir.path().join("sessions"));
     assert_eq!(store.list_all().unwrap(), []);
     let (one, two) = (store.create(Path::new("/a/b")), store.create(Path::new("/a-b")));
     said(&one, user("hello")).await;
     said(&two, user("there")).await;
-    // Never written to, so not there.
+    // The session was never written, so it does not exist.
     drop(store.create(Path::new("/a/b")));
     let found = store.list(Path::new("/a/b")).unwrap();
     assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), [one.id()]);
@@ -35,16 +35,17 @@ async fn sessions_are_found_by_project_and_by_name() {
     assert_eq!(store.latest(Path::new("/a-b")).unwrap().unwrap().id, two.id());
     assert_eq!(store.find(&one.id().to_string()[..12]).unwrap().path, one.path().unwrap());
     let error = store.find("x").unwrap_err();
-    assert_eq!(error.to_string(), "no session is called \"x\"");
+    assert_eq!(error.to_string(), "no session matches \"x\"");
     assert!(matches!(store.find(""), Err(SessionError::NotFound { .. })));
-    let name = |cwd: &str| store.project(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();
+    let name =
+        |cwd: &str| store.project_dir(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();
     assert_eq!([name("/a/b"), name("/")], ["a-b-ffa0fc0c", "root-2a0c975e"]);
 }
 
 #[tokio::test]
-async fn a_summary_says_what_a_list_shows() {
+async fn summary_contains_the_fields_of_a_list() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(dir.path());
+    let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));
     said(&session, user("hello")).await;
     said(&session, Name { name: "old".to_owned() }).await;
@@ -59,15 +60,15 @@ async fn a_summary_says_what_a_list_shows() {
 }
 
 #[tokio::test]
-async fn a_fork_has_one_branch_and_a_file_of_its_own() {
+async fn fork_has_one_branch_in_its_own_file() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(dir.path());
+    let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));
     let first = said(&session, user("first")).await;
     let second = said(&session, user("second")).await;
     session.move_to(Some(first)).unwrap();
     said(&session, user("other")).await;
-    // A line of a newer version, with a field that this one does not know.
+    // A line of a newer version, with a field that this version does not know.
     let path = session.path().unwrap();
     let known = fs::read_to_string(&path).unwrap();
     drop(session);
@@ -88,13 +89,13 @@ async fn a_fork_has_one_branch_and_a_file_of_its_own() {
 
 /// The program was killed while the session moved.
 #[tokio::test]
-async fn a_copy_that_was_left_goes_with_its_session_and_no_other_does() {
+async fn removing_a_session_removes_only_its_unfinished_copies() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(dir.path());
+    let store = SessionStore::new(dir.path());
     let copy_of = async |session: &Session| {
         let entry = said(session, user("first")).await;
-        let origin = Origin { session: session.id(), entry: Some(entry) };
-        let header = Header { id: Default::default(), forked_from: Some(origin), ..session.header() };
+        let origin = ForkOrigin { session: session.id(), entry: Some(entry) };
+        let header = SessionHeader { id: Default::default(), forked_from: Some(origin), ..session.header() };
         let copy = session.path().unwrap().with_file_name(format!("{}.moving", header.id));
         fs::write(&copy, header.to_line().unwrap()).unwrap();
         copy
@@ -111,9 +112,9 @@ async fn a_copy_that_was_left_goes_with_its_session_and_no_other_does() {
 }
 
 #[tokio::test]
-async fn a_session_in_use_is_not_removed() {
+async fn does_not_remove_session_in_use() {
     let dir = TempDir::new().unwrap();
-    let store = Store::new(dir.path());
+    let store = SessionStore::new(dir.path());
     let session = store.create(Path::new("/project"));
     said(&session, user("first")).await;
     let found = store.latest(Path::new("/project")).unwrap().unwrap();
@@ -121,5 +122,5 @@ async fn a_session_in_use_is_not_removed() {
     drop(session);
     fs::write(found.path.with_extension("torn-1"), "x").unwrap();
     found.remove().unwrap();
-    assert_eq!(fs::read_dir(store.project(Path::new("/project"))).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(store.project_dir(Path::new("/project"))).unwrap().count(), 0);
 }

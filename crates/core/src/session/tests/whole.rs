@@ -1,10 +1,10 @@
-//! All branches of a session, copies of one of them, and leaving them.
+//! Tests of all branches of a session, forks, and abandoned branches.
 
 use std::fs;
 use std::path::Path;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use tempfile::TempDir;
 
 use super::lines::{chain, file, header};
@@ -12,7 +12,7 @@ use crate::session::entry::*;
 use crate::session::{Durability, EntryId, Session, SessionError, store};
 
 fn user(text: &str) -> EntryBody {
-    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+    Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".to_owned()) }.into()
 }
 
 fn model() -> EntryBody {
@@ -29,7 +29,7 @@ fn summary() -> EntryBody {
         by: None,
         answer: None,
         used: None,
-        settings: Settings::default(),
+        settings: SessionSettings::default(),
     };
     compaction.into()
 }
@@ -42,7 +42,7 @@ fn ids(session: &Session) -> Vec<EntryId> {
     session.entries().unwrap().iter().map(|entry| entry.id).collect()
 }
 
-/// `first` with `second` and `other` behind it; the leaf is the latter.
+/// Appends `first`, then `second` and `other` after it; `other` is the leaf.
 async fn branched(session: &Session) -> [EntryId; 3] {
     let first = said(session, user("first")).await;
     let second = said(session, user("second")).await;
@@ -50,24 +50,24 @@ async fn branched(session: &Session) -> [EntryId; 3] {
     [first, second, said(session, user("other")).await]
 }
 
-/// What holds of a fork wherever its session is kept.
+/// Checks the properties of a fork, which are the same for every storage.
 async fn check(session: &Session) -> Session {
     let [first, second, other] = branched(session).await;
     let fork = session.fork(Some(second)).unwrap();
     assert_eq!((ids(&fork), fork.leaf()), (vec![first, second], Some(second)));
-    let Header { id, cwd, forked_from, .. } = fork.header();
+    let SessionHeader { id, cwd, forked_from, .. } = fork.header();
     assert_ne!(id, session.id());
     assert_eq!((cwd, forked_from.unwrap().session), (session.header().cwd, session.id()));
     assert_eq!(forked_from.unwrap().entry, Some(second));
     assert_eq!(ids(&session.fork(None).unwrap()), [first, other], "it ends with the leaf");
-    // What happens to one does not happen to the other.
+    // Original and fork are independent.
     let third = said(&fork, user("third")).await;
     let fourth = said(session, user("fourth")).await;
     assert_eq!(ids(&fork), [first, second, third]);
     assert_eq!(ids(session), [first, second, other, fourth]);
     let unknown = EntryId::from(7);
     assert!(matches!(session.fork(Some(unknown)), Err(SessionError::NoEntry(id)) if id == unknown));
-    // An empty one has nothing but where it comes from.
+    // The fork of an empty session contains only its origin.
     session.move_to(None).unwrap();
     let empty = session.fork(None).unwrap();
     assert_eq!((ids(&empty), empty.leaf()), (vec![], None));
@@ -77,8 +77,8 @@ async fn check(session: &Session) -> Session {
 }
 
 #[tokio::test]
-async fn a_fork_in_memory_is_in_memory() {
-    let session = Session::in_memory(Path::new("/project")).with_clock(|| Time("noon".to_owned()));
+async fn fork_of_session_in_memory_is_in_memory() {
+    let session = Session::in_memory(Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     assert_eq!(fork.path(), None);
     let [_, _, third] = fork.branch().try_into().unwrap();
@@ -86,14 +86,15 @@ async fn a_fork_in_memory_is_in_memory() {
 }
 
 #[tokio::test]
-async fn a_fork_of_a_file_is_a_file_beside_it() {
+async fn fork_of_a_file_is_a_file_beside_it() {
     let dir = TempDir::new().unwrap();
-    let session = Session::create(dir.path(), Path::new("/project")).with_clock(|| Time("noon".to_owned()));
+    let session =
+        Session::create(dir.path(), Path::new("/project")).with_clock(|| Rfc3339Time("noon".to_owned()));
     let fork = check(&session).await;
     let path = fork.path().unwrap();
     assert_eq!(path.parent(), Some(dir.path()));
     assert_eq!(fork.branch().last().unwrap().time.0, "noon");
-    // Both are open, and what is in their files is theirs.
+    // Both sessions are open, and each file has its own content.
     assert!(matches!(Session::open(&path), Err(SessionError::Locked { .. })));
     drop(fork);
     assert_eq!(Session::open(&path).unwrap().branch().len(), 3);
@@ -102,7 +103,7 @@ async fn a_fork_of_a_file_is_a_file_beside_it() {
 }
 
 #[tokio::test]
-async fn a_fork_of_a_session_without_a_file_has_none_yet() {
+async fn fork_of_session_without_a_file_has_none_yet() {
     let dir = TempDir::new().unwrap();
     let inside = dir.path().join("project");
     let session = Session::create(&inside, Path::new("/project"));
@@ -121,7 +122,7 @@ async fn a_fork_of_a_session_without_a_file_has_none_yet() {
 }
 
 #[tokio::test]
-async fn what_was_summed_up_is_in_the_fork() {
+async fn fork_contains_summarized_entries() {
     let dir = TempDir::new().unwrap();
     for session in [Session::in_memory("/p".as_ref()), Session::create(dir.path(), "/p".as_ref())] {
         let all = [said(&session, user("first")).await, said(&session, summary()).await];
@@ -131,7 +132,7 @@ async fn what_was_summed_up_is_in_the_fork() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_only_read_is_forked_unless_it_is_newer() {
+async fn read_only_session_can_be_forked_unless_newer() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/project"));
     let [first, second, other] = branched(&session).await;
@@ -143,14 +144,14 @@ async fn a_session_that_is_only_read_is_forked_unless_it_is_newer() {
     reader.move_to(None).unwrap();
     said(&reader.fork(None).unwrap(), user("anew")).await;
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
-    let newer = Header { format_version: FORMAT_VERSION + 1, ..header() };
+    let newer = SessionHeader { format_version: FORMAT_VERSION + 1, ..header() };
     fs::write(&path, newer.to_line().unwrap()).unwrap();
     let newer = Session::open(&path).unwrap();
     assert!(matches!(newer.fork(None), Err(SessionError::Newer { .. })));
 }
 
 #[tokio::test]
-async fn all_branches_are_read_and_none_is_kept() {
+async fn reads_all_branches_without_keeping_them() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("0000000000000000000000000000feed.jsonl");
     let mut lines = chain((0..400).map(|at| Name { name: at.to_string() }.into()).collect());
@@ -162,15 +163,15 @@ async fn all_branches_are_read_and_none_is_kept() {
     assert_eq!(ids(&session), expect);
     assert!(session.entry(EntryId::from(150)).is_none());
     assert_eq!((session.leaf(), session.take_repairs()), (Some(last), vec![]));
-    // A branch that was read later does not stand behind what follows it.
+    // A branch that was read later is not placed after entries that follow it.
     session.move_to(Some(EntryId::from(150))).unwrap();
     assert_eq!(ids(&session), expect);
     assert_eq!(session.fork(None).unwrap().branch().len(), 150);
 }
 
-/// Nobody waits until the session goes on elsewhere.
+/// No caller waits until the session moves.
 #[tokio::test]
-async fn what_no_file_has_yet_is_there_all_the_same() {
+async fn returns_entries_that_are_in_no_file_yet() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/project"));
     let [first, second, other] = branched(&session).await;
@@ -183,7 +184,7 @@ async fn what_no_file_has_yet_is_there_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_is_left_and_in_memory_forgotten() {
+async fn clear_abandons_entries_and_drops_those_in_memory() {
     let dir = TempDir::new().unwrap();
     let (kept, gone) = (Session::create(dir.path(), "/p".as_ref()), Session::in_memory("/p".as_ref()));
     for (session, left) in [(&kept, 3), (&gone, 0)] {
@@ -197,7 +198,7 @@ async fn what_was_said_before_is_left_and_in_memory_forgotten() {
         let anew = said(session, user("anew")).await;
         assert_eq!((session.branch()[0].parent, session.leaf()), (None, Some(anew)));
     }
-    // Whoever opens the file goes on with what was said last.
+    // Opening the file continues after the last message.
     let path = kept.path().unwrap();
     drop(kept);
     assert_eq!(Session::open(&path).unwrap().branch().len(), 1);
@@ -208,7 +209,7 @@ fn name(name: &str) -> Name {
 }
 
 #[tokio::test]
-async fn the_newest_name_counts_on_whichever_branch() {
+async fn newest_name_counts_on_any_branch() {
     let dir = TempDir::new().unwrap();
     for session in [Session::in_memory(Path::new("/w")), Session::create(dir.path(), Path::new("/w"))] {
         assert_eq!(session.name().unwrap(), None);
@@ -217,7 +218,7 @@ async fn the_newest_name_counts_on_whichever_branch() {
         said(&session, name("new")).await;
         session.move_to(Some(first)).unwrap();
         assert_eq!(session.name().unwrap().as_deref(), Some("new"));
-        // A copy has what is on its branch.
+        // A copy contains the entries of its branch.
         assert_eq!(session.fork(Some(first)).unwrap().name().unwrap().as_deref(), Some("old"));
         session.clear().unwrap();
         assert_eq!(session.name().unwrap().as_deref(), Some("new"));
@@ -227,13 +228,13 @@ async fn the_newest_name_counts_on_whichever_branch() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_not_read_is_found_in_the_file() {
+async fn finds_name_in_the_file() {
     let dir = TempDir::new().unwrap();
     let session = Session::create(dir.path(), Path::new("/w"));
     said(&session, name("old")).await;
     said(&session, name("new")).await;
     said(&session, user("first")).await;
-    // What comes before it is not in memory when the session is opened again.
+    // Entries before the summary are not in memory after the session is opened again.
     said(&session, summary()).await;
     let path = session.path().unwrap();
     drop(session);
@@ -241,7 +242,7 @@ async fn a_name_that_was_not_read_is_found_in_the_file() {
     assert!(session.branch().iter().all(|entry| !matches!(entry.body, EntryBody::Name(_))));
     assert_eq!(session.name().unwrap().as_deref(), Some("new"));
     assert_eq!(Session::open_read_only(&path).unwrap().name().unwrap().as_deref(), Some("new"));
-    // It is known from here on.
+    // The name is cached from here on.
     fs::remove_file(&path).unwrap();
     assert_eq!(session.name().unwrap().as_deref(), Some("new"));
 }

@@ -1,24 +1,24 @@
 //! Messages of pi.
 
-use haft_core::session::entry::{Answer, CustomMessage, Said};
+use haft_core::session::entry::{CustomMessage, ResponseMetadata, Said};
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, TokenUsage, ToolMessage};
 use serde::Deserialize;
 
-use super::super::maker::Maker;
-use super::{OWNER, contents};
+use super::super::builder::EntryBuilder;
+use super::{OWNER, parse_contents};
 
-/// The fields of every role.
+/// The fields of all roles.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Fields {
+struct PiMessage {
     role: String,
     content: Option<RawJson>,
     provider: Option<String>,
     model: Option<String>,
-    usage: Option<Used>,
+    usage: Option<PiUsage>,
     stop_reason: Option<String>,
     error_message: Option<String>,
     tool_call_id: Option<String>,
@@ -37,24 +37,24 @@ struct Fields {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Used {
+struct PiUsage {
     input: u64,
     output: u64,
     cache_read: u64,
     cache_write: u64,
-    cost: Cost,
+    cost: PiCost,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct Cost {
+struct PiCost {
     total: f64,
 }
 
-/// The fields of every kind of block.
+/// The fields of all kinds of blocks.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Block {
+pub(super) struct PiBlock {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
@@ -66,18 +66,18 @@ pub(super) struct Block {
     arguments: Option<RawJson>,
 }
 
-impl Block {
-    pub(super) fn shown(self, maker: &mut Maker) -> Option<Content> {
+impl PiBlock {
+    pub(super) fn into_content(self, builder: &mut EntryBuilder) -> Option<ContentBlock> {
         match (self.kind.as_str(), self.text, self.mime_type, self.data) {
-            ("text", Some(text), ..) => Some(Content::Text { text }),
+            ("text", Some(text), ..) => Some(ContentBlock::Text { text }),
             ("image", _, Some(mime_type), Some(data)) => {
-                Some(Content::Image(Image { mime_type, data: data.into() }))
+                Some(ContentBlock::Image(Image { mime_type, data: data.into() }))
             }
-            (kind, ..) => left_out(maker, kind),
+            (kind, ..) => report_left_out(builder, kind),
         }
     }
 
-    fn said(self, maker: &mut Maker) -> Option<AssistantBlock> {
+    fn into_assistant_block(self, builder: &mut EntryBuilder) -> Option<AssistantBlock> {
         match (self.kind.as_str(), self.text, self.thinking, self.id, self.name) {
             ("text", Some(text), ..) => Some(AssistantBlock::Text { text }),
             ("thinking", _, Some(text), ..) => Some(AssistantBlock::Thinking { text }),
@@ -85,36 +85,36 @@ impl Block {
                 let args = self.arguments.filter(RawJson::is_object).unwrap_or_else(RawJson::empty_object);
                 Some(AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name, args }))
             }
-            (kind, ..) => left_out(maker, kind),
+            (kind, ..) => report_left_out(builder, kind),
         }
     }
 }
 
-fn left_out<T>(maker: &mut Maker, kind: &str) -> Option<T> {
-    maker.problem(format!("a part of the type {kind:?} is left out of its message"));
+fn report_left_out<T>(builder: &mut EntryBuilder, kind: &str) -> Option<T> {
+    builder.add_problem(format!("left out a message part of type {kind:?}"));
     None
 }
 
-/// The blocks of a message; none if they cannot be read.
-pub(super) fn blocks(maker: &mut Maker, raw: &RawJson) -> Vec<Block> {
+/// Parses the blocks of a message; empty if they cannot be read.
+pub(super) fn parse_blocks(builder: &mut EntryBuilder, raw: &RawJson) -> Vec<PiBlock> {
     raw.read().unwrap_or_else(|error| {
-        maker.problem(format!("the content of a message cannot be read: {error}"));
+        builder.add_problem(format!("cannot read the content of a message: {error}"));
         Vec::new()
     })
 }
 
-/// Adds a message; `None` where its role is not known, or it lacks what that role has.
-pub(super) fn add(maker: &mut Maker, raw: &RawJson) -> Option<()> {
-    let fields: Fields = raw.read().ok()?;
+/// Adds a message. Returns `None` if its role is not known or a required field is missing.
+pub(super) fn add(builder: &mut EntryBuilder, raw: &RawJson) -> Option<()> {
+    let fields: PiMessage = raw.read().ok()?;
     match fields.role.as_str() {
         "user" => {
-            let content = contents(maker, &fields.content?);
-            let time = maker.time.clone();
-            maker.add(Message::User { content, time });
+            let content = parse_contents(builder, &fields.content?);
+            let time = builder.time.clone();
+            builder.add(Message::User { content, time });
         }
-        "assistant" => assistant(maker, fields)?,
+        "assistant" => add_assistant(builder, fields)?,
         "toolResult" => {
-            let content = contents(maker, &fields.content?);
+            let content = parse_contents(builder, &fields.content?);
             let message = ToolMessage {
                 call_id: ToolCallId::new(fields.tool_call_id?),
                 name: fields.tool_name?,
@@ -122,59 +122,62 @@ pub(super) fn add(maker: &mut Maker, raw: &RawJson) -> Option<()> {
                 is_error: fields.is_error,
                 extension: None,
                 details: fields.details.filter(RawJson::is_object),
-                time: maker.time.clone(),
+                time: builder.time.clone(),
             };
-            maker.add(Message::Tool(message));
+            builder.add(Message::Tool(message));
         }
-        // What pi sends of a command that the user ran. One that was kept from the model stays so.
+        // The text that pi sends for a command that the user ran. A command excluded from the context stays excluded.
         "bashExecution" if !fields.exclude_from_context => {
             let text = format!("Ran `{}`\n```\n{}\n```", fields.command?, fields.output.unwrap_or_default());
-            told(maker, "bashExecution", vec![Content::Text { text }], true);
+            add_custom_message(builder, "bashExecution", vec![ContentBlock::Text { text }], true);
         }
-        "bashExecution" => _ = maker.keep(OWNER, "bashExecution", raw.clone()),
+        "bashExecution" => _ = builder.add_custom(OWNER, "bashExecution", raw.clone()),
         "custom" | "hookMessage" => {
-            let content = contents(maker, &fields.content?);
-            told(maker, &fields.custom_type?, content, fields.display.unwrap_or(true));
+            let content = parse_contents(builder, &fields.content?);
+            add_custom_message(builder, &fields.custom_type?, content, fields.display.unwrap_or(true));
         }
         role @ ("branchSummary" | "compactionSummary") => {
-            told(maker, role, vec![Content::Text { text: fields.summary? }], true);
+            add_custom_message(builder, role, vec![ContentBlock::Text { text: fields.summary? }], true);
         }
         _ => return None,
     }
     Some(())
 }
 
-fn told(maker: &mut Maker, kind: &str, content: Vec<Content>, display: bool) {
-    maker.add(CustomMessage { owner: OWNER.to_owned(), kind: kind.to_owned(), content, display });
+fn add_custom_message(builder: &mut EntryBuilder, kind: &str, content: Vec<ContentBlock>, display: bool) {
+    builder.add(CustomMessage { owner: OWNER.to_owned(), kind: kind.to_owned(), content, display });
 }
 
-fn assistant(maker: &mut Maker, fields: Fields) -> Option<()> {
+fn add_assistant(builder: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
     let raw = fields.content?;
     let mut content: Vec<AssistantBlock> = match raw.read::<String>() {
         Ok(text) => vec![AssistantBlock::Text { text }],
-        Err(_) => blocks(maker, &raw).into_iter().filter_map(|block| block.said(maker)).collect(),
+        Err(_) => parse_blocks(builder, &raw)
+            .into_iter()
+            .filter_map(|block| block.into_assistant_block(builder))
+            .collect(),
     };
     let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
     let stop = match fields.stop_reason.as_deref() {
-        Some("length") => Stop::Length,
-        Some("error") => Stop::Error,
-        Some("aborted") => Stop::Aborted,
-        Some("toolUse") => Stop::ToolUse,
-        Some(_) => Stop::End,
-        None if calls => Stop::ToolUse,
-        None => Stop::End,
+        Some("length") => StopCause::Length,
+        Some("error") => StopCause::Error,
+        Some("aborted") => StopCause::Aborted,
+        Some("toolUse") => StopCause::ToolUse,
+        Some(_) => StopCause::End,
+        None if calls => StopCause::ToolUse,
+        None => StopCause::End,
     };
-    // Servers refuse an answer without anything in it.
+    // Providers reject an empty answer.
     if content.is_empty() {
         let text = fields.error_message.unwrap_or_else(|| "(no answer)".to_owned());
         content.push(AssistantBlock::Text { text });
     }
     let used = fields.usage.unwrap_or_default();
-    let answer = Answer {
+    let answer = ResponseMetadata {
         provider: fields.provider.unwrap_or_else(|| OWNER.to_owned()),
         model: fields.model.unwrap_or_default(),
         stop,
-        usage: Usage {
+        usage: TokenUsage {
             input: used.input,
             output: used.output,
             cache_read: used.cache_read,
@@ -182,7 +185,7 @@ fn assistant(maker: &mut Maker, fields: Fields) -> Option<()> {
             cost_usd: used.cost.total,
         },
     };
-    let message = AssistantMessage { content, time: maker.time.clone(), native: None };
-    maker.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+    let message = AssistantMessage { content, time: builder.time.clone(), native: None };
+    builder.add(Said { message: Message::Assistant(message), answer: Some(answer) });
     Some(())
 }

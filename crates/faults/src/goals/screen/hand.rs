@@ -1,31 +1,31 @@
-//! Makes bytes of drawings, as the program's own loop does.
+//! Turns frames into bytes, as the program's own loop does.
 
 use anyhow::{Context as _, Result};
-use haft_test_support::terminal::{Written, deceives};
-use haft_tui::app::{self, Printed, State};
-use haft_tui::look::Look;
-use haft_tui::terminal::written::{self, Painter, Pictures, Strip};
-use haft_tui::terminal::{Interface, Protocol};
+use haft_test_support::terminal::{OutputKind, is_deceptive};
+use haft_tui::app::{self, AppState, LinearOutput};
+use haft_tui::look::DrawContext;
+use haft_tui::terminal::written::{self, ImagePainter, InlineViewport, ScreenPainter};
+use haft_tui::terminal::{ImageProtocol, UserInterface};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use tokio::runtime::Runtime;
 
-/// Where it is played.
+/// The target of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// On a screen.
+pub(super) enum RenderTarget {
+    /// A screen.
     Screen,
-    /// On a screen that shows images.
-    Pictures(Protocol),
-    /// At the end of the terminal's own screen, and on one of its own for what needs all of it.
+    /// A screen that shows images.
+    Pictures(ImageProtocol),
+    /// The inline mode, and a full screen for views that need one.
     Inline,
-    /// In lines.
+    /// Lines.
     Lines,
 }
 
-impl Place {
-    /// The value of `tui.screen` for it.
+impl RenderTarget {
+    /// Returns the value of `tui.screen` for the target.
     pub(super) fn setting(self) -> &'static str {
         match self {
             Self::Screen | Self::Pictures(_) => "alternate",
@@ -35,154 +35,160 @@ impl Place {
     }
 }
 
-/// The painter that makes bytes of frames.
-pub(super) enum Hand {
-    Painter(Painter),
-    Pictures(Box<Pictures>, Runtime),
-    Inline(Box<Inline>),
+/// The painter that turns frames into bytes.
+pub(super) enum FramePainter {
+    Painter(ScreenPainter),
+    Pictures(Box<ImagePainter>, Runtime),
+    Inline(Box<InlinePainters>),
     Lines,
 }
 
-/// The painters of the terminal's own screen, and of the other one.
+/// The painters of the normal screen and of the alternate screen.
 #[derive(Default)]
-pub(super) struct Inline {
-    strip: Strip,
+pub(super) struct InlinePainters {
+    strip: InlineViewport,
     /// The rows that were drawn last.
     rows: u16,
-    painter: Painter,
-    /// True if the other one is seen.
+    painter: ScreenPainter,
+    /// True if the alternate screen is visible.
     alternate: bool,
 }
 
-/// Looks at cells.
+/// Inspects cells.
 #[derive(Default)]
-pub(super) struct Eye {
-    /// True if what is drawn is kept.
+pub(super) struct CellInspector {
+    /// True if the drawn rows are kept.
     pub(super) keeps: bool,
-    /// The rows of it.
+    /// The drawn rows.
     pub(super) drawn: String,
-    /// A cell that a terminal would obey.
+    /// A cell with terminal commands.
     pub(super) hostile: Option<String>,
 }
 
-impl Eye {
-    fn sees(&mut self, buffer: &Buffer) {
+impl CellInspector {
+    fn inspect(&mut self, buffer: &Buffer) {
         self.hostile = hostile_cell(buffer);
-        self.keeps(buffer);
+        self.keep_rows(buffer);
     }
 
-    fn keeps(&mut self, buffer: &Buffer) {
+    fn keep_rows(&mut self, buffer: &Buffer) {
         if self.keeps {
             self.drawn = rows(buffer);
         }
     }
 }
 
-impl Hand {
-    pub(super) fn of(place: Place) -> Result<Self> {
+impl FramePainter {
+    pub(super) fn for_target(place: RenderTarget) -> Result<Self> {
         Ok(match place {
-            Place::Screen => Self::Painter(Painter::default()),
-            Place::Pictures(protocol) => {
+            RenderTarget::Screen => Self::Painter(ScreenPainter::default()),
+            RenderTarget::Pictures(protocol) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().build();
-                Self::Pictures(Box::new(Pictures::new(protocol)), runtime.context("make a runtime")?)
+                Self::Pictures(Box::new(ImagePainter::new(protocol)), runtime.context("create a runtime")?)
             }
-            Place::Inline => Self::Inline(Box::default()),
-            Place::Lines => Self::Lines,
+            RenderTarget::Inline => Self::Inline(Box::default()),
+            RenderTarget::Lines => Self::Lines,
         })
     }
 
-    /// Everything that is written for a frame, and as what.
+    /// Returns the output for a frame, and its kind.
     pub(super) fn draw(
         &mut self,
-        state: &mut State,
+        state: &mut AppState,
         area: Rect,
-        look: &mut Look,
-        eye: &mut Eye,
-    ) -> Vec<(String, Written)> {
+        look: &mut DrawContext,
+        eye: &mut CellInspector,
+    ) -> Vec<(String, OutputKind)> {
         match self {
-            Self::Painter(painter) => vec![whole(painter, state, area, look, eye)],
+            Self::Painter(painter) => vec![draw_screen(painter, state, area, look, eye)],
             Self::Pictures(pictures, runtime) => with_pictures(pictures, runtime, state, area, look, eye),
             Self::Inline(inline) => vec![inline.draw(state, area, look, eye)],
             Self::Lines => {
-                let Printed { rows, .. } = state.print(look.now, area.width);
-                state.was_printed(look.now);
-                vec![(written::lines(&rows), Written::Lines)]
+                let LinearOutput { rows, .. } = state.take_linear_output(look.now, area.width);
+                state.mark_printed(look.now);
+                vec![(written::lines(&rows), OutputKind::Lines)]
             }
         }
     }
 
-    /// Returns the text that takes the drawing from the terminal's own screen.
-    pub(super) fn farewell(&mut self) -> Option<(String, Written)> {
+    /// Returns the text that removes the drawing from the normal screen.
+    pub(super) fn remove_drawing(&mut self) -> Option<(String, OutputKind)> {
         let Self::Inline(inline) = self else { return None };
         let rows = std::mem::take(&mut inline.rows);
-        Some((inline.strip.farewell(), Written::Unstrip(rows)))
+        Some((inline.strip.clear_viewport(), OutputKind::InlineRemoval(rows)))
     }
 }
 
-impl Inline {
-    fn draw(&mut self, state: &mut State, area: Rect, look: &Look, eye: &mut Eye) -> (String, Written) {
-        let below = Interface::below(state, area, look);
+impl InlinePainters {
+    fn draw(
+        &mut self,
+        state: &mut AppState,
+        area: Rect,
+        look: &DrawContext,
+        eye: &mut CellInspector,
+    ) -> (String, OutputKind) {
+        let below = UserInterface::inline_output(state, area, look);
         if std::mem::replace(&mut self.alternate, below.is_none()) != below.is_none() {
-            self.painter.forget();
-            self.strip.again();
+            self.painter.forget_screen();
+            self.strip.force_redraw();
         }
-        let Some(below) = below else { return whole(&mut self.painter, state, area, look, eye) };
+        let Some(below) = below else { return draw_screen(&mut self.painter, state, area, look, eye) };
         let size = (area.width, below.height);
-        let frame = self.strip.frame(size, &below.printed, ColorDepth::True, |area, buffer| {
+        let frame = self.strip.render_frame(size, &below.printed, ColorDepth::True, |area, buffer| {
             let cursor = app::draw(state, area, buffer, look);
-            eye.sees(buffer);
+            eye.inspect(buffer);
             cursor
         });
         let before = std::mem::replace(&mut self.rows, below.height);
-        (frame, Written::Strip { columns: size.0, rows: size.1, before })
+        (frame, OutputKind::Inline { columns: size.0, rows: size.1, before })
     }
 }
 
-/// All of a screen.
-fn whole(
-    painter: &mut Painter,
-    state: &mut State,
+/// Draws a whole screen.
+fn draw_screen(
+    painter: &mut ScreenPainter,
+    state: &mut AppState,
     area: Rect,
-    look: &Look,
-    eye: &mut Eye,
-) -> (String, Written) {
-    let frame = painter.frame(area, |area, buffer| {
+    look: &DrawContext,
+    eye: &mut CellInspector,
+) -> (String, OutputKind) {
+    let frame = painter.render_frame(area, |area, buffer| {
         let cursor = app::draw(state, area, buffer, look);
-        eye.sees(buffer);
+        eye.inspect(buffer);
         cursor
     });
-    (frame, Written::Frame(area.width, area.height))
+    (frame, OutputKind::Frame(area.width, area.height))
 }
 
-/// The same until each image is shown that can be.
+/// Draws until every image that can be shown is shown.
 fn with_pictures(
-    pictures: &mut Pictures,
+    pictures: &mut ImagePainter,
     runtime: &Runtime,
-    state: &mut State,
+    state: &mut AppState,
     area: Rect,
-    look: &mut Look,
-    eye: &mut Eye,
-) -> Vec<(String, Written)> {
+    look: &mut DrawContext,
+    eye: &mut CellInspector,
+) -> Vec<(String, OutputKind)> {
     let mut written = Vec::new();
     loop {
-        look.images = pictures.images();
-        let frame = pictures.frame(area, |area, buffer| {
+        look.images = pictures.image_display();
+        let frame = pictures.render_frame(area, |area, buffer| {
             let cursor = app::draw(state, area, buffer, look);
-            eye.keeps(buffer);
-            (cursor, Interface::images(state).to_vec())
+            eye.keep_rows(buffer);
+            (cursor, UserInterface::images(state).to_vec())
         });
-        written.push((frame, Written::Pictures(area.width, area.height)));
-        if !runtime.block_on(pictures.make_ready()) {
+        written.push((frame, OutputKind::Pictures(area.width, area.height)));
+        if !runtime.block_on(pictures.encode_next()) {
             return written;
         }
     }
 }
 
-/// Returns the cell of a picture that a terminal would obey if it was written as it is: before the painter's own fence.
+/// Returns a cell with terminal commands, before the painter's own filter.
 pub(super) fn hostile_cell(buffer: &Buffer) -> Option<String> {
     let hostile = |cell: &&Cell| match cell.symbol().as_bytes() {
         [byte] => byte.is_ascii_control(),
-        _ => cell.symbol().contains(char::is_control) || deceives(cell.symbol()),
+        _ => cell.symbol().contains(char::is_control) || is_deceptive(cell.symbol()),
     };
     buffer.content.iter().find(hostile).map(|cell| format!("{:?} is drawn", cell.symbol()))
 }

@@ -1,9 +1,9 @@
-//! The same at the end of the terminal's own screen, below what is printed there.
+//! The inline mode: the same scenes at the end of the normal screen, below printed text.
 
-use super::Scene;
-use super::hand::Place;
+use super::ScreenScene;
+use super::hand::RenderTarget;
 
-/// The scenes as they are there.
-pub(super) fn scenes(drawn: &[Scene]) -> Vec<Scene> {
-    drawn.iter().map(|scene| Scene { place: Place::Inline, ..*scene }).collect()
+/// Returns the scenes for the inline mode.
+pub(super) fn scenes(drawn: &[ScreenScene]) -> Vec<ScreenScene> {
+    drawn.iter().map(|scene| ScreenScene { place: RenderTarget::Inline, ..*scene }).collect()
 }

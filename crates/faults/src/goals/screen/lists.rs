@@ -1,42 +1,42 @@
-//! Lists to pick from, pages to read, and what completion offers.
+//! Pickers, pages and completion.
 
 use anyhow::Result;
 use haft_protocol::event::AgentEvent;
-use haft_tui::app::{Answer, Event, Provider, SettingRow, Trusted};
+use haft_tui::app::{BackendReply, LoginProvider, SettingRow, TrustReview, UiEvent};
 use serde_json::{Value, json};
 
-use super::around::{extension, session};
-use super::stage::Stage;
-use super::{Scene, scene, sink};
+use super::around::{extension_json, session};
+use super::stage::HeadlessInterface;
+use super::{ScreenScene, scene, sink};
 
 const SIZE: (u16, u16) = (100, 20);
 
-pub(super) const SCENES: &[Scene] = &[
+pub(super) const SCENES: &[ScreenScene] = &[
     scene("models", SIZE, &[sink("provider, id, name", 6, models)]),
     scene("sessions", SIZE, &[sink("names, first texts", 4, sessions)]),
-    scene("what is typed into a list", SIZE, &[sink("filter, another name", 2, typed)]),
-    scene("the tree", SIZE, &[sink("texts and labels", 6, tree)]),
+    scene("text typed into a list", SIZE, &[sink("filter, another name", 2, type_into_list)]),
+    scene("the tree", SIZE, &[sink("texts and labels", 6, show_tree)]),
     scene("tools", SIZE, &[sink("name, description, extension", 6, tools)]),
-    scene("extensions", SIZE, &[sink("name, version, state, description, origin", 2, extensions)]),
+    scene("extensions", SIZE, &[sink("name, version, state, description, origin", 2, list_extensions)]),
     scene("an extension", SIZE, &[sink("name", 1, extension_menu)]),
     scene("an extension's page", (100, 40), &[sink("everything", 2, extension_page)]),
-    scene("skills", SIZE, &[sink("names and descriptions", 4, skills)]),
+    scene("skills", SIZE, &[sink("names and descriptions", 4, list_skills)]),
     scene("settings", SIZE, &[sink("name, value, origin", 6, settings)]),
-    scene("a setting", SIZE, &[sink("choices", 4, choices)]),
-    scene("themes", SIZE, &[sink("names, what is wrong with them", 2, themes)]),
-    scene("a theme", SIZE, &[sink("spinner", 2, spinner)]),
-    scene("providers", SIZE, &[sink("name, where the key is from", 4, providers)]),
-    scene("help", (100, 60), &[sink("names and descriptions of commands", 4, help)]),
-    scene("cost", SIZE, &[sink("model", 1, cost)]),
-    scene("what is trusted", SIZE, &[sink("project and items", 3, trusted)]),
+    scene("a setting", SIZE, &[sink("choices", 4, show_choices)]),
+    scene("themes", SIZE, &[sink("names, their errors", 2, list_themes)]),
+    scene("a theme", SIZE, &[sink("spinner", 2, show_spinner)]),
+    scene("providers", SIZE, &[sink("name, source of the key", 4, list_providers)]),
+    scene("help", (100, 60), &[sink("names and descriptions of commands", 4, open_help)]),
+    scene("cost", SIZE, &[sink("model", 1, show_cost)]),
+    scene("trusted projects", SIZE, &[sink("project and items", 3, show_trusted)]),
     scene("commands to complete", SIZE, &[sink("names, descriptions, sources", 4, complete_command)]),
     scene("files to complete", SIZE, &[sink("names", 5, complete_file)]),
     scene("arguments to complete", SIZE, &[sink("names, descriptions", 4, complete_argument)]),
-    scene("what an extension completes", SIZE, &[sink("values, labels, descriptions", 6, complete_told)]),
+    scene("completions of an extension", SIZE, &[sink("values, labels, descriptions", 6, complete_told)]),
 ];
 
-/// A setting.
-pub(super) fn row(name: &str, value: &str, choices: &[String]) -> SettingRow {
+/// Returns a row of the settings.
+pub(super) fn setting_row(name: &str, value: &str, choices: &[String]) -> SettingRow {
     SettingRow {
         name: name.to_owned(),
         value: value.to_owned(),
@@ -46,8 +46,8 @@ pub(super) fn row(name: &str, value: &str, choices: &[String]) -> SettingRow {
     }
 }
 
-/// Two texts at a time.
-fn pairs(texts: &[String]) -> impl Iterator<Item = (&str, &str)> {
+/// Returns the texts in pairs.
+fn text_pairs(texts: &[String]) -> impl Iterator<Item = (&str, &str)> {
     texts.chunks(2).map(|pair| match pair {
         [first, second] => (first.as_str(), second.as_str()),
         rest => (rest.first().map_or("", String::as_str), ""),
@@ -61,15 +61,15 @@ fn model_rows(texts: &[String]) -> Vec<Value> {
             "reasoning": true, "name": name,
         })
     };
-    pairs(texts).map(model).collect()
+    text_pairs(texts).map(model).collect()
 }
 
-fn models(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn models(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/model")?;
     stage.reply("get_models", &json!({ "models": model_rows(texts) }))
 }
 
-fn sessions(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn sessions(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/resume")?;
     let row = |(at, text): (usize, &String)| {
         let mut row = session(&format!("s{at}"), "");
@@ -81,80 +81,80 @@ fn sessions(stage: &mut Stage, texts: &[String]) -> Result<()> {
     stage.reply("list_sessions", &json!({ "sessions": rows }))
 }
 
-/// Types texts into a list, and as another name.
-fn typed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+/// Types texts into a list, as a filter and as a new name.
+fn type_into_list(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [filter, name] = texts else { return Ok(()) };
     sessions(stage, &["zz".to_owned()])?;
     stage.keys("alt+r")?;
-    stage.tell(Event::Paste(name.clone()));
+    stage.update(UiEvent::Paste(name.clone()));
     stage.draw();
     stage.keys("enter")?;
-    stage.tell(Event::Paste(filter.clone()));
+    stage.update(UiEvent::Paste(filter.clone()));
     Ok(())
 }
 
-fn tree(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_tree(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/tree")?;
     let time = "2026-01-01T00:00:00Z";
     let entry = |(at, (text, label)): (usize, (&str, &str))| {
         let role = if at % 2 == 0 { "user" } else { "assistant" };
         json!({ "id": format!("e{at}"), "type": "message", "role": role, "text": text, "label": label, "time": time })
     };
-    let entries: Vec<Value> = pairs(texts).enumerate().map(entry).collect();
+    let entries: Vec<Value> = text_pairs(texts).enumerate().map(entry).collect();
     stage.reply("tree", &json!({ "leaf": "e1", "entries": entries }))
 }
 
-fn tools(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn tools(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/tools")?;
     let tool = |(name, text): (&str, &str)| json!({ "name": name, "description": text, "schema": {}, "active": true, "extension": text });
-    let tools: Vec<Value> = pairs(texts).map(tool).collect();
+    let tools: Vec<Value> = text_pairs(texts).map(tool).collect();
     stage.reply("get_tools", &json!({ "tools": tools }))
 }
 
-fn extensions(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn list_extensions(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/ext")?;
-    let rows: Vec<Value> = pairs(texts).map(|(name, text)| extension(name, text)).collect();
+    let rows: Vec<Value> = text_pairs(texts).map(|(name, text)| extension_json(name, text)).collect();
     stage.reply("list_extensions", &json!({ "extensions": rows }))
 }
 
-fn extension_menu(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn extension_menu(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [name] = texts else { return Ok(()) };
-    extensions(stage, &[name.clone(), String::new()])?;
+    list_extensions(stage, &[name.clone(), String::new()])?;
     stage.keys("enter")
 }
 
-fn extension_page(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    extensions(stage, texts)?;
+fn extension_page(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    list_extensions(stage, texts)?;
     stage.keys("enter down enter")
 }
 
-/// Runs commands that others can give.
-fn commands(stage: &mut Stage, rows: &[Value]) -> Result<()> {
+/// Loads commands of extensions.
+fn load_commands(stage: &mut HeadlessInterface, rows: &[Value]) -> Result<()> {
     stage.command("/reload-ext")?;
     let reloaded = json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] });
     stage.reply("reload_ext", &reloaded)?;
     stage.reply("list_commands", &json!({ "commands": rows }))
 }
 
-fn skills(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn list_skills(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let skill = |(name, text): (&str, &str)| json!({ "name": format!("skill:{name}"), "description": text });
-    commands(stage, &pairs(texts).map(skill).collect::<Vec<_>>())?;
+    load_commands(stage, &text_pairs(texts).map(skill).collect::<Vec<_>>())?;
     stage.command("/skills")
 }
 
-fn settings(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn settings(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/settings")?;
     let rows = texts.chunks(3).map(|texts| match texts {
-        [name, value, origin] => SettingRow { origin: origin.clone(), ..row(name, value, &[]) },
-        _ => row("", "", &[]),
+        [name, value, origin] => SettingRow { origin: origin.clone(), ..setting_row(name, value, &[]) },
+        _ => setting_row("", "", &[]),
     });
-    stage.answer(Answer::Settings(rows.collect()));
+    stage.answer(BackendReply::Settings(rows.collect()));
     Ok(())
 }
 
-fn choices(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_choices(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/settings x")?;
-    stage.answer(Answer::Settings(vec![row("x", "y", texts)]));
+    stage.answer(BackendReply::Settings(vec![setting_row("x", "y", texts)]));
     Ok(())
 }
 
@@ -164,13 +164,13 @@ fn theme_files(texts: &[String]) -> Vec<(String, String)> {
         let theme = json!({ "name": name, "description": name, name: name, "styles": styles });
         (origin.to_owned(), theme.to_string())
     };
-    pairs(texts).map(theme).collect()
+    text_pairs(texts).map(theme).collect()
 }
 
-fn themes(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn list_themes(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(Answer::Themes(theme_files(texts)));
-    // What is wrong with them stands among what was said, behind the list.
+    stage.answer(BackendReply::Themes(theme_files(texts)));
+    // The errors are in the transcript, behind the list.
     stage.draw();
     stage.command("/theme")?;
     stage.keys("up")?;
@@ -181,84 +181,84 @@ fn themes(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn spinner(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_spinner(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [frame, message] = texts else { return Ok(()) };
     let spinner = json!({ "frames": [frame], "messages": [message], "interval_ms": 100 });
     let theme = json!({ "name": "zz", "spinner": spinner }).to_string();
     stage.write("")?;
-    stage.answer(Answer::Themes(vec![("x".to_owned(), theme)]));
+    stage.answer(BackendReply::Themes(vec![("x".to_owned(), theme)]));
     stage.command("/theme zz")?;
     stage.look_again();
     stage.event(AgentEvent::TurnStart { step: 1 });
     Ok(())
 }
 
-fn providers(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn list_providers(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/login")?;
-    let provider = |(name, key): (&str, &str)| Provider {
+    let provider = |(name, key): (&str, &str)| LoginProvider {
         name: name.to_owned(),
         key: Some(key.to_owned()),
         stored: true,
     };
-    stage.answer(Answer::Providers(pairs(texts).map(provider).collect()));
+    stage.answer(BackendReply::Providers(text_pairs(texts).map(provider).collect()));
     Ok(())
 }
 
-fn others(texts: &[String]) -> Vec<Value> {
+fn other_commands(texts: &[String]) -> Vec<Value> {
     let command = |(name, text): (&str, &str)| json!({ "name": format!("zz{name}"), "description": text, "extension": text });
-    pairs(texts).map(command).collect()
+    text_pairs(texts).map(command).collect()
 }
 
-fn help(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    commands(stage, &others(texts))?;
+fn open_help(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    load_commands(stage, &other_commands(texts))?;
     stage.keys("f1")?;
     stage.draw();
-    // Its own commands come first.
+    // The built-in commands come first.
     (0..8).try_for_each(|_| stage.keys("down"))
 }
 
-fn cost(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_cost(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     super::around::model(stage, texts)?;
     stage.command("/cost")
 }
 
-fn trusted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_trusted(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
     let Some((project, items)) = texts.split_first() else { return Ok(()) };
     let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
-    stage.answer(Answer::Trust(Ok(Trusted { project, granted: true, items, digest })));
+    stage.answer(BackendReply::Trust(Ok(TrustReview { project, granted: true, items, digest })));
     Ok(())
 }
 
-fn complete_command(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    commands(stage, &others(texts))?;
+fn complete_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    load_commands(stage, &other_commands(texts))?;
     stage.write("")?;
-    stage.types("/zz");
+    stage.type_text("/zz");
     Ok(())
 }
 
-fn complete_file(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn complete_file(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.write("")?;
-    stage.answer(Answer::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
-    stage.types("@zz");
+    stage.answer(BackendReply::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
+    stage.type_text("@zz");
     Ok(())
 }
 
-fn complete_argument(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn complete_argument(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/model")?;
     stage.reply("get_models", &json!({ "models": model_rows(texts) }))?;
     stage.write("")?;
-    stage.types("/model zz");
+    stage.type_text("/model zz");
     Ok(())
 }
 
-fn complete_told(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn complete_told(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.command("/reload-ext")?;
     stage.reply("reload_ext", &json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] }))?;
     let command = json!({ "name": "told", "description": "", "extension": "x", "completes": true });
     stage.reply("list_commands", &json!({ "commands": [command] }))?;
     stage.write("")?;
-    stage.types("/told ");
+    stage.type_text("/told ");
     let item = |texts: &[String]| match texts {
         [value, label, description] => json!({ "value": value, "label": label, "description": description }),
         _ => json!({ "value": "" }),

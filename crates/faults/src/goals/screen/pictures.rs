@@ -3,47 +3,49 @@
 use anyhow::Result;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
-use haft_tui::terminal::Protocol;
+use haft_tui::terminal::ImageProtocol;
 
-use super::hand::Place;
-use super::stage::Stage;
+use super::hand::RenderTarget;
+use super::stage::HeadlessInterface;
 use super::transcript::{image, time};
-use super::{Scene, Sink, scene, sink};
+use super::{ScreenScene, ScreenSink, scene, sink};
 
-const WAYS: [(&str, Protocol, &str); 3] = [
-    ("images by kitty's way", Protocol::Kitty, "\x1b_ga=p"),
-    ("images by iterm2's way", Protocol::Iterm, "\x1b]1337;"),
-    ("images as sixels", Protocol::Sixel, "\x1bp0;1;0q"),
+const WAYS: [(&str, ImageProtocol, &str); 3] = [
+    ("images in kitty's protocol", ImageProtocol::Kitty, "\x1b_ga=p"),
+    ("images in iTerm2's protocol", ImageProtocol::Iterm, "\x1b]1337;"),
+    ("images as sixels", ImageProtocol::Sixel, "\x1bp0;1;0q"),
 ];
 
-const SINKS: &[Sink] =
-    &[sink("what is in an image, and its kind", 2, shown), sink("kinds of what is none", 1, image)];
+const SINKS: &[ScreenSink] =
+    &[sink("content and type of an image", 2, show_image), sink("types of other content", 1, image)];
 
-pub(super) fn scenes() -> Vec<Scene> {
-    let place = Place::Pictures;
-    WAYS.map(|(what, protocol, _)| Scene { place: place(protocol), ..scene(what, (60, 30), SINKS) }).into()
+pub(super) fn scenes() -> Vec<ScreenScene> {
+    let place = RenderTarget::Pictures;
+    WAYS.map(|(what, protocol, _)| ScreenScene { place: place(protocol), ..scene(what, (60, 30), SINKS) })
+        .into()
 }
 
-/// Returns the defect of a scene of images in which none was shown.
-pub(super) fn unseen(scene: &Scene, said: &str) -> Option<String> {
-    let way = WAYS.iter().find(|(_, protocol, _)| scene.place == Place::Pictures(*protocol))?;
-    (!said.contains(way.2)).then(|| format!("{}: none is shown", scene.what))
+/// Returns the defect of a scene in which no image was shown.
+pub(super) fn missing_image(scene: &ScreenScene, said: &str) -> Option<String> {
+    let way = WAYS.iter().find(|(_, protocol, _)| scene.place == RenderTarget::Pictures(*protocol))?;
+    (!said.contains(way.2)).then(|| format!("{}: no image is shown", scene.what))
 }
 
-/// One that can be decoded, with a text for its colours and for what it says about itself.
-fn shown(stage: &mut Stage, texts: &[String]) -> Result<()> {
+/// Shows an image that can be decoded, with a text in its colors and its comment.
+fn show_image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [text, kind] = texts else { return Ok(()) };
-    let data = STANDARD.encode(gif(text.as_bytes())).into();
-    // Both are words as long as it is not shown.
-    let content = vec![Content::text(text.clone()), Content::Image(Image { mime_type: kind.clone(), data })];
+    let data = STANDARD.encode(encode_gif(text.as_bytes())).into();
+    // Both are words as long as the image is not shown.
+    let content =
+        vec![ContentBlock::text(text.clone()), ContentBlock::Image(Image { mime_type: kind.clone(), data })];
     stage.event(AgentEvent::UserMessage { content, time: time() });
     Ok(())
 }
 
-/// Two by two points.
-fn gif(text: &[u8]) -> Vec<u8> {
+/// Returns a GIF of two by two pixels.
+fn encode_gif(text: &[u8]) -> Vec<u8> {
     let mut gif = b"GIF89a\x02\0\x02\0\xf1\0\0".to_vec();
     gif.extend(text.iter().copied().chain(std::iter::repeat(27)).take(12));
     gif.extend(b"\x21\xfe");

@@ -1,12 +1,12 @@
-//! The same where nothing is drawn and lines are printed.
+//! Line output: the scenes whose texts are printed instead of drawn.
 
-use super::hand::Place;
-use super::transcript::{answer, calls, image, user};
-use super::{Scene, scene, sink};
+use super::hand::RenderTarget;
+use super::transcript::{answer, calls, image, show_user_messages};
+use super::{ScreenScene, scene, sink};
 
-/// Text that leads to printed lines, too, by every one of its ways.
+/// The scenes in which every sink also leads to printed lines.
 const PRINTED: &[&str] = &[
-    "notes and what waits",
+    "notes and queue",
     "panel",
     "panel, drawn again",
     "thinking, shown",
@@ -15,9 +15,9 @@ const PRINTED: &[&str] = &[
     "reports",
     "the shell",
     "yes or no",
-    "a question that grants a call",
+    "an approval of a call",
     "a choice",
-    "a gate that fails",
+    "a failing gate",
     "trust",
     "models",
     "sessions",
@@ -30,23 +30,27 @@ const PRINTED: &[&str] = &[
     "cost",
 ];
 
-/// Scenes that are printed otherwise than they are drawn: when it is whole.
-const WHOLE: &[Scene] = &[
+/// Scenes that are printed in another form than drawn: only when they are complete.
+const WHOLE: &[ScreenScene] = &[
     scene(
         "said, in lines",
         (60, 24),
-        &[sink("user's messages", 2, user), sink("kinds of images", 1, image), sink("answers", 2, answer)],
+        &[
+            sink("user's messages", 2, show_user_messages),
+            sink("kinds of images", 1, image),
+            sink("answers", 2, answer),
+        ],
     ),
     scene("calls, in lines", (90, 60), calls::PRINTED),
 ];
 
-/// The scenes that can be played in lines.
-pub(super) fn scenes(drawn: &[Scene]) -> Vec<Scene> {
-    let is_printed = |scene: &&Scene| PRINTED.contains(&scene.what);
+/// Returns the scenes for line output.
+pub(super) fn scenes(drawn: &[ScreenScene]) -> Vec<ScreenScene> {
+    let is_printed = |scene: &&ScreenScene| PRINTED.contains(&scene.what);
     drawn
         .iter()
         .filter(is_printed)
         .chain(WHOLE)
-        .map(|scene| Scene { place: Place::Lines, ..*scene })
+        .map(|scene| ScreenScene { place: RenderTarget::Lines, ..*scene })
         .collect()
 }

@@ -1,66 +1,66 @@
-//! `Stage`: the interactive mode with nobody behind it, and everything that it writes to a terminal.
+//! The interactive mode without a user, and all its output to a terminal.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
-use haft_test_support::terminal::{Written, oversteps};
+use haft_protocol::rpc::{self, CommandFailure, EventLine, RpcEvent, RpcRequest, RpcResponse, ServerLine};
+use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
-use haft_tui::keys::{Chord, Code, Modifiers};
-use haft_tui::look::Look;
-use haft_tui::terminal::Interface;
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, BackendRequest, Effect, UiEvent};
+use haft_tui::keys::{Chord, ChordKey, Modifiers};
+use haft_tui::look::DrawContext;
+use haft_tui::terminal::UserInterface;
 use haft_tui::terminal::written;
 use haft_tui::theme::ColorDepth;
 use ratatui_core::layout::Rect;
 use serde::Serialize;
 
-use super::hand::{Eye, Hand, Place};
+use super::hand::{CellInspector, FramePainter, RenderTarget};
 
-/// The session.
+/// The id of the session.
 pub(super) const SESSION: &str = "0199";
 
-/// The most rows of the transcript that are left on the normal screen.
+/// The largest number of transcript rows left on the normal screen.
 const TAIL: usize = 200;
 
-/// The interactive mode with nobody behind it.
-pub(super) struct Stage {
-    state: State,
+/// The interactive mode without a user.
+pub(super) struct HeadlessInterface {
+    state: AppState,
     now: Instant,
     area: Rect,
-    look: Look,
-    hand: Hand,
+    look: DrawContext,
+    hand: FramePainter,
     /// The requests without a reply.
-    requests: Vec<Request>,
+    requests: Vec<RpcRequest>,
     /// The number of the last question.
     number: u64,
-    /// The defects of what was written.
+    /// The defects of the output.
     found: Vec<String>,
-    /// The text that was written beside frames.
+    /// The output outside of frames.
     said: String,
-    /// The rows of what was drawn last.
+    /// The rows of the last frame.
     pub(super) drawn: String,
     keeps: bool,
     calls: u64,
 }
 
-impl Stage {
-    /// A stage of a size. `keeps` when what was drawn is to be looked at.
-    pub(super) fn new(place: Place, size: (u16, u16), keeps: bool) -> Result<Self> {
+impl HeadlessInterface {
+    /// Creates a stage of this size. `keeps` keeps the drawn rows for inspection.
+    pub(super) fn new(place: RenderTarget, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();
         settings.set("tui.screen", place.setting()).context("choose the screen")?;
-        let options = Options { size, settings, version: "0.1.0".to_owned(), ..Options::default() };
-        let state = State::new(options, now);
+        let options = AppOptions { size, settings, version: "0.1.0".to_owned(), ..AppOptions::default() };
+        let state = AppState::new(options, now);
         let look = state.look(now);
         let mut stage = Self {
             state,
             now,
             area: Rect::new(0, 0, size.0, size.1),
             look,
-            hand: Hand::of(place)?,
+            hand: FramePainter::for_target(place)?,
             requests: Vec::new(),
             number: 0,
             found: Vec::new(),
@@ -75,103 +75,103 @@ impl Stage {
             "protocol_version": 1, "version": "0.1.0", "provider": "p", "model": "m", "session": SESSION,
         });
         stage.reply("hello", &hello)?;
-        stage.tell(Event::Answer(Answer::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
+        stage.update(UiEvent::Answer(BackendReply::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
         Ok(stage)
     }
 
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn update(&mut self, event: UiEvent) {
         let effects = app::update(&mut self.state, self.now, event);
         self.carry_out(effects);
     }
 
-    pub(super) fn answer(&mut self, answer: Answer) {
-        self.tell(Event::Answer(answer));
+    pub(super) fn answer(&mut self, answer: BackendReply) {
+        self.update(UiEvent::Answer(answer));
     }
 
     pub(super) fn event(&mut self, event: AgentEvent) {
         let session = Some(SESSION.to_owned());
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
-    pub(super) fn rpc(&mut self, event: RpcEvent) {
+    pub(super) fn rpc_event(&mut self, event: RpcEvent) {
         let session = Some(SESSION.to_owned());
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
-    /// Keys by name, with blanks between them.
+    /// Presses keys by name, separated by blanks.
     pub(super) fn keys(&mut self, keys: &str) -> Result<()> {
         for key in keys.split_whitespace() {
-            self.tell(Event::Key(key.parse().with_context(|| format!("the key {key}"))?));
+            self.update(UiEvent::Key(key.parse().with_context(|| format!("the key {key}"))?));
         }
         Ok(())
     }
 
     /// Types a text, character by character.
-    pub(super) fn types(&mut self, text: &str) {
+    pub(super) fn type_text(&mut self, text: &str) {
         for c in text.chars() {
-            self.tell(Event::Key(Chord::new(Code::Char(c), Modifiers::default())));
+            self.update(UiEvent::Key(Chord::new(ChordKey::Char(c), Modifiers::default())));
         }
     }
 
-    /// Whatever is open is left, and this line is sent.
+    /// Closes whatever is open and sends this line.
     pub(super) fn command(&mut self, line: &str) -> Result<()> {
         self.write(line)?;
-        if matches!(self.hand, Hand::Lines) { Ok(()) } else { self.keys("enter") }
+        if matches!(self.hand, FramePainter::Lines) { Ok(()) } else { self.keys("enter") }
     }
 
-    /// Whatever is open is left, and this stands in the editor.
+    /// Closes whatever is open and puts this text into the editor.
     pub(super) fn write(&mut self, text: &str) -> Result<()> {
-        if !matches!(self.hand, Hand::Lines) {
+        if !matches!(self.hand, FramePainter::Lines) {
             self.keys("esc ctrl+c")?;
         }
         self.now += Duration::from_secs(5);
-        self.tell(Event::Tick);
+        self.update(UiEvent::Tick);
         match self.hand {
-            Hand::Lines => {
-                // Two may be open, and what answers a question has to be printed first.
+            FramePainter::Lines => {
+                // Two views may be open, and the answer to a dialog must be printed first.
                 for line in [":close", ":close", text] {
                     self.draw();
                     self.now += Duration::from_secs(1);
-                    self.tell(Event::Typed(line.to_owned()));
+                    self.update(UiEvent::TypedLine(line.to_owned()));
                 }
             }
-            Hand::Painter(_) | Hand::Pictures(..) | Hand::Inline(_) => {
-                self.tell(Event::Paste(text.to_owned()))
+            FramePainter::Painter(_) | FramePainter::Pictures(..) | FramePainter::Inline(_) => {
+                self.update(UiEvent::Paste(text.to_owned()))
             }
         }
         Ok(())
     }
 
-    /// Replies to the last command of a name, if it was sent.
+    /// Replies to the last command of this name, if it was sent.
     pub(super) fn reply<T: Serialize + ?Sized>(&mut self, command: &str, data: &T) -> Result<()> {
         let data = RawJson::from_value(data).context("write a reply")?;
         if let Some(request) = self.take(command) {
-            let reply = Response::done(request.id.clone(), request.command.kind(), data);
-            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+            let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
+            self.update(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
         }
         Ok(())
     }
 
-    /// Refuses the last command of a name, if it was sent.
+    /// Rejects the last command of this name, if it was sent.
     pub(super) fn refuse(&mut self, command: &str, why: &str) {
         if let Some(request) = self.take(command) {
-            let failure = Failure::new(rpc::ErrorCode::Failed, why);
-            let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
-            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+            let failure = CommandFailure::new(rpc::ErrorCode::Failed, why);
+            let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
+            self.update(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
         }
     }
 
-    fn take(&mut self, command: &str) -> Option<Request> {
+    fn take(&mut self, command: &str) -> Option<RpcRequest> {
         let at = self.requests.iter().rposition(|request| request.command.kind().name() == command)?;
         Some(self.requests.remove(at))
     }
 
-    /// The number of what was asked last and is answered with one.
-    pub(super) fn number(&self) -> u64 {
+    /// Returns the number of the last numbered question.
+    pub(super) fn last_number(&self) -> u64 {
         self.number
     }
 
-    /// A number that no call has yet.
+    /// Returns an unused number for a call.
     pub(super) fn next_call(&mut self) -> u64 {
         self.calls += 1;
         self.calls
@@ -185,67 +185,71 @@ impl Stage {
                     self.requests.retain(|waiting| waiting.command.kind() != kind);
                     self.requests.push(*request);
                 }
-                Effect::Ask(Ask::Shell { number, .. } | Ask::Image { number, .. }) => self.number = number,
+                Effect::Ask(BackendRequest::Shell { number, .. } | BackendRequest::Image { number, .. }) => {
+                    self.number = number
+                }
                 Effect::Copy(text) => {
-                    // What is too long is not sent.
+                    // Text that exceeds the limit is not sent.
                     for tmux in [false, true] {
-                        let copied = written::copy(&text, tmux).unwrap_or_default();
-                        self.heard(&copied, Written::Clipboard);
+                        let copied = written::clipboard_sequence(&text, tmux).unwrap_or_default();
+                        self.check_output(&copied, OutputKind::Clipboard);
                     }
                 }
-                Effect::Title(title) => self.heard(&written::title(&title), Written::Title),
+                Effect::Title(title) => {
+                    self.check_output(&written::title_sequence(&title), OutputKind::Title)
+                }
                 Effect::Ask(_) | Effect::OpenEditor(_) => {}
                 Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Quit => {}
             }
         }
     }
 
-    fn heard(&mut self, text: &str, what: Written) {
+    fn check_output(&mut self, text: &str, what: OutputKind) {
         if text.is_empty() {
             return;
         }
-        self.found.extend(oversteps(text.as_bytes(), what));
+        self.found.extend(forbidden_actions(text.as_bytes(), what));
         if self.keeps {
             self.said.push_str(text);
         }
     }
 
-    /// The next frame is drawn in all of its colours as they are now.
+    /// Redraws the next frame completely.
     pub(super) fn look_again(&mut self) {
         self.look = self.state.look(self.now);
     }
 
-    /// Draws, and looks at each cell and at what the terminal is written.
+    /// Draws a frame and checks each cell and the output.
     pub(super) fn draw(&mut self) {
         let Self { state, look, hand, area, now, keeps, .. } = self;
         look.now = *now;
-        let mut eye = Eye { keeps: *keeps, ..Eye::default() };
+        let mut eye = CellInspector { keeps: *keeps, ..CellInspector::default() };
         let written = hand.draw(state, *area, look, &mut eye);
-        state.was_drawn(*now);
+        state.mark_drawn(*now);
         self.drawn = eye.drawn;
         self.found.extend(eye.hostile);
-        written.into_iter().for_each(|(text, what)| self.heard(&text, what));
+        written.into_iter().for_each(|(text, what)| self.check_output(&text, what));
     }
 
-    /// The rows that are left when it is quit.
-    pub(super) fn leave(&mut self) {
-        if let Some((bye, what)) = self.hand.farewell() {
-            self.heard(&bye, what);
+    /// Quits and checks the remaining rows.
+    pub(super) fn quit(&mut self) {
+        if let Some((bye, what)) = self.hand.remove_drawing() {
+            self.check_output(&bye, what);
         }
         let Self { state, look, area, .. } = self;
-        let rows = Interface::tail(state, area.width, TAIL, look);
+        let rows = UserInterface::tail(state, area.width, TAIL, look);
         for depth in [ColorDepth::None, ColorDepth::True] {
             let text = written::tail(&rows, self.area.width, depth);
-            self.heard(&text, Written::Rows);
+            self.check_output(&text, OutputKind::Rows);
         }
     }
 
-    /// Takes the defects since the last call.
+    /// Takes the defects since the previous call.
     pub(super) fn take_found(&mut self) -> Vec<String> {
         std::mem::take(&mut self.found)
     }
 
-    /// Takes the text since the last call, without the sequences in it as far as they would hide a word.
+    /// Takes the output since the previous call, without sequences that would split a word.
     pub(super) fn take_said(&mut self) -> String {
         std::mem::take(&mut self.said)
     }

@@ -1,100 +1,107 @@
-//! The conversation: what is said, thought, called and reported.
+//! The conversation: messages, thinking, tool calls and reports.
 
 pub(super) mod calls;
 mod reports;
 
 use anyhow::Result;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, ToolMessage,
+};
+use haft_tui::app::{BackendReply, UiEvent};
 
-use super::stage::{SESSION, Stage};
-use super::{Scene, around, scene, sink};
+use super::stage::{HeadlessInterface, SESSION};
+use super::{ScreenScene, around, scene, sink};
 
-pub(super) const SCENES: &[Scene] = &[
+pub(super) const SCENES: &[ScreenScene] = &[
     scene(
         "said",
         (60, 24),
         &[
-            sink("user's messages", 2, user),
+            sink("user's messages", 2, show_user_messages),
             sink("kinds of images", 1, image),
             sink("whole answer", 2, answer),
-            sink("streamed answer", 1, streamed),
+            sink("streamed answer", 1, stream_answer),
         ],
     ),
-    scene("an answer that is not what was streamed", (60, 24), &[sink("both", 2, replaced)]),
-    scene("thinking", (60, 12), &[sink("while it streams", 1, thinks)]),
-    scene("thinking, shown", (60, 16), &[sink("afterwards", 2, thought)]),
+    scene("an answer that differs from the streamed text", (60, 24), &[sink("both", 2, replace_answer)]),
+    scene("thinking", (60, 12), &[sink("while it streams", 1, stream_thinking)]),
+    scene("thinking, shown", (60, 16), &[sink("afterwards", 2, show_thinking)]),
     scene("Markdown", (80, 50), &[sink("each kind of block", 14, markdown)]),
     scene("Markdown, streamed", (80, 50), &[sink("each kind of block", 14, markdown_streamed)]),
     scene("code", (80, 60), &[sink("languages", 6, code)]),
-    scene("a session from the disk", (60, 24), &[sink("messages, thoughts, calls, results", 5, restored)]),
-    Scene { then: clicked, ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)]) },
-    Scene {
+    scene("a restored session", (60, 24), &[sink("messages, thoughts, calls, results", 5, restore_session)]),
+    ScreenScene {
+        then: select_and_copy,
+        ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)])
+    },
+    ScreenScene {
         then: |stage| {
-            stage.leave();
+            stage.quit();
             Ok(())
         },
         ..scene(
             "left on the normal screen",
             (60, 8),
             &[
-                sink("user's messages", 2, user),
+                sink("user's messages", 2, show_user_messages),
                 sink("answers", 2, answer),
-                sink("calls and results", 4, calls::called),
-                sink("reports", 4, reports::failures),
+                sink("calls and results", 4, calls::show_call),
+                sink("reports", 4, reports::show_failures),
             ],
         )
     },
-    scene("copied", (60, 8), &[sink("last answer", 1, copied)]),
+    scene("copied", (60, 8), &[sink("last answer", 1, copy_answer)]),
     scene("calls", (90, 60), calls::CALLS),
     scene("calls, unfolded", (90, 70), calls::UNFOLDED),
-    scene("calls that are written", (60, 24), calls::WRITTEN),
+    scene("streamed calls", (60, 24), calls::WRITTEN),
     scene("calls of extensions", (90, 40), calls::HOSTED),
     scene("reports", (90, 70), reports::REPORTS),
     scene("summaries, unfolded", (60, 24), reports::SUMMARIES),
     scene("the shell", (60, 24), reports::SHELL),
 ];
 
-pub(super) fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".to_owned())
+pub(super) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05Z".to_owned())
 }
 
-pub(super) fn user(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn show_user_messages(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        stage.event(AgentEvent::UserMessage { content: vec![Content::text(text.clone())], time: time() });
+        stage
+            .event(AgentEvent::UserMessage { content: vec![ContentBlock::text(text.clone())], time: time() });
     }
     Ok(())
 }
 
-pub(super) fn image(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        let content = vec![Content::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
+        let content =
+            vec![ContentBlock::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
         stage.event(AgentEvent::UserMessage { content, time: time() });
     }
     Ok(())
 }
 
-fn says(stage: &mut Stage, content: Vec<AssistantBlock>) {
+fn send_answer(stage: &mut HeadlessInterface, content: Vec<AssistantBlock>) {
     stage.event(AgentEvent::AssistantStart);
     stage.event(AgentEvent::AssistantMessage { content, time: time() });
-    stage.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+    stage.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
 }
 
 fn block(text: &str) -> AssistantBlock {
     AssistantBlock::Text { text: text.to_owned() }
 }
 
-pub(super) fn answer(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    says(stage, texts.iter().map(|text| block(text)).collect());
+pub(super) fn answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    send_answer(stage, texts.iter().map(|text| block(text)).collect());
     Ok(())
 }
 
-/// In pieces of one character to three.
-fn pieces(text: &str) -> Vec<String> {
+/// Splits a text into pieces of one to three characters.
+fn split_pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for (at, c) in text.chars().enumerate() {
         if at % 3 != 1
@@ -108,36 +115,36 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-fn streamed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn stream_answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.event(AgentEvent::AssistantStart);
-    for delta in texts.iter().flat_map(|text| pieces(text)) {
+    for delta in texts.iter().flat_map(|text| split_pieces(text)) {
         stage.event(AgentEvent::TextDelta { delta });
     }
     Ok(())
 }
 
-fn replaced(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn replace_answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [before, after] = texts else { return Ok(()) };
-    streamed(stage, std::slice::from_ref(before))?;
+    stream_answer(stage, std::slice::from_ref(before))?;
     stage.draw();
-    // What was streamed is not seen any more; that it is seen at all, `said` shows.
+    // The streamed text is no longer visible; the scene `said` shows that it was visible before.
     let both = format!("{after} {before}");
     stage.event(AgentEvent::AssistantMessage { content: vec![block(&both)], time: time() });
     Ok(())
 }
 
-fn thinks(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn stream_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.event(AgentEvent::AssistantStart);
-    for delta in texts.iter().flat_map(|text| pieces(text)) {
+    for delta in texts.iter().flat_map(|text| split_pieces(text)) {
         stage.event(AgentEvent::ThinkingDelta { delta });
     }
     Ok(())
 }
 
-fn thought(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_thinking(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     stage.answer(setting("tui.thinking", "shown"));
     let [streamed, whole] = texts else { return Ok(()) };
-    thinks(stage, std::slice::from_ref(streamed))?;
+    stream_thinking(stage, std::slice::from_ref(streamed))?;
     let text = format!("{streamed}\n\n{whole}");
     stage.event(AgentEvent::AssistantMessage {
         content: vec![AssistantBlock::Thinking { text }],
@@ -146,9 +153,9 @@ fn thought(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// A setting is something now.
-pub(super) fn setting(name: &str, value: &str) -> Answer {
-    Answer::Set(Ok(super::lists::row(name, value, &[])))
+/// Returns the answer that changes a setting.
+pub(super) fn setting(name: &str, value: &str) -> BackendReply {
+    BackendReply::Set(Ok(super::lists::setting_row(name, value, &[])))
 }
 
 const BLOCKS: [&str; 14] = [
@@ -168,67 +175,67 @@ const BLOCKS: [&str; 14] = [
     "<b>T</b>\n\n<!-- x -->",
 ];
 
-fn blocks(texts: &[String]) -> String {
+fn markdown_blocks(texts: &[String]) -> String {
     let blocks = texts.iter().zip(BLOCKS.iter().cycle());
     blocks.map(|(text, block)| block.replace('T', text)).collect::<Vec<_>>().join("\n\n")
 }
 
-fn markdown(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    // Each on its own, so that none changes what the next one is.
+fn markdown(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    // Each block is in a separate message, so that none affects the next one.
     let blocks: Vec<_> = texts.iter().zip(BLOCKS).map(|(text, of)| block(&of.replace('T', text))).collect();
-    blocks.into_iter().for_each(|block| says(stage, vec![block]));
+    blocks.into_iter().for_each(|block| send_answer(stage, vec![block]));
     Ok(())
 }
 
-fn markdown_streamed(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    streamed(stage, &[blocks(texts)])
+fn markdown_streamed(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    stream_answer(stage, &[markdown_blocks(texts)])
 }
 
-fn code(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn code(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let languages = ["rust", "json", "sh", "python", "diff", "html"];
     for (text, language) in texts.iter().zip(languages) {
-        says(stage, vec![block(&format!("```{language}\nlet a = \"{text}\";\n{text}\n```"))]);
+        send_answer(stage, vec![block(&format!("```{language}\nlet a = \"{text}\";\n{text}\n```"))]);
     }
     Ok(())
 }
 
-fn restored(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn restore_session(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [asked, thought, said, command, output] = texts else { return Ok(()) };
     let args = RawJson::from_value(&serde_json::json!({ "command": command }))?;
     let call = ToolCall { id: ToolCallId::new("1"), name: "bash".to_owned(), args };
     let thinking = AssistantBlock::Thinking { text: thought.clone() };
     let content = vec![thinking, block(&format!("{thought} {said}")), AssistantBlock::ToolCall(call)];
     let messages = vec![
-        Message::User { content: vec![Content::text(asked.clone())], time: time() },
+        Message::User { content: vec![ContentBlock::text(asked.clone())], time: time() },
         Message::Assistant(AssistantMessage { content, time: time(), native: None }),
         Message::Tool(ToolMessage {
             call_id: ToolCallId::new("1"),
             name: "bash".to_owned(),
-            content: vec![Content::text(output.clone())],
+            content: vec![ContentBlock::text(output.clone())],
             is_error: false,
-            extension: Some(around::named("x")),
+            extension: Some(around::extension_name("x")),
             details: None,
             time: time(),
         }),
     ];
-    stage.answer(Answer::Conversation(SESSION.to_owned(), Ok(messages.into())));
+    stage.answer(BackendReply::Conversation(SESSION.to_owned(), Ok(messages.into())));
     Ok(())
 }
 
-/// Selects all that is seen, and copies it.
-fn clicked(stage: &mut Stage) -> Result<()> {
-    use haft_tui::app::{Mouse, MouseKind};
+/// Selects everything visible and copies it.
+fn select_and_copy(stage: &mut HeadlessInterface) -> Result<()> {
+    use haft_tui::app::{MouseAction, MouseKind};
 
     stage.draw();
     for (kind, column, row) in
         [(MouseKind::Press, 0, 0), (MouseKind::Drag, 50, 18), (MouseKind::Release, 50, 18)]
     {
-        stage.tell(Event::Mouse(Mouse { kind, column, row }));
+        stage.update(UiEvent::Mouse(MouseAction { kind, column, row }));
     }
     Ok(())
 }
 
-fn copied(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn copy_answer(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     answer(stage, texts)?;
     stage.keys("alt+c")
 }

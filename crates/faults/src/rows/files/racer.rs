@@ -1,4 +1,4 @@
-//! Somebody who swaps a directory for a link that leads elsewhere, over and over, while files are written in it.
+//! A process that repeatedly swaps a directory with a link to another directory while files are written in it.
 
 use std::fs;
 use std::io::Read;
@@ -9,37 +9,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_tools::{Environment, HostEnvironment, Parents};
+use haft_tools::{Environment, HostEnvironment, ParentPolicy};
 use serde_json::json;
 
-use super::Session;
+use super::ToolSession;
 use super::writer::FILE;
 use crate::row::skip;
 use crate::runner;
 use crate::world::World;
 
-/// The first argument of a process that swaps two names until its input ends, and prints how often it did.
+/// The first argument of a process that swaps two names until its input ends and prints the number of swaps.
 pub(crate) const RACER: &str = "race";
 
-/// Fewer swaps are no race. The racer makes a file when it has done so many.
+/// The smallest number of swaps of a race. The racer creates a file after this number.
 const SWAPS: usize = 100;
 const RACED: &str = "raced";
 
-/// Least number of writes that succeed, and of writes that are refused, before a race is over.
+/// The smallest number of successful and of rejected writes in a race.
 const EACH: (usize, usize) = (20, 500);
 
-/// Between two swaps there are up to so many doublings of a microsecond: a write is hit at any of its steps, and now and
-/// then at none. Odd, so that each of the two is in its place for every time.
+/// The pauses between swaps: up to this many doublings of a microsecond, so that swaps hit a write at any step, and
+/// some miss it. The number is odd, so that both names get every pause.
 const RESTS: usize = 13;
 
-/// The shortest rest that is slept.
+/// The shortest pause that sleeps.
 const SLEEP: Duration = Duration::from_micros(128);
 
-/// The longest race, on a machine on which hardly anything is written or refused. The row has two of them.
+/// The longest race, for machines on which few writes succeed or fail. The row has two races.
 const PATIENCE: Duration = Duration::from_secs(runner::PATIENCE.as_secs() / 3);
 
-/// The process itself.
-pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
+/// Runs the racer process.
+pub(crate) fn run_racer(one: &Path, other: &Path) -> ExitCode {
     let over = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&over);
     std::thread::spawn(move || {
@@ -56,19 +56,19 @@ pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
         if swaps == SWAPS
             && let Err(error) = fs::write(one.with_file_name(RACED), "")
         {
-            eprintln!("cannot say that there was a race: {error}");
+            eprintln!("cannot create the file of the race: {error}");
             return ExitCode::FAILURE;
         }
-        rest(Duration::from_micros(1 << (swaps % RESTS)));
+        pause_for(Duration::from_micros(1 << (swaps % RESTS)));
     }
     println!("{swaps}");
     ExitCode::SUCCESS
 }
 
-/// Long rests leave the processor to others; sleeping for a short one would make it long.
-fn rest(time: Duration) {
+/// Long pauses yield the processor; sleeping for a short pause would make it longer.
+fn pause_for(time: Duration) {
     if time >= SLEEP {
-        // sleep: the fault itself, at every moment of a write
+        // sleep: part of the fault, at every moment of a write
         return std::thread::sleep(time);
     }
     let until = Instant::now() + time;
@@ -88,15 +88,15 @@ fn exchange(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// The tools may write in the working directory only.
-pub(super) async fn rooted(world: &mut World) -> Result<()> {
-    let mut race = Race::begin(world)?;
-    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
-    let session = Session::with(environment.with_root(&race.work)?);
-    let mut tally = Tally::default();
+/// Checks the tools with a root: they may write only in the working directory.
+pub(super) async fn stays_below_root(world: &mut World) -> Result<()> {
+    let mut race = SwapRace::begin(world)?;
+    let environment = HostEnvironment::new(&race.work).with_backup_dir(world.dir.join("backups"));
+    let session = ToolSession::with_environment(environment.with_root(&race.work)?);
+    let mut tally = WriteTally::default();
     let path = format!("dir/{FILE}");
-    while race.goes_on(&tally) {
-        let new = format!("dir/new-{}/deep/{FILE}", tally.tries() % 64);
+    while race.must_continue(&tally) {
+        let new = format!("dir/new-{}/deep/{FILE}", tally.attempts() % 64);
         let line = json!([{"old_text": "line", "new_text": "line"}]);
         tally.read(session.call("read", json!({"path": path})).await?.is_ok());
         tally.count(session.call("write", json!({"path": path, "content": "a line"})).await?.is_ok());
@@ -106,15 +106,16 @@ pub(super) async fn rooted(world: &mut World) -> Result<()> {
     race.end(world, &tally)
 }
 
-/// They may write anywhere, and follow links; but what was found to be inside is written inside.
-pub(super) async fn looked_up(world: &mut World) -> Result<()> {
-    let mut race = Race::begin(world)?;
-    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
-    let mut tally = Tally::default();
-    while race.goes_on(&tally) {
-        let name = if tally.tries() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.tries()) };
+/// Checks the tools without a root: they may follow links, but a path that was resolved inside must be written inside.
+pub(super) async fn follows_links_inside(world: &mut World) -> Result<()> {
+    let mut race = SwapRace::begin(world)?;
+    let environment = HostEnvironment::new(&race.work).with_backup_dir(world.dir.join("backups"));
+    let mut tally = WriteTally::default();
+    while race.must_continue(&tally) {
+        let name =
+            if tally.attempts() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.attempts()) };
         let path = race.work.join("dir").join(name);
-        let Ok(mut file) = environment.claim(&path, Parents::Exist).await else { continue };
+        let Ok(mut file) = environment.claim(&path, ParentPolicy::Exist).await else { continue };
         let inside = file.key().await.is_ok_and(|key| key.path == path);
         tally.read(inside);
         if inside && file.read(1_000).await.is_ok() {
@@ -124,16 +125,16 @@ pub(super) async fn looked_up(world: &mut World) -> Result<()> {
     race.end(world, &tally)
 }
 
-/// The tally of the tries.
+/// The counts of the writes.
 #[derive(Default)]
-struct Tally {
+struct WriteTally {
     written: usize,
     refused: usize,
     reads: usize,
 }
 
-impl Tally {
-    fn tries(&self) -> usize {
+impl WriteTally {
+    fn attempts(&self) -> usize {
         self.written + self.refused
     }
 
@@ -150,21 +151,21 @@ impl Tally {
     }
 }
 
-/// A race that is on.
-struct Race {
+/// A running race.
+struct SwapRace {
     work: PathBuf,
     outside: PathBuf,
     before: Vec<SystemTime>,
     racer: Child,
     start: Instant,
-    /// Least number of writes that succeed, and of writes that are refused.
+    /// The smallest number of successful and of rejected writes.
     each: usize,
 }
 
-impl Race {
+impl SwapRace {
     fn begin(world: &World) -> Result<Self> {
         if !cfg!(target_os = "linux") {
-            return skip("renameat2, to swap two names at once");
+            return skip("renameat2, which swaps two names atomically");
         }
         let work = world.dir.join("work").canonicalize()?;
         let outside = world.dir.join("outside");
@@ -173,8 +174,8 @@ impl Race {
             fs::write(dir.join(FILE), text)?;
         }
         std::os::unix::fs::symlink(&outside, work.join("link"))?;
-        let before = times(&outside)?;
-        #[expect(clippy::disallowed_methods, reason = "the racer, which is no extension")]
+        let before = change_times(&outside)?;
+        #[expect(clippy::disallowed_methods, reason = "starts the racer, not an extension")]
         let mut racer = Command::new(std::env::current_exe()?);
         racer.args([Path::new(RACER), &work.join("dir"), &work.join("link")]);
         let racer = racer.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("start the racer")?;
@@ -182,46 +183,49 @@ impl Race {
         Ok(Self { work, outside, before, racer, start: Instant::now(), each })
     }
 
-    /// Both must have happened often enough: a write, and that one was refused.
-    fn goes_on(&self, tally: &Tally) -> bool {
+    /// True until enough writes have succeeded and enough were rejected.
+    fn must_continue(&self, tally: &WriteTally) -> bool {
         let is_over = tally.written.min(tally.refused) >= self.each && self.work.join(RACED).exists();
         !is_over && self.start.elapsed() < PATIENCE
     }
 
-    /// Nothing was made, changed or removed outside, not even for a moment; and there was a race.
-    fn end(&mut self, world: &World, tally: &Tally) -> Result<()> {
+    /// Checks that nothing outside was created, changed or removed, even temporarily, and that there was a race.
+    fn end(&mut self, world: &World, tally: &WriteTally) -> Result<()> {
         drop(self.racer.stdin.take());
         let mut swaps = String::new();
-        self.racer.stdout.take().context("the racer's output")?.read_to_string(&mut swaps)?;
+        self.racer.stdout.take().context("the racer has no output pipe")?.read_to_string(&mut swaps)?;
         ensure!(self.racer.wait()?.success(), "the racer failed");
-        let swaps: usize = swaps.trim().parse().context("count the swaps")?;
-        let Tally { written, refused, reads } = *tally;
+        let swaps: usize = swaps.trim().parse().context("parse the number of swaps")?;
+        let WriteTally { written, refused, reads } = *tally;
         let figures = format!("{swaps} swaps, {written} written, {refused} refused, {reads} read");
         world.mark(&figures)?;
-        world.found(&figures);
+        world.report_finding(&figures);
         ensure!(
             fs::read_to_string(self.outside.join(FILE))? == "theirs",
-            "the file outside is changed: {figures}"
+            "the outside file was changed: {figures}"
         );
         let names = fs::read_dir(&self.outside)?.count();
-        ensure!(names == 1, "{} things were made outside: {figures}", names - 1);
-        ensure!(times(&self.outside)? == self.before, "something was outside for a moment: {figures}");
+        ensure!(names == 1, "{} outside files were created: {figures}", names - 1);
+        ensure!(
+            change_times(&self.outside)? == self.before,
+            "an outside file existed temporarily: {figures}"
+        );
         if swaps < SWAPS || written == 0 || refused == 0 {
-            bail!("no race: {figures}");
+            bail!("too few swaps for a race: {figures}");
         }
         Ok(())
     }
 }
 
-impl Drop for Race {
+impl Drop for SwapRace {
     fn drop(&mut self) {
         drop(self.racer.stdin.take());
         _ = self.racer.wait();
     }
 }
 
-/// When the directory and the file in it were changed last.
-fn times(outside: &Path) -> Result<Vec<SystemTime>> {
+/// Returns the times of the last change of the directory and of its file.
+fn change_times(outside: &Path) -> Result<Vec<SystemTime>> {
     let changed = |path: &Path| fs::metadata(path)?.modified();
     Ok(vec![changed(outside)?, changed(&outside.join(FILE))?])
 }

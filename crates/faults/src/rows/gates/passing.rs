@@ -1,4 +1,4 @@
-//! T-24 and T-25: ways past a gate.
+//! T-24 and T-25: ways to bypass a gate.
 
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
@@ -7,85 +7,93 @@ use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
 use serde_json::{Value, json};
 
-use super::{calls, with_guard, without_guard};
-use crate::evil::{Moment, inject};
-use crate::row::{CASE, Case, Row};
+use super::{call_steps, with_guard, without_guard};
+use crate::evil::{InjectionMoment, inject};
+use crate::row::{CASE, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::rows::services;
 use crate::world::World;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-24",
-        title: "offers under another name what a gate refuses",
+        title: "registers a tool that does what a gate blocks",
         cases: &[
-            Case {
-                evil: inject(Moment::Greeted, || {
+            FaultCase {
+                evil: inject(InjectionMoment::Greeted, || {
                     line(
                         json!({"type": "register_tool", "name": "dangerous_shell", "schema": {"type": "object"}}),
                     )
                 }),
                 setup: with_guard,
-                play: |world| Box::pin(is_guarded_the_same(world)),
+                play: |world| Box::pin(guard_applies_to_all_tools(world)),
                 ..CASE
             },
-            Case {
+            FaultCase {
                 setup: with_guard,
-                play: |world| Box::pin(services::is_guarded_the_same(world)),
+                play: |world| Box::pin(services::guard_applies_to_services(world)),
                 notices_alone: true,
                 ..CASE
             },
         ],
         undefend: Some(without_guard),
     },
-    Row {
+    FaultRow {
         id: "T-25",
-        title: "answers in the place of a tool that a gate guards",
-        cases: &[Case {
+        title: "answers instead of a guarded tool",
+        cases: &[FaultCase {
             setup: with_guard,
-            play: |world| Box::pin(the_gate_is_asked_all_the_same(world)),
+            play: |world| Box::pin(gate_is_asked_before_cache(world)),
             ..CASE
         }],
         undefend: Some(without_guard),
     },
 ];
 
-fn denied() -> Value {
+fn denied_args() -> Value {
     json!({"command": "DENIED"})
 }
 
-async fn is_guarded_the_same(world: &mut World) -> Result<()> {
+async fn guard_applies_to_all_tools(world: &mut World) -> Result<()> {
     let allowed = ("dangerous_shell", json!({"command": "ls"}));
-    let steps =
-        calls(&[("probe", denied()), ("dangerous_shell", denied()), ("evil_tool", denied()), allowed]);
+    let steps = call_steps(&[
+        ("probe", denied_args()),
+        ("dangerous_shell", denied_args()),
+        ("evil_tool", denied_args()),
+        allowed,
+    ]);
     let played = world.prompt(&steps).await?;
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
-    ensure!(by == ["guard"; 3] && played.ran.is_empty(), "{by:?} blocked; it ran with {:?}", played.ran);
+    ensure!(
+        by == ["guard"; 3] && played.ran.is_empty(),
+        "{by:?} blocked; the tool ran with {:?}",
+        played.ran
+    );
     let results: Vec<&str> = played.results.iter().map(String::as_str).collect();
     ensure!(
         results == ["refused: DENIED", "refused: DENIED", "refused: DENIED", "ok"],
-        "it says {results:?}"
+        "the results are {results:?}"
     );
     Ok(())
 }
 
-/// Knows every answer already.
-struct Cache;
+/// A hook that answers every call from a cache.
+struct CachedAnswers;
 
 #[async_trait]
-impl BeforeToolExecute for Cache {
+impl BeforeToolExecute for CachedAnswers {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("from the cache") }
     }
 }
 
-async fn the_gate_is_asked_all_the_same(world: &mut World) -> Result<()> {
-    let steps = calls(&[("probe", denied()), ("probe", json!({"command": "ls"}))]);
-    let played = world.prompt_with(&steps, |agent| agent.before_tool_execute(Cache)).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+async fn gate_is_asked_before_cache(world: &mut World) -> Result<()> {
+    let steps = call_steps(&[("probe", denied_args()), ("probe", json!({"command": "ls"}))]);
+    let played = world.prompt_with(&steps, |agent| agent.before_tool_execute(CachedAnswers)).await?;
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
     ensure!(asked == 2, "the gate was asked {asked} times instead of twice");
-    ensure!(played.results == ["refused: DENIED", "from the cache"], "it says {:?}", played.results);
-    ensure!(played.synthetic == ["cache"], "it is said to be synthetic by {:?}", played.synthetic);
+    ensure!(played.results == ["refused: DENIED", "from the cache"], "the results are {:?}", played.results);
+    ensure!(played.synthetic == ["cache"], "the results are marked as synthetic by {:?}", played.synthetic);
     Ok(())
 }

@@ -1,177 +1,193 @@
-//! H-01 to H-05: hooks that decide about calls of tools and fail, and ways past them.
+//! H-01 to H-05: process hooks that decide about tool calls and fail, and ways to bypass them.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
-use haft_packages::Launch;
+use haft_packages::LaunchPlan;
 use serde_json::json;
 
-use super::{APPROVE, BEFORE, beside, each, hook, hurried, hurry};
-use crate::defence::{Defence, take_down};
-use crate::evil::{hook_spec, misbehaving};
-use crate::row::{CASE, Case, EVIL, Faults, Row};
-use crate::rows::gates::calls;
-use crate::world::{Setup, World};
+use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
+use crate::defense::{Defense, take_down};
+use crate::evil::{hook_spec, misbehaving_spec};
+use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
+use crate::rows::gates::call_steps;
+use crate::world::{World, WorldSetup};
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "H-01",
-        title: "a hook that is asked before a tool: times out, dies, answers garbage, an error, wrong types",
+        title: "a `before_tool` hook times out, exits, or answers garbage, an error or wrong types",
         cases: &[
-            late(BEFORE, "hang"),
-            late(BEFORE, "say-garbage"),
-            Case { play: |world| Box::pin(answers_too_late(world)), ..late(BEFORE, "late") },
-            late(BEFORE, "stop"),
-            bad(BEFORE, "garbage"),
-            bad(BEFORE, "wrong-types"),
-            bad(BEFORE, "unknown-action"),
-            bad(BEFORE, "error"),
-            bad(BEFORE, "key-twice"),
-            dead(BEFORE, "exit", |world| Box::pin(world.blocks_at_once("exited with status 3"))),
-            dead(BEFORE, "abort", |world| Box::pin(world.blocks_at_once("ended by signal 6"))),
-            dead(BEFORE, "half-a-line", |world| Box::pin(world.blocks_at_once("unfinished"))),
-            stalled(),
-        ],
-        undefend: Some(open_gates),
-    },
-    Row {
-        id: "H-02",
-        title: "a hook that approves calls: times out, dies, answers garbage, an error, nothing",
-        cases: &[
-            late(APPROVE, "hang"),
-            late(APPROVE, "say-garbage"),
-            bad(APPROVE, "garbage"),
-            bad(APPROVE, "wrong-types"),
-            bad(APPROVE, "error"),
-            bad(APPROVE, "key-twice"),
-            dead(APPROVE, "exit", |world| {
-                Box::pin(world.blocks_at_once("tool approval hook \"evil\" failed"))
+            late_case(BEFORE, "hang"),
+            late_case(BEFORE, "say-garbage"),
+            FaultCase { play: |world| Box::pin(answers_too_late(world)), ..late_case(BEFORE, "late") },
+            late_case(BEFORE, "stop"),
+            bad_answer_case(BEFORE, "garbage"),
+            bad_answer_case(BEFORE, "wrong-types"),
+            bad_answer_case(BEFORE, "unknown-action"),
+            bad_answer_case(BEFORE, "error"),
+            bad_answer_case(BEFORE, "key-twice"),
+            dead_hook_case(BEFORE, "exit", |world| {
+                Box::pin(world.expect_block_at_once("exited with status 3"))
             }),
-            dead(APPROVE, "half-a-line", |world| Box::pin(world.blocks_at_once("failed"))),
+            dead_hook_case(BEFORE, "abort", |world| {
+                Box::pin(world.expect_block_at_once("ended by signal 6"))
+            }),
+            dead_hook_case(BEFORE, "half-a-line", |world| Box::pin(world.expect_block_at_once("unfinished"))),
+            stalled_case(),
         ],
         undefend: Some(open_gates),
     },
-    Row {
-        id: "H-03",
-        title: "a hook that never starts, never answers hello, or answers it with garbage",
+    FaultRow {
+        id: "H-02",
+        title: "an `approve_tool` hook times out, exits, or answers garbage, an error or nothing",
         cases: &[
-            Case {
+            late_case(APPROVE, "hang"),
+            late_case(APPROVE, "say-garbage"),
+            bad_answer_case(APPROVE, "garbage"),
+            bad_answer_case(APPROVE, "wrong-types"),
+            bad_answer_case(APPROVE, "error"),
+            bad_answer_case(APPROVE, "key-twice"),
+            dead_hook_case(APPROVE, "exit", |world| {
+                Box::pin(world.expect_block_at_once("tool approval hook \"evil\" failed"))
+            }),
+            dead_hook_case(APPROVE, "half-a-line", |world| Box::pin(world.expect_block_at_once("failed"))),
+        ],
+        undefend: Some(open_gates),
+    },
+    FaultRow {
+        id: "H-03",
+        title: "a hook never starts, never answers hello, or answers it with garbage",
+        cases: &[
+            FaultCase {
                 setup: add_missing,
                 expect: &[(EVIL, "spawn_failed")],
                 play: |world| Box::pin(is_missing(world)),
                 notices_alone: true,
                 ..CASE
             },
-            unborn("hang", "hello_timeout", |world| Box::pin(world.blocks("did not answer hook.hello"))),
-            unborn("garbage", "hello_invalid", |world| Box::pin(world.blocks("its result is no object"))),
-            unborn("error", "hello_invalid", |world| Box::pin(world.blocks("no disk"))),
-            unborn("exit", "exited", |world| Box::pin(world.blocks("exited with status 3"))),
+            failed_start_case("hang", "hello_timeout", |world| {
+                Box::pin(world.expect_block("did not answer hook.hello"))
+            }),
+            failed_start_case("garbage", "hello_invalid", |world| {
+                Box::pin(world.expect_block("its result is no object"))
+            }),
+            failed_start_case("error", "hello_invalid", |world| Box::pin(world.expect_block("no disk"))),
+            failed_start_case("exit", "exited", |world| Box::pin(world.expect_block("exited with status 3"))),
         ],
         undefend: Some(open_gates),
     },
-    Row {
+    FaultRow {
         id: "H-04",
-        title: "a hook that crashes again and again",
+        title: "a hook crashes repeatedly",
         cases: &[
-            Case {
+            FaultCase {
                 setup: restart_soon,
-                ..hook("exit", "greeted", CRASH_LOOP, |world| Box::pin(stays_down(world)))
+                ..hook_case("exit", "greeted", CRASH_LOOP, |world| Box::pin(stays_down(world)))
             },
-            Case {
+            FaultCase {
                 setup: restart_soon,
-                ..hook("exit", BEFORE, THREE, |world| Box::pin(ends_the_run(world)))
+                ..hook_case("exit", BEFORE, THREE, |world| Box::pin(ends_the_run(world)))
             },
         ],
         undefend: Some(|setup| setup.config.timeouts.restarts.window = Duration::ZERO),
     },
-    Row {
+    FaultRow {
         id: "H-05",
-        title: "a hook that answers in the place of a tool that others guard",
+        title: "a hook answers instead of a guarded tool",
         cases: &[
-            Case {
+            FaultCase {
                 setup: with_guard,
-                ..hook("respond", BEFORE, &[], |world| Box::pin(the_guard_is_asked(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(asks_guard(world)))
             },
-            denied("deny", &[], |world| Box::pin(is_denied(world))),
-            denied("exit", &[("judge", "exited")], |world| Box::pin(is_denied(world))),
-            Case {
+            denied_case("deny", &[], |world| Box::pin(is_denied(world))),
+            denied_case("exit", &[("judge", "exited")], |world| Box::pin(is_denied(world))),
+            FaultCase {
                 setup: |setup| {
                     with_judge(setup, "deny");
-                    each(setup, |hook| hook.vouches.extend(["probe".to_owned()]));
+                    change_hooks(setup, |hook| hook.vouches.extend(["probe".to_owned()]));
                 },
-                ..hook("respond", BEFORE, &[], |world| Box::pin(the_user_vouches(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(user_trust_replaces_approval(world)))
             },
         ],
         undefend: Some(|setup| {
-            take_down(Defence::ResponseApproval);
+            take_down(Defense::ResponseApproval);
             setup.specs.retain(|spec| spec.name.as_str() != "guard");
         }),
     },
 ];
 
-/// A deadline that must pass, but not before the hook runs.
+/// A deadline that must pass, but only after the hook has started.
 const STARTED: Duration = Duration::from_secs(10);
 
-const CRASH_LOOP: Faults =
+const CRASH_LOOP: ExpectedFaults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
-/// As often as a gate may fail in a run.
-const THREE: Faults = &[(EVIL, "exited"); 3];
+/// The number of failures of a gate that end a run.
+const THREE: ExpectedFaults = &[(EVIL, "exited"); 3];
 
-/// A turn that goes on asks again, also one that is gone; nobody has the time to wait for that.
-fn open_gates(setup: &mut Setup) {
-    take_down(Defence::GatesFailClosed);
-    hurry(setup);
+/// Removes the defense and shortens the deadlines. Without the defense the turn continues and asks a failed hook again,
+/// which would take too long with the usual deadlines.
+fn open_gates(setup: &mut WorldSetup) {
+    take_down(Defense::GatesFailClosed);
+    shorten_deadlines(setup);
 }
 
-/// Blocks when its time is up.
-const fn late(point: &'static str, fault: &'static str) -> Case {
+/// Returns a case that blocks when the deadline passes.
+const fn late_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_timeout")];
-    Case { notices_alone: true, ..hurried(fault, point, expect, |world| Box::pin(is_late(world))) }
+    FaultCase { notices_alone: true, ..hurried_case(fault, point, expect, |world| Box::pin(is_late(world))) }
 }
 
-/// Blocks as soon as it has answered.
-const fn bad(point: &'static str, fault: &'static str) -> Case {
+/// Returns a case that blocks as soon as the hook has answered.
+const fn bad_answer_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_error")];
-    Case { notices_alone: true, ..hook(fault, point, expect, |world| Box::pin(world.blocks_at_once("evil"))) }
+    FaultCase {
+        notices_alone: true,
+        ..hook_case(fault, point, expect, |world| Box::pin(world.expect_block_at_once("evil")))
+    }
 }
 
-const fn dead(point: &'static str, fault: &'static str, play: crate::row::Play) -> Case {
-    Case { notices_alone: true, ..hook(fault, point, &[(EVIL, "exited")], play) }
+const fn dead_hook_case(point: &'static str, fault: &'static str, play: crate::row::CaseScript) -> FaultCase {
+    FaultCase { notices_alone: true, ..hook_case(fault, point, &[(EVIL, "exited")], play) }
 }
 
-const fn unborn(fault: &'static str, code: &'static str, play: crate::row::Play) -> Case {
-    let expect: Faults = match code.as_bytes() {
+const fn failed_start_case(
+    fault: &'static str,
+    code: &'static str,
+    play: crate::row::CaseScript,
+) -> FaultCase {
+    let expect: ExpectedFaults = match code.as_bytes() {
         b"hello_timeout" => &[(EVIL, "hello_timeout")],
         b"hello_invalid" => &[(EVIL, "hello_invalid")],
         _ => &[(EVIL, "exited")],
     };
-    // Those that answer have the time that they need.
-    let setup: fn(&mut Setup) = match code.as_bytes() {
-        b"hello_timeout" => |setup: &mut Setup| setup.hello_within(STARTED),
-        _ => |_: &mut Setup| {},
+    // Hooks that answer have enough time.
+    let setup: fn(&mut WorldSetup) = match code.as_bytes() {
+        b"hello_timeout" => |setup: &mut WorldSetup| setup.hello_within(STARTED),
+        _ => |_: &mut WorldSetup| {},
     };
-    Case { notices_alone: true, setup, ..hook(fault, "hook.hello", expect, play) }
+    FaultCase { notices_alone: true, setup, ..hook_case(fault, "hook.hello", expect, play) }
 }
 
-/// More than a pipe takes is written to one that reads nothing after hello.
-const fn stalled() -> Case {
-    Case {
+/// Returns a case in which more than a pipe holds is written to a hook that never reads after hello.
+const fn stalled_case() -> FaultCase {
+    FaultCase {
         setup: |setup| {
-            hurry(setup);
+            shorten_deadlines(setup);
             setup.config.timeouts.write_stall = super::SHORT;
         },
         notices_alone: true,
-        ..hook("never-read", "greeted", &[(EVIL, "write_stalled")], |world| Box::pin(is_stalled(world)))
+        ..hook_case("never-read", "greeted", &[(EVIL, "write_stalled")], |world| Box::pin(is_stalled(world)))
     }
 }
 
 async fn is_late(world: &mut World) -> Result<()> {
-    let gated = world.gate(json!({})).await?;
-    ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
+    let gated = world.call_gated_tool(json!({})).await?;
+    ensure!(gated.ran_with.is_none(), "the tool ran with {:?}", gated.ran_with);
     let known = ["did not answer within", "tool approval hook \"evil\" timed out"];
-    ensure!(known.iter().any(|text| gated.result.contains(text)), "the model is told {:?}", gated.result);
+    ensure!(known.iter().any(|text| gated.result.contains(text)), "the model received {:?}", gated.result);
     world.settle().await
 }
 
@@ -182,95 +198,95 @@ async fn answers_too_late(world: &mut World) -> Result<()> {
 }
 
 async fn is_stalled(world: &mut World) -> Result<()> {
-    let gated = world.gate(json!({"content": "x".repeat(200 * 1024)})).await?;
-    ensure!(gated.ran_with.is_none(), "the tool ran all the same");
-    ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
+    let gated = world.call_gated_tool(json!({"content": "x".repeat(200 * 1024)})).await?;
+    ensure!(gated.ran_with.is_none(), "the tool ran");
+    ensure!(gated.result.contains("does not read its input"), "the model received {:?}", gated.result);
     world.settle().await
 }
 
-fn add_missing(setup: &mut Setup) {
+fn add_missing(setup: &mut WorldSetup) {
     let spec = hook_spec(setup, EVIL, vec!["no-such-program-anywhere".to_owned()]);
-    let spec = spec.expect("what it is asked has names");
-    assert!(matches!(spec.launch, Launch::Impossible { .. }), "somebody has installed it");
+    let spec = spec.expect("the hook's questions are known");
+    assert!(matches!(spec.launch, LaunchPlan::Impossible { .. }), "the missing program is installed");
     setup.add(spec);
 }
 
 async fn is_missing(world: &mut World) -> Result<()> {
     world.mark("missing")?;
-    world.blocks_at_once("no program named no-such-program-anywhere").await
+    world.expect_block_at_once("no program named no-such-program-anywhere").await
 }
 
-/// Pauses that a row has the time for.
-fn restart_soon(setup: &mut Setup) {
+/// Shortens the pauses between restarts.
+fn restart_soon(setup: &mut WorldSetup) {
     let restarts = &mut setup.config.timeouts.restarts;
     (restarts.first_pause, restarts.longest_pause) = (Duration::from_millis(10), Duration::from_millis(40));
 }
 
 async fn stays_down(world: &mut World) -> Result<()> {
-    world.blocks("evil decides about this").await?;
-    world.reports("crash_loop", "is not started again by itself").await?;
+    world.expect_block("evil, which must approve this").await?;
+    world.expect_report("crash_loop", "is no longer restarted automatically").await?;
     let state = world.state(EVIL)?;
-    ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
+    ensure!(matches!(state, ExtensionState::Failed { .. }), "the hook is {state:?}");
     let starts = world.marks().len();
-    ensure!(starts == CRASH_LOOP.len(), "it was started {starts} times");
-    world.blocks_at_once("is not started again by itself").await
+    ensure!(starts == CRASH_LOOP.len(), "the hook was started {starts} times");
+    world.expect_block_at_once("is not started again by itself").await
 }
 
-/// Each of three calls kills it, each is blocked, and the third one ends the run.
+/// Checks that each of three calls kills the hook and is blocked, and that the third one ends the run.
 async fn ends_the_run(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&vec![("probe", json!({})); 4])).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    let played = world.prompt(&call_steps(&vec![("probe", json!({})); 4])).await?;
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     ensure!(played.blocked.len() == THREE.len(), "{:?}", played.blocked);
-    ensure!(played.outcome.is_err_and(|error| error.contains("keeps failing")), "the run goes on");
+    ensure!(played.outcome.is_err_and(|error| error.contains("keeps failing")), "the run did not end");
     world.settle().await
 }
 
-/// An extension of the native dialect beside the hook, which refuses what contains DENIED.
-fn with_guard(setup: &mut Setup) {
-    setup.specs.insert(1, misbehaving(setup, "guard", "guard"));
+/// Adds an extension of the native dialect, which blocks calls with DENIED.
+fn with_guard(setup: &mut WorldSetup) {
+    setup.specs.insert(1, misbehaving_spec(setup, "guard", "guard"));
 }
 
-/// Another hook, which is asked for its approval.
-fn with_judge(setup: &mut Setup, fault: &str) {
-    beside(setup, fault, APPROVE, "judge");
+/// Adds another hook, which is asked for its approval.
+fn with_judge(setup: &mut WorldSetup, fault: &str) {
+    add_hook(setup, fault, APPROVE, "judge");
 }
 
-const fn denied(fault: &'static str, expect: Faults, play: crate::row::Play) -> Case {
-    let setup: fn(&mut Setup) = match fault.as_bytes() {
-        b"exit" => |setup: &mut Setup| with_judge(setup, "exit"),
-        _ => |setup: &mut Setup| with_judge(setup, "deny"),
+const fn denied_case(fault: &'static str, expect: ExpectedFaults, play: crate::row::CaseScript) -> FaultCase {
+    let setup: fn(&mut WorldSetup) = match fault.as_bytes() {
+        b"exit" => |setup: &mut WorldSetup| with_judge(setup, "exit"),
+        _ => |setup: &mut WorldSetup| with_judge(setup, "deny"),
     };
-    Case { notices_alone: true, setup, ..hook("respond", BEFORE, expect, play) }
+    FaultCase { notices_alone: true, setup, ..hook_case("respond", BEFORE, expect, play) }
 }
 
-async fn the_guard_is_asked(world: &mut World) -> Result<()> {
-    let steps = calls(&[("probe", json!({"command": "DENIED"})), ("probe", json!({"command": "ls"}))]);
+async fn asks_guard(world: &mut World) -> Result<()> {
+    let steps = call_steps(&[("probe", json!({"command": "DENIED"})), ("probe", json!({"command": "ls"}))]);
     let played = world.prompt(&steps).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
     ensure!(asked == 2, "the guard was asked {asked} times instead of twice");
-    ensure!(played.results == ["refused: DENIED", "from the hook"], "it says {:?}", played.results);
-    ensure!(played.synthetic == [EVIL], "it is said to be synthetic by {:?}", played.synthetic);
+    ensure!(played.results == ["refused: DENIED", "from the hook"], "the results are {:?}", played.results);
+    ensure!(played.synthetic == [EVIL], "the results are marked as synthetic by {:?}", played.synthetic);
     Ok(())
 }
 
 async fn is_denied(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
-    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
+    ensure!(played.ran.is_empty(), "the tool ran with {:?}", played.ran);
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == ["judge"] && played.synthetic.is_empty(), "{by:?} blocked: {:?}", played.results);
     ensure!(
         played.results.iter().all(|result| result.starts_with("Tool execution denied by approval hook")),
-        "the model is told {:?}",
+        "the model received {:?}",
         played.results
     );
     world.settle().await
 }
 
-/// Checks that a user's trust replaces approvals, and no gate.
-async fn the_user_vouches(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
-    ensure!(played.results == ["from the hook"], "the model is told {:?}", played.results);
+/// Checks that the user's trust replaces approvals but not gates.
+async fn user_trust_replaces_approval(world: &mut World) -> Result<()> {
+    let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
+    ensure!(played.results == ["from the hook"], "the model received {:?}", played.results);
     ensure!(!world.marks().iter().any(|mark| mark == "deny"), "the judge was asked");
     Ok(())
 }

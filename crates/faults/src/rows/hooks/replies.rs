@@ -1,73 +1,75 @@
-//! H-09 and H-10: replies that answer something else, or nothing, and hooks that end every turn.
+//! H-09 and H-10: process hooks that answer other questions or none, and hooks that end every turn.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::{APPROVE, BEFORE, hook, set};
-use crate::defence::{Defence, take_down};
-use crate::row::{Case, EVIL, Row};
-use crate::rows::gates::calls;
+use super::{APPROVE, BEFORE, hook_case, set};
+use crate::defense::{Defense, take_down};
+use crate::row::{EVIL, FaultCase, FaultRow};
+use crate::rows::gates::call_steps;
 use crate::world::World;
 
-/// Unasked ends of turns, less than what is too much at once.
+/// The number of unrequested aborts, below the limit for a flood.
 const UNASKED: &str = "1500";
 
-/// Turns that a hook ends.
+/// The number of turns that a hook ends.
 const TURNS: usize = 25;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "H-09",
-        title: "a hook that answers ids that nobody asked, ids twice, or with ids that are none",
+        title: "a hook answers unknown ids, answers twice, or uses invalid ids",
         cases: &[
-            hook("stray", BEFORE, &[(EVIL, "unknown_id")], |world| Box::pin(is_ignored(world))),
-            hook("stray", APPROVE, &[(EVIL, "unknown_id"), (EVIL, "duplicate_response")], |world| {
+            hook_case("stray", BEFORE, &[(EVIL, "unknown_id")], |world| Box::pin(is_ignored(world))),
+            hook_case("stray", APPROVE, &[(EVIL, "unknown_id"), (EVIL, "duplicate_response")], |world| {
                 Box::pin(is_ignored(world))
             }),
-            hook("answer-twice", BEFORE, &[(EVIL, "duplicate_response")], |world| {
-                Box::pin(world.blocks("the first"))
+            hook_case("answer-twice", BEFORE, &[(EVIL, "duplicate_response")], |world| {
+                Box::pin(world.expect_block("the first"))
             }),
-            hook("answer-twice", APPROVE, &[(EVIL, "duplicate_response")], |world| {
-                Box::pin(world.blocks("the first"))
+            hook_case("answer-twice", APPROVE, &[(EVIL, "duplicate_response")], |world| {
+                Box::pin(world.expect_block("the first"))
             }),
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
-    Row {
+    FaultRow {
         id: "H-10",
-        title: "a hook that ends every turn, or says so without being asked",
+        title: "a hook ends every turn, or aborts without a question",
         cases: &[
-            Case {
+            FaultCase {
                 setup: |setup| set(setup, "HAFT_COUNT", UNASKED),
-                ..hook("unasked-aborts", BEFORE, &[(EVIL, "unknown_id")], |world| Box::pin(is_ignored(world)))
+                ..hook_case("unasked-aborts", BEFORE, &[(EVIL, "unknown_id")], |world| {
+                    Box::pin(is_ignored(world))
+                })
             },
-            hook("abort-turn", BEFORE, &[], |world| Box::pin(ends_every_turn(world))),
-            hook("hard-abort", BEFORE, &[], |world| Box::pin(discards_every_turn(world))),
+            hook_case("abort-turn", BEFORE, &[], |world| Box::pin(ends_every_turn(world))),
+            hook_case("hard-abort", BEFORE, &[], |world| Box::pin(discards_every_turn(world))),
         ],
-        undefend: Some(|_| take_down(Defence::StrayAnswers)),
+        undefend: Some(|_| take_down(Defense::StrayAnswers)),
     },
 ];
 
 async fn is_ignored(world: &mut World) -> Result<()> {
-    world.allows().await
+    world.expect_allow().await
 }
 
 async fn ends_every_turn(world: &mut World) -> Result<()> {
     for turn in 0..TURNS {
-        let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
-        ensure!(played.ran.is_empty(), "turn {turn}: it ran with {:?}", played.ran);
-        let Err(error) = played.outcome else { anyhow::bail!("turn {turn} goes on") };
-        ensure!(error.contains("enough"), "turn {turn} ends with {error:?}");
+        let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
+        ensure!(played.ran.is_empty(), "turn {turn}: the tool ran with {:?}", played.ran);
+        let Err(error) = played.outcome else { anyhow::bail!("turn {turn} did not end") };
+        ensure!(error.contains("enough"), "turn {turn} ended with {error:?}");
     }
     Ok(())
 }
 
 async fn discards_every_turn(world: &mut World) -> Result<()> {
     for turn in 1..=TURNS {
-        let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
-        ensure!(played.ran.is_empty(), "turn {turn}: it ran with {:?}", played.ran);
-        ensure!(played.outcome.is_ok(), "turn {turn} fails with {:?}", played.outcome);
-        let discarded = world.events.of("turn_discarded").len();
+        let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
+        ensure!(played.ran.is_empty(), "turn {turn}: the tool ran with {:?}", played.ran);
+        ensure!(played.outcome.is_ok(), "turn {turn} failed with {:?}", played.outcome);
+        let discarded = world.events.of_type("turn_discarded").len();
         ensure!(discarded == turn, "{discarded} of {turn} turns were discarded");
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The end of the host, asked for or not, and clocks that jump. All but one with the whole program.
+//! The end of the host, requested or not, and clocks that jump. All rows but one run the whole program.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,49 +10,49 @@ use haft_launch::find_program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::evil::Evil;
-use crate::oracle::tagged;
-use crate::row::{CASE, Case, Row, skip};
-use crate::world::{Program, World, last_word};
+use crate::evil::Misbehavior;
+use crate::oracle::tagged_processes;
+use crate::row::{CASE, FaultCase, FaultRow, skip};
+use crate::world::{HaftProgram, World, last_word};
 
-/// The shortest end of the program when it is asked once and an extension does not leave: the time until the extension is
-/// asked to terminate, and the time until it is killed.
+/// The shortest shutdown of the program after one request if an extension does not exit: the time until it is asked to
+/// terminate, plus the time until it is killed.
 const LADDER: Duration = Duration::from_secs(3);
 
-/// Ends that may take longer than that, because the machine is busy, before one must not.
+/// The number of shutdowns that may take longer on a busy machine.
 const ATTEMPTS: usize = 20;
 
-/// The exit status of a run that was interrupted.
+/// The exit status of an interrupted run.
 const INTERRUPTED: i32 = 130;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "L-10",
         title: "the host is killed",
-        cases: &[Case { play: |world| Box::pin(nothing_outlives_it(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(no_process_outlives_host(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-11",
-        title: "the host is asked to end, once and twice",
+        title: "the host gets a request to end, once and twice",
         cases: &[
-            Case { play: |world| Box::pin(ends_in_order(world, Signal::TERM)), ..CASE },
-            Case { play: |world| Box::pin(ends_in_order(world, Signal::INT)), ..CASE },
-            Case { play: |world| Box::pin(ends_at_once(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_in_order(world, Signal::TERM)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_in_order(world, Signal::INT)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_at_once(world)), ..CASE },
         ],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-13",
-        title: "clocks jump: an hour asleep, a day back, ten years on",
-        cases: &[Case { play: |world| Box::pin(no_deadline_passes(world)), ..CASE }],
+        title: "clocks jump: an hour of sleep, a day back, ten years ahead",
+        cases: &[FaultCase { play: |world| Box::pin(no_deadline_passes(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-17",
-        title: "has not said hello when the host ends",
-        cases: &[Case {
-            evil: Evil::Fault("silent"),
+        title: "has not sent hello when the host ends",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("silent"),
             setup: |setup| {
                 setup.start_impatiently();
                 setup.hello_within(Duration::from_secs(600));
@@ -63,43 +63,46 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-/// A model that calls a tool which takes longer than any row.
-fn sleeps() -> Value {
+/// Returns the steps of a model that calls a tool with a duration longer than any row.
+fn sleep_steps() -> Value {
     json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 3600"}}}]}, last_word()])
 }
 
-/// `haft` with these extensions, in the middle of a tool call.
-async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<Program> {
-    let haft = Program::start(world, &sleeps(), extensions, &["--json", "go"], &[])?;
-    world.until("haft is at work", || haft.printed().contains("\"tool_call\"")).await?;
+/// Starts `haft` with these extensions and waits until it runs a tool call.
+async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<HaftProgram> {
+    let haft = HaftProgram::start(world, &sleep_steps(), extensions, &["--json", "go"], &[])?;
+    world.wait_until("haft is at work", || haft.stdout_text().contains("\"tool_call\"")).await?;
     Ok(haft)
 }
 
-/// Good ones, one that ignores a signal, one that has left its session, one that does not run at all. Without the
-/// defence its guards are killed before.
-async fn nothing_outlives_it(world: &mut World) -> Result<()> {
-    let before = tagged(&world.tag).len();
-    let faults = ["good", "ignore-sigterm", "daemonise", "stopped"];
+/// Uses a normal extension, one that ignores a signal, one that left its session, and one that is stopped. Without the
+/// defense, the guardians are killed first.
+async fn no_process_outlives_host(world: &mut World) -> Result<()> {
+    let before = tagged_processes(&world.tag).len();
+    let faults = ["good", "ignore-sigterm", "daemonize", "stopped"];
     let extensions = faults.map(|fault| (fault, fault, json!({})));
-    // The one that does not run holds this up for longer than the row lasts.
-    let haft = Program::start(world, &sleeps(), &extensions, &["--json", "go"], &[])?;
+    // The stopped extension delays the call for longer than the row lasts.
+    let haft = HaftProgram::start(world, &sleep_steps(), &extensions, &["--json", "go"], &[])?;
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
     let there = || faults.iter().skip(1).all(marked);
-    world.until("its extensions are there", there).await?;
-    let daemon = || tagged(&world.tag).into_iter().any(|pid| command_line(pid) == ["sleep", "600"]);
-    world.until("what one of them leaves behind is there", daemon).await?;
+    world.wait_until("the extensions have started", there).await?;
+    let daemon = || tagged_processes(&world.tag).into_iter().any(|pid| command_line(pid) == ["sleep", "600"]);
+    world.wait_until("the daemon of one extension has started", daemon).await?;
     world.mark("killed")?;
     if world.mode.undefended {
         haft.signal(Signal::STOP)?;
         kill_children(haft.id())?;
     }
     haft.signal(Signal::KILL)?;
-    // None of them ends by itself as long as the row lasts.
-    let gone = world.until("nothing of it is left", || tagged(&world.tag).len() <= before).await;
-    gone.with_context(|| format!("{} processes are left", tagged(&world.tag).len().saturating_sub(before)))
+    // None of them exits by itself while the row lasts.
+    let gone =
+        world.wait_until("no process of it is left", || tagged_processes(&world.tag).len() <= before).await;
+    gone.with_context(|| {
+        format!("{} processes are left", tagged_processes(&world.tag).len().saturating_sub(before))
+    })
 }
 
-/// The words of the command line of a process, none if it is gone.
+/// Returns the words of a process's command line, or none if the process has ended.
 fn command_line(pid: i32) -> Vec<String> {
     let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split_terminator('\0').map(str::to_owned).collect()
@@ -108,34 +111,35 @@ fn command_line(pid: i32) -> Vec<String> {
 fn kill_children(parent: u32) -> Result<()> {
     let threads = fs::read_dir(format!("/proc/{parent}/task")).context("list the threads of haft")?;
     for thread in threads.flatten() {
-        let children = fs::read_to_string(thread.path().join("children")).context("read its children")?;
+        let children =
+            fs::read_to_string(thread.path().join("children")).context("read the children of haft")?;
         for pid in children.split_whitespace() {
-            let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
-            kill_process(pid, Signal::KILL).context("kill a guard")?;
+            let pid = pid.parse().ok().and_then(Pid::from_raw).context("parse a process id")?;
+            kill_process(pid, Signal::KILL).context("kill a guardian")?;
         }
     }
     Ok(())
 }
 
-/// As it would be if nobody had thought of the signal.
-fn defended(world: &World, signal: Signal) -> Signal {
+/// Returns the signal, or without the defense a signal that haft does not handle.
+fn signal_for_mode(world: &World, signal: Signal) -> Signal {
     if world.mode.undefended { Signal::KILL } else { signal }
 }
 
 async fn ends_in_order(world: &mut World, signal: Signal) -> Result<()> {
     let mut haft = at_work(world, &[("good", "good", json!({}))]).await?;
-    haft.signal(defended(world, signal))?;
+    haft.signal(signal_for_mode(world, signal))?;
     world.mark("asked to end")?;
-    let ran = haft.ended(world).await?;
-    ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
-    ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "its extension was not asked to leave");
-    ensure!(ran.of("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
+    let ran = haft.wait_for_end(world).await?;
+    ensure!(ran.code == Some(INTERRUPTED), "haft ended with {ran:?}");
+    ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "the extension was not asked to shut down");
+    ensure!(ran.events_of_type("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
     ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
     Ok(())
 }
 
-/// One that is asked twice does not wait for its extension. One that waits never ends before the extension's time is
-/// over, so that a single quick end shows it.
+/// Checks that a second request ends haft without waiting for its extension. A haft that waits always takes longer than
+/// the extension's deadlines, so one quick end is enough.
 async fn ends_at_once(world: &mut World) -> Result<()> {
     let attempts = if world.mode.undefended { 1 } else { ATTEMPTS };
     let mut took = Duration::MAX;
@@ -145,53 +149,62 @@ async fn ends_at_once(world: &mut World) -> Result<()> {
             return Ok(());
         }
     }
-    anyhow::bail!("the quickest of {attempts} ends took {took:?}")
+    anyhow::bail!("the fastest of {attempts} shutdowns took {took:?}")
 }
 
-/// Returns the time from the moment when the extension is asked to leave to the end of the program.
+/// Returns the time from the shutdown request to the extension until the end of the program.
 async fn end_twice_asked(world: &World, attempt: usize) -> Result<Duration> {
-    let before = tagged(&world.tag).len();
+    let before = tagged_processes(&world.tag).len();
     let mut haft = at_work(world, &[("ignore-sigterm", "ignores", json!({}))]).await?;
     haft.signal(Signal::INT)?;
     world.mark("asked to end")?;
     let asked = || world.marks().iter().filter(|mark| *mark == "linger").count() == attempt;
-    world.until("the extension is asked to leave", asked).await?;
+    world.wait_until("the extension is asked to shut down", asked).await?;
     let start = Instant::now();
     if !world.mode.undefended {
         haft.signal(Signal::INT)?;
     }
-    let ran = haft.ended(world).await?;
+    let ran = haft.wait_for_end(world).await?;
     let took = start.elapsed();
-    ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
+    ensure!(ran.code == Some(INTERRUPTED), "haft ended with {ran:?}");
     ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
-    world.until("its extension is gone", || tagged(&world.tag).len() <= before).await?;
+    world.wait_until("the extension has ended", || tagged_processes(&world.tag).len() <= before).await?;
     Ok(took)
 }
 
-/// The clock of the wall and the one that counts sleep jump during a call; without the defence, the one that deadlines
-/// are measured by, too.
+/// The wall clock and the clock that counts sleep jump during a call. Without the defense, so does the clock that
+/// measures deadlines.
 async fn no_deadline_passes(world: &mut World) -> Result<()> {
     let shim = clock_shim(world)?.display().to_string();
     let steps = json!([{"say": [{"call": {"name": "evil_tool", "args": {}}}]}, last_word()]);
     let monotonic = if world.mode.undefended { "1" } else { "" };
     let variables = [("LD_PRELOAD", shim.as_str()), ("HAFT_SHIM_MONOTONIC", monotonic)];
-    let mut haft =
-        Program::start(world, &steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
-    let ran = haft.ended(world).await?;
+    let mut haft = HaftProgram::start(
+        world,
+        &steps,
+        &[("slow-tool", "slow", json!({}))],
+        &["--json", "go"],
+        &variables,
+    )?;
+    let ran = haft.wait_for_end(world).await?;
     ensure!(world.marks().iter().any(|mark| mark == "clock"), "no clock has jumped");
-    ensure!(ran.code == Some(0), "it ended with {ran:?}");
-    ensure!(ran.of("extension_error").is_empty(), "it reported {:?}", ran.of("extension_error"));
-    let results = ran.of("tool_result");
+    ensure!(ran.code == Some(0), "haft ended with {ran:?}");
+    ensure!(
+        ran.events_of_type("extension_error").is_empty(),
+        "haft reported {:?}",
+        ran.events_of_type("extension_error")
+    );
+    let results = ran.events_of_type("tool_result");
     ensure!(results.len() == 1 && results.iter().all(|result| result["is_error"] != true), "{results:?}");
     Ok(())
 }
 
-/// Writes the program that `haft` asks for the time.
+/// Compiles the library that changes the clocks of `haft`.
 fn clock_shim(world: &World) -> Result<PathBuf> {
     let Ok(compiler) = find_program("cc") else { return skip("a C compiler") };
     let (source, shim) = (world.dir.join("clock.c"), world.dir.join("clock.so"));
     fs::write(&source, CLOCK).context("write the shim")?;
-    #[expect(clippy::disallowed_methods, reason = "a compiler, which makes a part of the test")]
+    #[expect(clippy::disallowed_methods, reason = "starts a compiler for a part of the test")]
     let made =
         Command::new(compiler).args(["-shared", "-fPIC", "-o"]).arg(&shim).arg(&source).arg("-ldl").output();
     let made = made.context("start the compiler")?;
@@ -199,7 +212,7 @@ fn clock_shim(world: &World) -> Result<PathBuf> {
     Ok(shim)
 }
 
-/// From its second second on the wall's clock is a day behind or ten years ahead, and an hour was slept through.
+/// From its second second on, the wall clock jumps a day back or ten years ahead, and the boot clock an hour ahead.
 const CLOCK: &str = r#"#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! Names that two want, threads that end, programs that cannot be started.
+//! Duplicate names, threads that end, and programs that cannot be started.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::tool::ToolOwner;
 use haft_host::ExtensionState;
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
-use haft_packages::Origin;
+use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
+use haft_packages::ExtensionOrigin;
 
-use crate::defence::{Defence, take_down};
-use crate::evil::{extension, misbehaving};
-use crate::row::{CASE, Case, Faults, Row, skip};
-use crate::world::{Setup, World, beside};
+use crate::defense::{Defense, take_down};
+use crate::evil::{extension_spec, misbehaving_spec};
+use crate::row::{CASE, ExpectedFaults, FaultCase, FaultRow, skip};
+use crate::world::{World, WorldSetup, sibling_binary};
 
-/// Trips of the canary in which those that end with a thread would have ended.
+/// The number of the canary's round trips after which processes bound to a thread would have ended.
 const THREADS_END: usize = 60;
 
-/// Duration of a look at a process that has not ended.
+/// The time to observe a process that must not end.
 const LOOK: Duration = Duration::from_millis(1);
 
-const NONE_STARTS: Faults = &[
+const NONE_STARTS: ExpectedFaults = &[
     ("missing", "spawn_failed"),
     ("not-executable", "spawn_failed"),
     ("other-machine", "spawn_failed"),
@@ -30,7 +30,7 @@ const NONE_STARTS: Faults = &[
     ("being-written", "spawn_failed"),
 ];
 
-/// The message of the system for each.
+/// The system's message for each program.
 const WHY: &[(&str, &str)] = &[
     ("missing", "No such file or directory"),
     ("not-executable", "Permission denied"),
@@ -39,85 +39,94 @@ const WHY: &[(&str, &str)] = &[
     ("being-written", "Text file busy"),
 ];
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "L-14",
-        title: "two want the same name, the same tool, the same command",
-        cases: &[Case {
+        title: "two extensions use the same name, tool and command",
+        cases: &[FaultCase {
             expect: &[
                 ("project", "register_rejected"),
                 ("project", "register_rejected"),
                 ("user", "register_rejected"),
             ],
-            setup: two_of_a_kind,
-            play: |world| Box::pin(the_users_own_comes_first(world)),
+            setup: add_duplicates,
+            play: |world| Box::pin(user_extension_wins(world)),
             ..CASE
         }],
-        undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = Origin::Global)),
+        undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = ExtensionOrigin::Global)),
     },
-    Row {
+    FaultRow {
         id: "L-15",
         title: "is started from a thread that ends",
-        cases: &[Case { play: |world| Box::pin(outlives_its_thread(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(outlives_its_thread(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-16",
-        title: "its program cannot be started",
+        title: "the program cannot be started",
         cases: &[
-            Case {
+            FaultCase {
                 expect: NONE_STARTS,
                 setup: broken_programs,
-                play: |world| Box::pin(says_why(world)),
+                play: |world| Box::pin(reports_cause(world)),
                 ..CASE
             },
-            Case {
+            FaultCase {
                 expect: NONE_STARTS,
                 setup: |setup| {
                     broken_programs(setup);
                     setup.config.launcher = None;
                 },
-                play: |world| Box::pin(says_why(world)),
+                play: |world| Box::pin(reports_cause(world)),
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::FaultReports)),
+        undefend: Some(|_| take_down(Defense::FaultReports)),
     },
 ];
 
-/// The project's is found first, and `user` twice.
-fn two_of_a_kind(setup: &mut Setup) {
-    for (name, origin) in [("project", Origin::Project), ("user", Origin::Global), ("user", Origin::Project)]
-    {
-        let mut spec = misbehaving(setup, "good", name);
+/// The project's extension is found first, and `user` twice.
+fn add_duplicates(setup: &mut WorldSetup) {
+    for (name, origin) in [
+        ("project", ExtensionOrigin::Project),
+        ("user", ExtensionOrigin::Global),
+        ("user", ExtensionOrigin::Project),
+    ] {
+        let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;
         setup.add(spec);
     }
 }
 
-async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
+async fn user_extension_wins(world: &mut World) -> Result<()> {
     world.mark("names")?;
     let tools = world.host.tools();
     let owner =
         tools.iter().find(|tool| tool.spec().name == "evil_tool").map(|tool| tool.spec().owner.clone());
-    ensure!(owner == Some(ToolOwner::Extension("user".into())), "the tool is {owner:?}'s");
+    ensure!(owner == Some(ToolOwner::Extension("user".into())), "the owner of the tool is {owner:?}");
     let commands = world.host.commands();
     ensure!(commands.len() == 1, "the commands are {commands:?}");
-    ensure!(commands.iter().all(|command| command.extension.as_str() == "user"), "they are {commands:?}");
-    world.until_expected().await?;
+    ensure!(
+        commands.iter().all(|command| command.extension.as_str() == "user"),
+        "the commands are {commands:?}"
+    );
+    world.wait_for_expected().await?;
     let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
     for text in [
-        "tool evil_tool: extension user has that name",
-        "command /evil: extension user has that name",
+        "tool evil_tool: the name belongs to extension user",
+        "command /evil: the name belongs to extension user",
         "not started from",
     ] {
-        ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
+        ensure!(
+            messages.iter().any(|message| message.contains(text)),
+            "no message contains {text:?}: {messages:?}"
+        );
     }
-    // Each is said once, however often the names are looked up.
-    world.answers("ok").await
+    // Each conflict is reported once, however often the names are resolved.
+    world.expect_answer("ok").await
 }
 
-/// Without the defence its thread takes it along, as it would if it were tied to whoever started it.
+/// Without the defense the process ends with its thread, as if it were bound to the thread that started it.
 async fn outlives_its_thread(world: &mut World) -> Result<()> {
     world.mark("threads")?;
     let tied = if world.mode.undefended {
@@ -130,71 +139,74 @@ async fn outlives_its_thread(world: &mut World) -> Result<()> {
     for _ in 0..many {
         children.push(from_a_thread(world, tied.as_deref())?);
     }
-    world.trips(THREADS_END).await?;
+    world.wait_for_trips(THREADS_END).await?;
     let mut gone = 0;
     for child in &mut children {
         gone += usize::from(tokio::time::timeout(LOOK, child.wait()).await.is_ok());
     }
     for child in &mut children {
-        child.kill().context("kill what was started")?;
-        child.wait().await.context("wait for what was started")?;
+        child.kill().context("kill the started process")?;
+        child.wait().await.context("wait for the started process")?;
     }
-    ensure!(gone == 0, "{gone} of {many} are gone with the thread that started them");
+    ensure!(gone == 0, "{gone} of {many} processes ended with their thread");
     Ok(())
 }
 
 fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
-    let misbehave = beside("misbehave");
+    let misbehave = sibling_binary("misbehave");
     let args = ["silent".to_owned(), "threaded".to_owned()];
     let mut spawn = match tied {
-        None => Spawn::new(misbehave, &world.dir).args(args),
+        None => SpawnOptions::new(misbehave, &world.dir).args(args),
         Some(setpriv) => {
             let options = ["--pdeathsig", "KILL"].map(str::to_owned).into_iter();
-            Spawn::new(setpriv, &world.dir).args(options.chain([misbehave.display().to_string()]).chain(args))
+            SpawnOptions::new(setpriv, &world.dir)
+                .args(options.chain([misbehave.display().to_string()]).chain(args))
         }
     };
     if tied.is_none() {
-        spawn.launcher = Some(haft_launch::Launcher { program: beside("haft-launcher"), args: Vec::new() });
+        spawn.launcher =
+            Some(haft_launch::Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
     }
     spawn.env = EnvPolicy::Only([("HAFT_FAULT_TAG".into(), world.tag.clone().into())].into());
-    (spawn.stdin, spawn.stdout, spawn.stderr) = (Stream::Piped, Stream::Piped, Stderr::Own(Stream::Piped));
+    (spawn.stdin, spawn.stdout, spawn.stderr) =
+        (StdioMode::Piped, StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let runtime = tokio::runtime::Handle::current();
     let thread = std::thread::spawn(move || {
         let _inside = runtime.enter();
         GroupChild::spawn(spawn)
     });
     match thread.join() {
-        Ok(child) => child.context("start it"),
+        Ok(child) => child.context("start the extension"),
         Err(_) => bail!("the thread panicked"),
     }
 }
 
-/// Five programs that no system starts.
-fn broken_programs(setup: &mut Setup) {
+/// Adds five programs that no system can start.
+fn broken_programs(setup: &mut WorldSetup) {
     let dir = setup.dir.clone();
     let made = [
-        make(&dir, "not-executable", b"#!/bin/sh\n", 0o644),
-        make(&dir, "other-machine", &other_machine(), 0o755),
-        make(&dir, "no-interpreter", b"#!/none/such/interpreter\n", 0o755),
-        fs::copy(beside("misbehave"), dir.join("being-written")).map(|_| ()),
+        write_file(&dir, "not-executable", b"#!/bin/sh\n", 0o644),
+        write_file(&dir, "other-machine", &other_machine(), 0o755),
+        write_file(&dir, "no-interpreter", b"#!/none/such/interpreter\n", 0o755),
+        fs::copy(sibling_binary("misbehave"), dir.join("being-written")).map(|_| ()),
     ];
     for (name, _) in WHY {
-        setup.add(extension(setup, name, dir.join(name), Vec::new()));
+        setup.add(extension_spec(setup, name, dir.join(name), Vec::new()));
     }
-    // Whoever writes a program keeps it from being started; this process does until it ends.
+    // A program that is open for writing cannot be started; this process keeps it open.
     let writer = OpenOptions::new().append(true).open(dir.join("being-written"));
     std::mem::forget(writer);
-    // A program that could not be made fails in another way than it should.
+    // A program that could not be created fails with another error.
     drop(made);
 }
 
-fn make(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+fn write_file(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let path = dir.join(name);
     fs::write(&path, bytes)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// An ELF header for a machine that does not exist.
+/// Returns an ELF header for a machine that does not exist.
 fn other_machine() -> Vec<u8> {
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
     bytes.resize(64, 0);
@@ -202,16 +214,16 @@ fn other_machine() -> Vec<u8> {
     bytes
 }
 
-async fn says_why(world: &mut World) -> Result<()> {
+async fn reports_cause(world: &mut World) -> Result<()> {
     world.mark("spawn")?;
-    world.until_expected().await?;
+    world.wait_for_expected().await?;
     for (name, why) in WHY {
         let ExtensionState::Failed { code, message } = world.state(name)? else {
             bail!("{name} is {:?}", world.state(name)?)
         };
         let path = world.dir.join(name).display().to_string();
-        ensure!(code.as_str() == "spawn_failed", "{name} fails with {code}");
-        ensure!(message.contains(why) && message.contains(&path), "{name} says {message:?}");
+        ensure!(code.as_str() == "spawn_failed", "{name} failed with {code}");
+        ensure!(message.contains(why) && message.contains(&path), "{name} reports {message:?}");
     }
     Ok(())
 }

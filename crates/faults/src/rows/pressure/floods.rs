@@ -1,4 +1,4 @@
-//! B-04 to B-06, B-13 and B-17 to B-19: too much of everything.
+//! B-04 to B-06, B-13 and B-17 to B-19: floods of frames, logs, registrations and work.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,117 +7,119 @@ use anyhow::{Context, Result, ensure};
 use haft_protocol::limits::{MAX_TOOLS, NOTE_BURST, NOTES_PER_SECOND, PANELS_PER_SECOND};
 
 use crate::canary::p50;
-use crate::evil::{Evil, misbehaving};
-use crate::oracle::{Growth, SLOWER};
-use crate::row::{CASE, Case, EVIL, Row};
-use crate::world::{Setup, World};
+use crate::evil::{Misbehavior, misbehaving_spec};
+use crate::oracle::{HeapGrowth, SLOWER};
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
-/// The time that an extension may be over its rate: it is throttled first and ended then.
+/// The time that an extension may exceed its rate: it is throttled first and ended afterwards.
 const SHORT: Duration = Duration::from_millis(1_000);
 
-/// Trips of the canary beside those that only compute.
+/// The number of the canary's round trips next to busy extensions.
 const WATCHED: usize = 200;
 
-/// The longest median of the canary's trips, unless 10 × the control's is longer. On an idle machine it is a millisecond.
+/// The longest median of the canary's round trips, unless 10 × the control's is longer. On an idle machine it is a
+/// millisecond.
 const MEDIAN: Duration = Duration::from_secs(1);
 
-/// Time for which the host's thread is kept from everything else.
+/// The time for which the host's thread is blocked.
 const HELD: Duration = Duration::from_secs(3);
 
-/// Most memory that a flood may add from the moment that it is throttled until it is ended, in bytes: far less than an
-/// extension writes in this time.
+/// The memory in bytes that a flood may add between the start of throttling and its end: far less than an extension
+/// writes in this time.
 const KEPT: u64 = 1 << 20;
 
-/// A log and the older one.
+/// The size of a log and its predecessor.
 const LOGS: u64 = 2 * 1024 * 1024 + 64 * 1024;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "B-04",
         title: "floods its output with frames",
-        cases: &[Case {
-            evil: Evil::Fault("flood"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("flood"),
             expect: &[(EVIL, "rate_limited"), (EVIL, "rate_limited")],
             setup: |setup| setup.config.timeouts.overrun = SHORT,
-            play: |world| Box::pin(bears_a_flood(world)),
+            play: |world| Box::pin(survives_flood(world)),
             ..CASE
         }],
         undefend: Some(no_rate),
     },
-    Row {
+    FaultRow {
         id: "B-05",
-        title: "floods its output with junk",
-        cases: &[Case {
-            evil: Evil::Fault("flood-junk"),
+        title: "floods its output with invalid lines",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("flood-junk"),
             expect: &[(EVIL, "frame_not_json"), (EVIL, "rate_limited"), (EVIL, "rate_limited")],
             setup: |setup| setup.config.timeouts.overrun = SHORT,
-            play: |world| Box::pin(bears_a_flood(world)),
+            play: |world| Box::pin(survives_flood(world)),
             ..CASE
         }],
         undefend: Some(no_rate),
     },
-    Row {
+    FaultRow {
         id: "B-06",
         title: "floods its log",
-        cases: &[Case {
-            evil: Evil::Fault("flood-stderr"),
-            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "64" } else { "8" }),
-            play: |world| Box::pin(its_log_stays_short(world)),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("flood-stderr"),
+            setup: |setup| setup.set_env("HAFT_COUNT", if setup.mode.full { "64" } else { "8" }),
+            play: |world| Box::pin(limits_log(world)),
             ..CASE
         }],
         undefend: Some(|setup| {
             (setup.config.limits.stderr_per_second, setup.config.limits.max_log) = (usize::MAX, usize::MAX)
         }),
     },
-    Row {
+    FaultRow {
         id: "B-13",
-        title: "four that only compute",
-        cases: &[Case {
+        title: "four extensions that only compute",
+        cases: &[FaultCase {
             setup: |setup| {
-                setup.env("HAFT_BARE", "1");
-                (1..=4).for_each(|number| setup.add(misbehaving(setup, "busy", &format!("busy{number}"))));
+                setup.set_env("HAFT_BARE", "1");
+                (1..=4)
+                    .for_each(|number| setup.add(misbehaving_spec(setup, "busy", &format!("busy{number}"))));
             },
-            play: |world| Box::pin(has_room_to_work(world)),
+            play: |world| Box::pin(leaves_time_for_others(world)),
             ..CASE
         }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "B-17",
         title: "registers 100,000 tools",
-        cases: &[Case {
-            evil: Evil::Fault("many-tools"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("many-tools"),
             expect: &[(EVIL, "register_rejected")],
-            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "100000" } else { "1500" }),
+            setup: |setup| setup.set_env("HAFT_COUNT", if setup.mode.full { "100000" } else { "1500" }),
             play: |world| Box::pin(keeps_the_first_tools(world)),
             ..CASE
         }],
         undefend: Some(|setup| setup.config.limits.max_tools = usize::MAX),
     },
-    Row {
+    FaultRow {
         id: "B-18",
-        title: "registers its tool again and again",
-        cases: &[Case {
-            evil: Evil::Fault("churn"),
+        title: "registers its tool repeatedly",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("churn"),
             expect: &[(EVIL, "rate_limited"), (EVIL, "rate_limited")],
             setup: |setup| setup.config.timeouts.overrun = SHORT,
-            play: |world| Box::pin(bears_a_flood(world)),
+            play: |world| Box::pin(survives_flood(world)),
             ..CASE
         }],
         undefend: Some(no_rate),
     },
-    Row {
+    FaultRow {
         id: "B-19",
-        title: "notes and panels, far more than anybody can read",
+        title: "floods the screen with notes and panels",
         cases: &[
-            Case {
-                evil: Evil::Fault("spam-notes"),
+            FaultCase {
+                evil: Misbehavior::Fault("spam-notes"),
                 expect: &[(EVIL, "rate_limited")],
                 play: |world| Box::pin(shows_some_notes(world)),
                 ..CASE
             },
-            Case {
-                evil: Evil::Fault("spam-panel"),
+            FaultCase {
+                evil: Misbehavior::Fault("spam-panel"),
                 play: |world| Box::pin(shows_some_panels(world)),
                 ..CASE
             },
@@ -126,24 +128,24 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-fn no_rate(setup: &mut Setup) {
+fn no_rate(setup: &mut WorldSetup) {
     let limits = &mut setup.config.limits;
     (limits.frames_per_second, limits.frame_burst) = (u32::MAX, u32::MAX);
     (limits.notes_per_second, limits.note_burst) = (u32::MAX, u32::MAX);
 }
 
-/// The canary goes on beside a flood, of which nothing is kept.
-async fn bears_a_flood(world: &mut World) -> Result<()> {
-    world.until_fault("rate_limited").await?;
-    let (growth, before) = (Growth::after_first_round(), world.canary.count());
-    world.until_expected().await?;
-    world.until_freed(&growth, 1, KEPT).await?;
+/// Checks that the canary is answered during a flood, and that no memory of the flood is kept.
+async fn survives_flood(world: &mut World) -> Result<()> {
+    world.wait_for_fault("rate_limited").await?;
+    let (growth, before) = (HeapGrowth::after_first_round(), world.canary.count());
+    world.wait_for_expected().await?;
+    world.wait_until_freed(&growth, 1, KEPT).await?;
     ensure!(world.canary.count() > before, "the canary was not answered while it was throttled");
-    fares_well(world)
+    check_canary_latency(world)
 }
 
-/// The canary fares as well as one without a fault beside it, or well enough.
-fn fares_well(world: &World) -> Result<()> {
+/// Checks that the canary is as fast as without a fault, or fast enough.
+fn check_canary_latency(world: &World) -> Result<()> {
     let (own, beside) = world.medians(p50)?;
     ensure!(
         own < MEDIAN.max(beside * SLOWER),
@@ -152,56 +154,57 @@ fn fares_well(world: &World) -> Result<()> {
     Ok(())
 }
 
-async fn watched(world: &World) -> Result<()> {
-    world.until_expected().await?;
-    world.trips(WATCHED).await?;
-    fares_well(world)
+async fn watch_canary(world: &World) -> Result<()> {
+    world.wait_for_expected().await?;
+    world.wait_for_trips(WATCHED).await?;
+    check_canary_latency(world)
 }
 
-/// Checks that others have room to work, because they are processes; without that they compute where the host does.
-async fn has_room_to_work(world: &mut World) -> Result<()> {
+/// Checks that busy extensions leave time for others, because they are separate processes; without the defense they
+/// compute on the host's thread.
+async fn leaves_time_for_others(world: &mut World) -> Result<()> {
     if !world.mode.undefended {
-        return watched(world).await;
+        return watch_canary(world).await;
     }
     let inside = tokio::spawn(async {
         loop {
-            // sleep: the fault itself
+            // sleep: part of the fault
             std::thread::sleep(HELD);
             tokio::task::yield_now().await;
         }
     });
-    let outcome = watched(world).await;
+    let outcome = watch_canary(world).await;
     inside.abort();
     outcome
 }
 
-async fn its_log_stays_short(world: &mut World) -> Result<()> {
-    world.until("all is written", || world.marks().iter().any(|mark| mark == "all is written")).await?;
-    world.goes_on().await?;
-    let logs = fs::read_dir(world.dir.join("logs")).context("look at the logs")?;
+async fn limits_log(world: &mut World) -> Result<()> {
+    world.wait_until("all written", || world.marks().iter().any(|mark| mark == "all written")).await?;
+    world.expect_working().await?;
+    let logs = fs::read_dir(world.dir.join("logs")).context("list the logs")?;
     let lengths = logs.flatten().filter(|log| log.file_name().to_string_lossy().contains(EVIL));
     let length: u64 = lengths.filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
-    ensure!(length <= LOGS, "its logs have {length} bytes");
-    world.until("its log says that something is missing", || world.log_of(EVIL).contains("dropped")).await
+    ensure!(length <= LOGS, "the logs have {length} bytes");
+    world.wait_until("the log reports dropped output", || world.log_of(EVIL).contains("dropped")).await
 }
 
 async fn keeps_the_first_tools(world: &mut World) -> Result<()> {
-    world.until_expected().await?;
+    world.wait_for_expected().await?;
     let tools = world.host.tools();
     let own = tools.iter().filter(|tool| tool.spec().name.starts_with("many_")).count();
-    ensure!(own <= MAX_TOOLS && own + 1 >= MAX_TOOLS, "it has {own} tools");
-    world.answers("ok").await
+    ensure!(own <= MAX_TOOLS && own + 1 >= MAX_TOOLS, "the extension has {own} tools");
+    world.expect_answer("ok").await
 }
 
-/// Shows as many notes as the limits allow: a burst, and so many a second while the case lasts.
+/// Checks that as many notes are shown as the limits allow: a burst, and a number per second of the case.
 async fn shows_some_notes(world: &mut World) -> Result<()> {
     let start = Instant::now();
-    world.until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
-    world.goes_on().await?;
-    let shown = world.events.of("ext_notify").len();
+    world.wait_until("all sent", || world.marks().iter().any(|mark| mark == "all sent")).await?;
+    world.expect_working().await?;
+    let shown = world.events.of_type("ext_notify").len();
     let seconds = (world.started_in + start.elapsed()).as_secs() + 1;
     let most = u64::from(NOTE_BURST) + u64::from(NOTES_PER_SECOND) * seconds;
-    ensure!((1..=most).contains(&(shown as u64)), "{shown} notes were shown, and {most} may be");
+    ensure!((1..=most).contains(&(shown as u64)), "{shown} notes were shown, but only {most} are allowed");
     Ok(())
 }
 
@@ -209,12 +212,14 @@ async fn shows_some_panels(world: &mut World) -> Result<()> {
     let start = Instant::now();
     let opened = world.command("evil", "").await;
     ensure!(opened.is_ok(), "the panel was not opened: {opened:?}");
-    world.until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
+    world.wait_until("all sent", || world.marks().iter().any(|mark| mark == "all sent")).await?;
     world
-        .until("the last one is shown", || world.screen.seen().iter().any(|text| text.contains("the last")))
+        .wait_until("the last panel is shown", || {
+            world.screen.drawings().iter().any(|text| text.contains("the last"))
+        })
         .await?;
-    let shown = world.screen.seen().iter().filter(|text| text.contains("draws")).count();
+    let shown = world.screen.drawings().iter().filter(|text| text.contains("draws")).count();
     let most = (start.elapsed().as_secs() + 1) * u64::from(PANELS_PER_SECOND) + 2;
-    ensure!(shown as u64 <= most, "{shown} panels were drawn, and {most} may be");
-    world.goes_on().await
+    ensure!(shown as u64 <= most, "{shown} panels were drawn, but only {most} are allowed");
+    world.expect_working().await
 }

@@ -1,4 +1,4 @@
-//! P-01 to P-05 and P-23: the beginning of a connection.
+//! P-01 to P-05 and P-23: the start of a connection.
 
 use std::time::Duration;
 
@@ -6,206 +6,218 @@ use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
 
 use super::line;
-use crate::defence::{Defence, take_down};
-use crate::evil::{Evil, Moment, inject, instead};
-use crate::oracle::tagged;
-use crate::row::{CASE, Case, EVIL, Row};
-use crate::world::{Setup, World};
+use crate::defense::{Defense, take_down};
+use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead};
+use crate::oracle::tagged_processes;
+use crate::row::{CASE, EVIL, FaultCase, FaultRow};
+use crate::world::{World, WorldSetup};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// One that never does.
+/// A deadline that does not pass.
 const FOR_EVER: Duration = Duration::from_secs(600);
 
-/// A deadline that must pass, but not before the extension runs: interpreters take their time on a busy machine.
+/// A deadline that must pass, but only after the extension has started; interpreters start slowly on a busy machine.
 const STARTED: Duration = Duration::from_secs(10);
 
-/// Processes of the canary and its guard.
+/// The number of processes of the canary and its guardian.
 const CANARY: usize = 2;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "P-01",
-        title: "never says hello",
+        title: "never sends hello",
         cases: &[
-            silent(Evil::Fault("silent")),
-            silent(python("silent")),
-            silent(node("silent")),
-            waited_for(Evil::Fault("silent")),
-            waited_for(python("silent")),
-            waited_for(node("silent")),
+            silent_case(Misbehavior::Fault("silent")),
+            silent_case(python_fault("silent")),
+            silent_case(node_fault("silent")),
+            waited_for_case(Misbehavior::Fault("silent")),
+            waited_for_case(python_fault("silent")),
+            waited_for_case(node_fault("silent")),
         ],
-        undefend: Some(for_ever),
+        undefend: Some(wait_forever),
     },
-    Row {
+    FaultRow {
         id: "P-02",
-        title: "says hello after the deadline",
-        cases: &[Case {
-            evil: Evil::Fault("late-hello"),
+        title: "sends hello after the deadline",
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("late-hello"),
             expect: &[(EVIL, "hello_timeout")],
             setup: |setup| setup.hello_within(STARTED),
-            play: |world| Box::pin(says_hello_too_late(world)),
+            play: |world| Box::pin(ignores_late_hello(world)),
             ..CASE
         }],
-        undefend: Some(for_ever),
+        undefend: Some(wait_forever),
     },
-    Row {
+    FaultRow {
         id: "P-03",
         title: "another frame first, hello twice, another name",
         cases: &[
-            Case {
-                evil: instead(Moment::Start, || line(r#"{"type":"ready"}"#)),
+            FaultCase {
+                evil: inject_instead(InjectionMoment::Start, || line(r#"{"type":"ready"}"#)),
                 expect: &[(EVIL, "hello_invalid")],
-                play: |world| Box::pin(stays_out(world)),
+                play: |world| Box::pin(is_ended_and_ignored(world)),
                 ..CASE
             },
-            Case {
-                evil: inject(Moment::Greeted, || line(r#"{"type":"hello","name":"evil","version":"2"}"#)),
+            FaultCase {
+                evil: inject(InjectionMoment::Greeted, || {
+                    line(r#"{"type":"hello","name":"evil","version":"2"}"#)
+                }),
                 expect: &[(EVIL, "frame_invalid")],
-                play: |world| Box::pin(world.answers("ok")),
+                play: |world| Box::pin(world.expect_answer("ok")),
                 ..CASE
             },
-            Case {
-                evil: instead(Moment::Start, || line(r#"{"type":"hello","name":"canary","version":"1"}"#)),
+            FaultCase {
+                evil: inject_instead(InjectionMoment::Start, || {
+                    line(r#"{"type":"hello","name":"canary","version":"1"}"#)
+                }),
                 expect: &[(EVIL, "hello_invalid")],
-                play: |world| Box::pin(world.answers("ok")),
+                play: |world| Box::pin(world.expect_answer("ok")),
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::FirstFrame)),
+        undefend: Some(|_| take_down(Defense::FirstFrame)),
     },
-    Row {
+    FaultRow {
         id: "P-04",
-        title: "a protocol version that nobody speaks",
+        title: "an unknown protocol version",
         cases: &[
-            version(|| hello_of("0")),
-            version(|| hello_of("999")),
-            version(|| hello_of("\"1\"")),
-            version(|| hello_of("1.5")),
+            version_case(|| hello_of("0")),
+            version_case(|| hello_of("999")),
+            version_case(|| hello_of("\"1\"")),
+            version_case(|| hello_of("1.5")),
         ],
-        undefend: Some(|_| take_down(Defence::ProtocolVersion)),
+        undefend: Some(|_| take_down(Defense::ProtocolVersion)),
     },
-    Row {
+    FaultRow {
         id: "P-05",
-        title: "exits before hello, and says why on stderr",
+        title: "exits before hello, with the reason on stderr",
         cases: &[
-            exits(
+            exit_case(
                 "exit-before-hello",
-                |setup| setup.env("HAFT_COUNT", "0"),
-                |world| Box::pin(world.reports("exited", "status 0; it printed: usage: misbehave")),
+                |setup| setup.set_env("HAFT_COUNT", "0"),
+                |world| Box::pin(world.expect_report("exited", "status 0; it printed: usage: misbehave")),
             ),
-            exits(
+            exit_case(
                 "exit-before-hello",
-                |setup| setup.env("HAFT_COUNT", "1"),
-                |world| Box::pin(world.reports("exited", "status 1; it printed: usage: misbehave")),
+                |setup| setup.set_env("HAFT_COUNT", "1"),
+                |world| Box::pin(world.expect_report("exited", "status 1; it printed: usage: misbehave")),
             ),
-            exits("signal-before-hello", |_| {}, |world| Box::pin(world.reports("exited", "signal 6"))),
+            exit_case(
+                "signal-before-hello",
+                |_| {},
+                |world| Box::pin(world.expect_report("exited", "signal 6")),
+            ),
         ],
-        undefend: Some(|_| take_down(Defence::ExitStatus)),
+        undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
-    Row {
+    FaultRow {
         id: "P-23",
-        title: "prints on stdout what is no frame",
+        title: "prints lines that are not frames on stdout",
         cases: &[
-            prints(Evil::Fault("garbage")),
-            prints(python("garbage")),
-            prints(node("garbage")),
-            prints(inject(Moment::Start, || "npm notice\n".repeat(20).into_bytes())),
-            Case {
-                evil: inject(Moment::Start, || "npm notice\n".repeat(50).into_bytes()),
+            print_case(Misbehavior::Fault("garbage")),
+            print_case(python_fault("garbage")),
+            print_case(node_fault("garbage")),
+            print_case(inject(InjectionMoment::Start, || "npm notice\n".repeat(20).into_bytes())),
+            FaultCase {
+                evil: inject(InjectionMoment::Start, || "npm notice\n".repeat(50).into_bytes()),
                 expect: &[(EVIL, "frame_not_json"), (EVIL, "hello_invalid")],
                 ..CASE
             },
         ],
-        undefend: Some(|_| take_down(Defence::ReportedOnce)),
+        undefend: Some(|_| take_down(Defense::ReportedOnce)),
     },
 ];
 
-/// The faults that are repeated in another language, without an SDK.
-pub(crate) const fn python(fault: &'static str) -> Evil {
+/// The fault in Python without an SDK.
+pub(crate) const fn python_fault(fault: &'static str) -> Misbehavior {
     let text = include_str!("../../scripts/evil.py");
-    Evil::Script { programs: &["python3", "python"], text, fault }
+    Misbehavior::Script { programs: &["python3", "python"], text, fault }
 }
 
-/// The same.
-pub(crate) const fn node(fault: &'static str) -> Evil {
+/// The fault in JavaScript without an SDK.
+pub(crate) const fn node_fault(fault: &'static str) -> Misbehavior {
     let text = include_str!("../../scripts/evil.js");
-    Evil::Script { programs: &["node", "nodejs"], text, fault }
+    Misbehavior::Script { programs: &["node", "nodejs"], text, fault }
 }
 
-/// Its deadline passes.
-const fn silent(evil: Evil) -> Case {
+/// Returns a case whose deadline for `hello` passes.
+const fn silent_case(evil: Misbehavior) -> FaultCase {
     let expect = &[(EVIL, "hello_timeout")];
-    let setup = |setup: &mut Setup| {
+    let setup = |setup: &mut WorldSetup| {
         setup.hello_within(STARTED);
         setup.config.timeouts.shutdown_grace = SHORT;
     };
-    Case { evil, expect, setup, ..CASE }
+    FaultCase { evil, expect, setup, ..CASE }
 }
 
-/// Its deadline does not pass for as long as the row lasts, and nobody waits for it.
-const fn waited_for(evil: Evil) -> Case {
-    let setup = |setup: &mut Setup| {
+/// Returns a case whose deadline for `hello` does not pass, and for which no start waits.
+const fn waited_for_case(evil: Misbehavior) -> FaultCase {
+    let setup = |setup: &mut WorldSetup| {
         setup.start_impatiently();
         setup.hello_within(FOR_EVER);
         setup.config.timeouts.shutdown_grace = SHORT;
     };
-    Case { evil, setup, play: |world| Box::pin(undelayed(world)), ..CASE }
+    FaultCase { evil, setup, play: |world| Box::pin(start_is_undelayed(world)), ..CASE }
 }
 
-const fn version(bytes: fn() -> Vec<u8>) -> Case {
+const fn version_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     let expect = &[(EVIL, "version_mismatch")];
-    let evil = instead(Moment::Start, bytes);
-    Case { evil, expect, play: |world| Box::pin(stays_out(world)), ..CASE }
+    let evil = inject_instead(InjectionMoment::Start, bytes);
+    FaultCase { evil, expect, play: |world| Box::pin(is_ended_and_ignored(world)), ..CASE }
 }
 
-const fn exits(fault: &'static str, setup: fn(&mut Setup), play: crate::row::Play) -> Case {
-    Case { evil: Evil::Fault(fault), expect: &[(EVIL, "exited")], setup, play, ..CASE }
+const fn exit_case(
+    fault: &'static str,
+    setup: fn(&mut WorldSetup),
+    play: crate::row::CaseScript,
+) -> FaultCase {
+    FaultCase { evil: Misbehavior::Fault(fault), expect: &[(EVIL, "exited")], setup, play, ..CASE }
 }
 
-const fn prints(evil: Evil) -> Case {
+const fn print_case(evil: Misbehavior) -> FaultCase {
     let expect = &[(EVIL, "frame_not_json")];
-    Case { evil, expect, play: |world| Box::pin(is_told_where_logs_go(world)), ..CASE }
+    FaultCase { evil, expect, play: |world| Box::pin(suggests_stderr(world)), ..CASE }
 }
 
 fn hello_of(version: &str) -> Vec<u8> {
     line(format_args!(r#"{{"type":"hello","name":"evil","version":"1","protocol_version":{version}}}"#))
 }
 
-fn for_ever(setup: &mut Setup) {
+fn wait_forever(setup: &mut WorldSetup) {
     setup.start_impatiently();
     setup.hello_within(FOR_EVER);
 }
 
-/// The others are ready, and whoever starts the host does not wait for its hello: the first time not longer than the
-/// start's own patience, and then, because it is remembered who was slow, not even that.
-async fn undelayed(world: &mut World) -> Result<()> {
-    world.until_expected().await?;
+/// Checks that the other extensions are ready and that the start does not wait for a silent one. The first start waits
+/// up to the start's own limit; later starts do not wait, because the host remembers slow extensions.
+async fn start_is_undelayed(world: &mut World) -> Result<()> {
+    world.wait_for_expected().await?;
     world.at_once("the start", world.started_in)?;
     let again = world.start_again(|config| config.timeouts.start_patience = FOR_EVER);
     world.at_once("the next start", world.in_time("the next start", again).await?)
 }
 
-async fn says_hello_too_late(world: &mut World) -> Result<()> {
-    world.until_fault("hello_timeout").await?;
+async fn ignores_late_hello(world: &mut World) -> Result<()> {
+    world.wait_for_fault("hello_timeout").await?;
     world.release()?;
-    stays_out(world).await
+    is_ended_and_ignored(world).await
 }
 
-/// It is ended, and nothing it says before it is gone counts.
-async fn stays_out(world: &mut World) -> Result<()> {
-    world.until_expected().await?;
-    world.until("it is gone", || tagged(&world.tag).len() <= CANARY).await?;
+/// Checks that the extension is ended, and that its later output is ignored.
+async fn is_ended_and_ignored(world: &mut World) -> Result<()> {
+    world.wait_for_expected().await?;
+    world.wait_until("the extension has ended", || tagged_processes(&world.tag).len() <= CANARY).await?;
     let state = world.state(EVIL)?;
-    ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
+    ensure!(matches!(state, ExtensionState::Failed { .. }), "the extension is {state:?}");
     let tools: Vec<_> = world.host.tools().iter().map(|tool| tool.spec().name.clone()).collect();
-    ensure!(!tools.iter().any(|tool| tool == "evil_tool"), "it offers {tools:?}");
+    ensure!(!tools.iter().any(|tool| tool == "evil_tool"), "the extension offers {tools:?}");
     Ok(())
 }
 
-async fn is_told_where_logs_go(world: &mut World) -> Result<()> {
-    world.reports("frame_not_json", "write logs to stderr").await?;
-    world.answers("ok").await?;
-    world.allows().await
+async fn suggests_stderr(world: &mut World) -> Result<()> {
+    world.expect_report("frame_not_json", "write logs to stderr").await?;
+    world.expect_answer("ok").await?;
+    world.expect_allow().await
 }

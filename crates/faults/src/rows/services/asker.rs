@@ -1,4 +1,4 @@
-//! An extension that has the host do what a file says, several things at once, and keeps the answers in another.
+//! An extension that makes the host calls listed in a file, several at a time, and writes the answers to another file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 /// The first argument of such a process; the others are its name and its directory.
 pub(crate) const ASKER: &str = "asker";
 
-/// Calls that it has under way.
+/// The number of concurrent calls.
 const AT_ONCE: usize = 16;
 
-/// Between two looks.
+/// The interval between two checks.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The process itself. It begins when there is a file `go`, and crashes when there is a file `crash`.
-pub(crate) fn ask(name: &str, dir: &Path) -> ExitCode {
+/// Runs the extension. It starts when a file `go` exists, and crashes when a file `crash` exists.
+pub(crate) fn run_asker(name: &str, dir: &Path) -> ExitCode {
     match run(name, dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -32,20 +32,20 @@ pub(crate) fn ask(name: &str, dir: &Path) -> ExitCode {
 
 fn run(name: &str, dir: &Path) -> Result<()> {
     let mut lines = BufReader::new(std::io::stdin()).lines();
-    say(&json!({"type": "hello", "name": name, "capabilities": ["host_services"]}))?;
-    let ack = lines.next().context("an answer to hello")??;
-    ensure!(ack.contains("host_services"), "the host does nothing for extensions");
-    say(&json!({"type": "ready"}))?;
+    send_frame(&json!({"type": "hello", "name": name, "capabilities": ["host_services"]}))?;
+    let ack = lines.next().context("the host closed the connection before its greeting")??;
+    ensure!(ack.contains("host_services"), "the host has no services for extensions");
+    send_frame(&json!({"type": "ready"}))?;
     let crash = dir.join("crash");
     std::thread::spawn(move || {
         while !crash.exists() {
-            // sleep: between two looks
+            // sleep: between two checks
             std::thread::sleep(LOOK);
         }
         std::process::abort();
     });
     while !dir.join("go").exists() {
-        // sleep: between two looks
+        // sleep: between two checks
         std::thread::sleep(LOOK);
     }
     let text = std::fs::read_to_string(dir.join("calls"))?;
@@ -63,7 +63,8 @@ fn run(name: &str, dir: &Path) -> Result<()> {
         if open.is_empty() {
             break;
         }
-        let answer: Value = serde_json::from_str(&lines.next().context("an answer")??)?;
+        let answer: Value =
+            serde_json::from_str(&lines.next().context("the host closed the connection before an answer")??)?;
         if answer["type"] == "host_result" {
             take(&answer, &mut open, &mut results)?;
         }
@@ -73,13 +74,13 @@ fn run(name: &str, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A file that is stale is read again, and changed then.
+/// Handles an answer. A stale file is read again and then edited again.
 fn take(answer: &Value, open: &mut HashMap<String, Value>, results: &mut File) -> Result<()> {
-    let id = answer["id"].as_str().context("an id")?.to_owned();
+    let id = answer["id"].as_str().context("the answer has no id")?.to_owned();
     if let Some(call) = id.strip_prefix("r-").and_then(|id| open.get(id)) {
         return begin(id.trim_start_matches("r-"), &call["call"], &call["args"]);
     }
-    let call = open.get(&id).context("an answer to something")?;
+    let call = open.get(&id).context("the answer belongs to no call")?;
     let stale = answer["code"] == "stale" || answer["code"] == "not_read";
     if stale && call["insist"] == true {
         return begin(&format!("r-{id}"), &json!("read"), &json!({"path": call["args"]["path"]}));
@@ -89,10 +90,10 @@ fn take(answer: &Value, open: &mut HashMap<String, Value>, results: &mut File) -
 }
 
 fn begin(id: &str, call: &Value, args: &Value) -> Result<()> {
-    say(&json!({"type": "host_call", "id": id, "call": call, "args": args}))
+    send_frame(&json!({"type": "host_call", "id": id, "call": call, "args": args}))
 }
 
-fn say(frame: &Value) -> Result<()> {
+fn send_frame(frame: &Value) -> Result<()> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{frame}")?;
     Ok(stdout.flush()?)

@@ -1,4 +1,4 @@
-//! The hook before a tool call, over one extension: the role in which it is asked, and the meaning of its answer in that
+//! The hook before a tool call for one extension: its role in the call, and the meaning of its answer in that
 //! role.
 
 use std::sync::Arc;
@@ -7,36 +7,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
-    AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
-    capability,
+    AnswerError, EventInterceptResponse, Intercept, InterceptHook, InterceptKind, InterceptToolCall,
+    ToolCallDecision, capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
-use super::or_else;
-use crate::agent::entry::{Entry, Failed};
-use crate::agent::gates::Deciding;
+use super::reason_or_default;
+use crate::agent::entry::{InterceptFailure, ManagedExtension};
+use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
-use crate::agent::policy::Verdict;
-use crate::session::filter::Role;
+use crate::agent::policy::FailureEffect;
+use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.
 ///
-/// An answer ends a row of failures only when the call is over and it stood: a rewrite may turn out not to fit, and one
-/// that answered in its turn is asked again.
+/// An answer resets the failure count only when the call is over and the answer was used. A rewrite may turn
+/// out not to match the schema, and the extension is then queried again.
 pub(crate) struct ToolCallHook {
-    entry: Arc<Entry>,
+    entry: Arc<ManagedExtension>,
     context: Arc<HookContext>,
-    /// True if it was asked and has answered, and no failure followed.
-    stood: AtomicBool,
+    /// True if the extension answered and no failure followed.
+    has_answered: AtomicBool,
 }
 
 impl ToolCallHook {
-    pub(crate) fn new(entry: Arc<Entry>, context: Arc<HookContext>) -> Self {
-        Self { entry, context, stood: AtomicBool::new(false) }
+    pub(crate) fn new(entry: Arc<ManagedExtension>, context: Arc<HookContext>) -> Self {
+        Self { entry, context, has_answered: AtomicBool::new(false) }
     }
 
     async fn query(
@@ -44,11 +44,11 @@ impl ToolCallHook {
         cancel: &CancellationToken,
         call: &ToolCall,
         caller: Option<&ExtensionName>,
-    ) -> Result<ToolCallDecision, Failed> {
-        // One that has just been started says only now which tools it means.
+    ) -> Result<ToolCallDecision, InterceptFailure> {
+        // An extension that has just started has only now registered its tools.
         let entry = self.entry.current();
-        let known = entry.known(cancel).await;
-        known.map_err(|error| entry.failed(InterceptKind::ToolCall, &error))?;
+        let known = entry.wait_until_registered(cancel).await;
+        known.map_err(|error| entry.intercept_failure(InterceptKind::ToolCall, &error))?;
         if entry.tool_role(&call.name).is_none() {
             return Ok(ToolCallDecision::Allow);
         }
@@ -56,18 +56,18 @@ impl ToolCallHook {
             tool_id: call.id.clone(),
             tool_name: call.name.clone(),
             tool_args: call.args.clone(),
-            caller: caller.filter(|_| entry.offers().announced(capability::HOST_SERVICES)).cloned(),
+            caller: caller.filter(|_| entry.offers().has_capability(capability::HOST_SERVICES)).cloned(),
         });
         let response = entry.query(cancel, question).await?;
-        let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
+        let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
         let max_args = entry.offers().limits.max_line;
         let decision = read_decision(response, role, &call.name, max_args)
             .and_then(|decision| check_granted(entry, &call.name, decision))
             .map_err(|detail| {
-                self.fault(&detail);
-                entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+                self.report_fault(&detail);
+                entry.intercept_failure(InterceptKind::ToolCall, &CallError::BadResponse { detail })
             })?;
-        self.stood.store(true, Ordering::Relaxed);
+        self.has_answered.store(true, Ordering::Relaxed);
         Ok(decision)
     }
 
@@ -79,29 +79,33 @@ impl ToolCallHook {
     ) -> ToolDecision {
         let by = || self.entry.name().to_string();
         let outcome = self.query(cancel, call, caller).await;
-        // Otherwise it passed, because the user has said so, or the run was cancelled.
-        if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
-            self.failed(detail);
+        // Otherwise the call passed because the user allows it, or the run was cancelled.
+        if let Err(InterceptFailure { verdict: FailureEffect::Block, detail: Some(detail), .. }) = &outcome {
+            self.record_failure(detail);
         }
         match outcome {
-            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Allow) | Err(InterceptFailure { verdict: FailureEffect::Pass, .. }) => {
+                ToolDecision::Allow
+            }
             Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
-                let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
+                let reason = reason_or_default(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::block(by(), reason)
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::block(by(), reason),
+            Err(InterceptFailure { verdict: FailureEffect::Block, reason, .. }) => {
+                ToolDecision::block(by(), reason)
+            }
         }
     }
 
-    fn failed(&self, detail: &str) {
-        self.stood.store(false, Ordering::Relaxed);
-        self.context.gates.failed(self.entry.name(), Deciding::Call, detail);
+    fn record_failure(&self, detail: &str) {
+        self.has_answered.store(false, Ordering::Relaxed);
+        self.context.gates.record_failure(self.entry.name(), DecisionSubject::Call, detail);
     }
 
-    fn fault(&self, detail: &str) {
+    fn report_fault(&self, detail: &str) {
         let text = format!("tool_call intercept: {detail}");
-        self.context.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+        self.context.reporter(self.entry.name()).report_fault(FaultCode::HookError, text);
     }
 }
 
@@ -120,7 +124,7 @@ impl BeforeToolExecute for ToolCallHook {
         self.decide(cancel, call, Some(caller)).await
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -131,32 +135,34 @@ impl BeforeToolExecute for ToolCallHook {
     fn role(&self, tool: &str) -> Option<HookRole> {
         let entry = self.entry.current();
         Some(match entry.tool_role(tool)? {
-            Role::Gate => HookRole::Gate,
-            Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
+            InterceptorRole::Gate => HookRole::Gate,
+            InterceptorRole::Plain | InterceptorRole::Rewrite | InterceptorRole::Redactor => {
+                HookRole::Ordered
+            }
         })
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("its modified_args do not fit tool {}: {detail}", call.name);
-        self.fault(&detail);
-        self.failed(&detail);
+        let detail = format!("the modified_args do not match the schema of tool {}: {detail}", call.name);
+        self.report_fault(&detail);
+        self.record_failure(&detail);
     }
 
-    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }
 
 impl Drop for ToolCallHook {
     fn drop(&mut self) {
-        if *self.stood.get_mut() {
-            self.context.gates.answered(self.entry.name(), Deciding::Call);
+        if *self.has_answered.get_mut() {
+            self.context.gates.record_answer(self.entry.name(), DecisionSubject::Call);
         }
     }
 }
 
-/// The question, without the meaning of its answer: that depends on the role of the extension and on the tool, which the
-/// protocol does not know.
+/// A query without the interpretation of its answer, which depends on the extension's role and on the tool.
+/// The protocol knows neither.
 #[derive(Debug, Clone)]
 struct ToolCallQuery(InterceptToolCall);
 
@@ -166,7 +172,7 @@ impl From<ToolCallQuery> for Intercept {
     }
 }
 
-impl Hook for ToolCallQuery {
+impl InterceptHook for ToolCallQuery {
     type Decision = EventInterceptResponse;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
@@ -180,34 +186,35 @@ impl Hook for ToolCallQuery {
     }
 }
 
-/// Reads the decision from the answer of an extension that was asked about this tool in this role. Rewritten arguments may
-/// have `max_args` bytes: they must fit into a frame for others. Fails when the answer does not fit the question or role.
+/// Reads the decision from the answer about this tool in this role. Rewritten arguments may have `max_args`
+/// bytes, because they must fit into a frame for other extensions. Fails when the answer does not match the
+/// query or the role.
 fn read_decision(
     response: EventInterceptResponse,
-    role: Role,
+    role: InterceptorRole,
     tool: &str,
     max_args: usize,
 ) -> Result<ToolCallDecision, String> {
     let (is_explicit, named) = (response.block.is_some(), response.tool_name.clone());
     let decision = InterceptToolCall::read(response).map_err(|error| error.to_string())?;
-    if !is_up(Defence::GateAnswers) {
+    if !is_up(Defense::GateAnswers) {
         return Ok(decision);
     }
     let refuses = matches!(decision, ToolCallDecision::Block { .. });
     if let Some(other) = named.filter(|named| !refuses && named != tool) {
         let start: String = other.chars().take(64).collect();
-        return Err(format!("answered for tool {start:?} and was asked about {tool:?}"));
+        return Err(format!("answered for tool {start:?}, but the request was about {tool:?}"));
     }
     match &decision {
-        ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
-            Err("sent modified_args, and a gate may only allow or refuse".to_owned())
+        ToolCallDecision::Rewrite { .. } if role == InterceptorRole::Gate => {
+            Err("sent modified_args, but a gate can only allow or block".to_owned())
         }
         ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
             let bytes = args.as_str().len();
-            Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
+            Err(format!("sent modified_args of {bytes} bytes; the limit is {max_args}"))
         }
-        ToolCallDecision::Allow if role == Role::Gate && !is_explicit => {
-            Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+        ToolCallDecision::Allow if role == InterceptorRole::Gate && !is_explicit => {
+            Err("sent no decision; a gate must set `block` to true or false".to_owned())
         }
         ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
             Ok(decision)
@@ -215,13 +222,17 @@ fn read_decision(
     }
 }
 
-/// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
-/// change arguments.
-fn check_granted(entry: &Entry, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
-    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+/// Checks a decision against the grant of the extension. An extension that subscribes without a role may lack
+/// the grant to change arguments.
+fn check_granted(
+    entry: &ManagedExtension,
+    tool: &str,
+    decision: ToolCallDecision,
+) -> Result<ToolCallDecision, String> {
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defense::Permissions));
     let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
     if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
-        return Err("sent modified_args, and was granted no role but `gate`".to_owned());
+        return Err("sent modified_args, but is granted only the role `gate`".to_owned());
     }
     Ok(decision)
 }
@@ -234,7 +245,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(role: Role, response: &str, expect: Result<ToolCallDecision, &str>) {
+    fn check(role: InterceptorRole, response: &str, expect: Result<ToolCallDecision, &str>) {
         let response = format!(r#"{{"id":"1",{response}}}"#);
         let answer = serde_json::from_str(&response).unwrap();
         match (read_decision(answer, role, "bash", MAX_LINE), expect) {
@@ -248,27 +259,31 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_must_fit_the_role_and_the_tool() {
+    fn rejects_answer_for_other_role_or_tool() {
         let refused = || Ok(ToolCallDecision::block(""));
-        for role in [Role::Plain, Role::Rewrite] {
+        for role in [InterceptorRole::Plain, InterceptorRole::Rewrite] {
             check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));
             check(role, r#""reason":"""#, Ok(ToolCallDecision::Allow));
             check(role, r#""tool_name":"bash""#, Ok(ToolCallDecision::Allow));
             check(role, r#""modified_args":{"a":1}"#, Ok(rewrite(r#"{"a":1}"#)));
             check(role, r#""tool_name":"read","modified_args":{}"#, Err("for tool \"read\""));
         }
-        check(Role::Gate, r#""block":false"#, Ok(ToolCallDecision::Allow));
-        check(Role::Gate, r#""block":true"#, refused());
-        check(Role::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
-        check(Role::Gate, r#""approved":true"#, Err("did not say whether to block"));
-        check(Role::Gate, r#""block":false,"modified_args":{"a":1}"#, Err("a gate may only allow or refuse"));
+        check(InterceptorRole::Gate, r#""block":false"#, Ok(ToolCallDecision::Allow));
+        check(InterceptorRole::Gate, r#""block":true"#, refused());
+        check(InterceptorRole::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
+        check(InterceptorRole::Gate, r#""approved":true"#, Err("sent no decision"));
+        check(
+            InterceptorRole::Gate,
+            r#""block":false,"modified_args":{"a":1}"#,
+            Err("a gate can only allow or block"),
+        );
     }
 
     #[test]
-    fn arguments_have_a_size() {
+    fn rejects_oversized_arguments() {
         let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
         let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
-        check(Role::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));
-        check(Role::Plain, &response(MAX_LINE + 1), Err("at most"));
+        check(InterceptorRole::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));
+        check(InterceptorRole::Plain, &response(MAX_LINE + 1), Err("the limit is"));
     }
 }

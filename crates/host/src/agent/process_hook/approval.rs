@@ -1,25 +1,25 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, Approval, ApproveTool};
+use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
 use super::bounds;
-use super::part::{HookPart, Unanswered};
+use super::part::{ProcessHookAdapter, UnansweredQuery};
 use super::{CHANNEL, CHAT};
-use crate::agent::policy::{self, Verdict};
+use crate::agent::policy::{self, FailureEffect};
 use crate::wire::fault::CallError;
 
 const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 
 #[async_trait]
-impl ApproveTool for HookPart {
-    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+impl ApproveTool for ProcessHookAdapter {
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
         let question = Question {
-            meta: self.turns.meta(Question::TRACE_PATH),
+            meta: self.turns.turn_meta(Question::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
@@ -27,19 +27,19 @@ impl ApproveTool for HookPart {
             chat_id: CHAT.to_owned(),
         };
         let reason = match self.query(cancel, POINT, question).await {
-            Ok(ApprovalDecision::Approve) | Err(Unanswered { verdict: Verdict::Pass, .. }) => {
-                return Approval::Approve;
+            Ok(ApprovalDecision::Approve) | Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => {
+                return ApproverDecision::Approve;
             }
             Ok(ApprovalDecision::Deny { reason }) => bounds::reason(&reason),
-            Err(Unanswered { verdict: Verdict::Block, error }) => {
-                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
-                unapproved(self.entry.name(), &error)
+            Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
+                policy::failure_detail(&error).inspect(|detail| self.record_failure(POINT, detail));
+                denial_reason(self.entry.name(), &error)
             }
         };
-        Approval::Deny { by: self.by(), reason: texts::denied_by_approval(&reason) }
+        ApproverDecision::Deny { by: self.hook_name(), reason: texts::denied_by_approval(&reason) }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -47,13 +47,13 @@ impl ApproveTool for HookPart {
         self.entry.name().as_str()
     }
 
-    async fn denied(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_denial(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }
 
-/// Why a hook denies that did not answer, in PicoClaw's words.
-fn unapproved(name: &ExtensionName, error: &CallError) -> String {
+/// Returns the reason of a denial after a failure, in PicoClaw's words.
+fn denial_reason(name: &ExtensionName, error: &CallError) -> String {
     match error {
         CallError::TimedOut { .. } => texts::approval_timed_out(name.as_str()),
         CallError::Cancelled => policy::reason(name, error),
@@ -69,12 +69,12 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_words_are_picoclaws() {
+    fn denial_uses_picoclaws_words() {
         let name = ExtensionName::new("gate");
         let late = CallError::TimedOut { after: Duration::from_secs(60) };
         let gone = CallError::Gone { why: "exited with status 1".into() };
-        assert_eq!(unapproved(&name, &late), r#"tool approval hook "gate" timed out"#);
-        assert_eq!(unapproved(&name, &gone), r#"tool approval hook "gate" failed"#);
-        assert_eq!(unapproved(&name, &CallError::Cancelled), "the run was cancelled");
+        assert_eq!(denial_reason(&name, &late), r#"tool approval hook "gate" timed out"#);
+        assert_eq!(denial_reason(&name, &gone), r#"tool approval hook "gate" failed"#);
+        assert_eq!(denial_reason(&name, &CallError::Cancelled), "the run was cancelled");
     }
 }

@@ -1,99 +1,102 @@
-//! Limits of the texts of a hook. A line of a hook may have megabytes, and what is taken from it stays in the
-//! conversation: every later request would hold it, and every other hook be asked about it.
+//! Limits of the texts of a hook. A line of a hook may have megabytes. Texts that are used stay in the
+//! conversation, so every later request and every other hook would receive them.
 
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::joined_text;
 use haft_protocol::ext::Limits;
-use haft_protocol::hook::{LlmResponse, ToolCall, ToolDecision};
+use haft_protocol::hook::{HookToolCall, LlmResponse, ToolDecision};
 use haft_protocol::limits::{MAX_LINE, MAX_NAME};
 
-/// Why a hook refuses or ends something, in bytes.
-const REASON: usize = 4 * 1024;
+/// The limit of a reason to refuse or end something, in bytes.
+const MAX_REASON: usize = 4 * 1024;
 
-/// An answer of the model as a hook changed it, in bytes: far more than models write at once.
-const ANSWER: usize = 256 * 1024;
+/// The limit of a model answer that a hook changed, in bytes: much more than models write at once.
+const MAX_ANSWER: usize = 256 * 1024;
 
-/// The name of a tool, in bytes. Nobody has one as long as this; it is in what the model and people are told.
-const NAME: usize = 4 * MAX_NAME;
+/// The limit of a tool name, in bytes. Real names are shorter; the name is shown to the model and to people.
+const MAX_TOOL_NAME: usize = 4 * MAX_NAME;
 
-/// The bytes that a changed result may have beyond the result itself: a word that is taken out leaves a mark.
-const MARKS: usize = 16 * 1024;
+/// The bytes that a changed result may have beyond the original result, for example for redaction marks.
+const MARK_BYTES: usize = 16 * 1024;
 
-const MORE_LINES: usize = 500;
+const EXTRA_LINES: usize = 500;
 
-/// Why it refuses or ends something, as far as there is room for that.
+/// Returns the reason, truncated to its limit.
 pub(super) fn reason(text: &str) -> String {
-    shortened(text, REASON)
+    truncate_text(text, MAX_REASON)
 }
 
-/// A text of at most so many bytes, and what is said of the rest.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let (kept, rest) = text.split_at(text.floor_char_boundary(most));
+/// Returns a text of at most `limit` bytes with a note about the rest.
+pub(super) fn truncate_text(text: &str, limit: usize) -> String {
+    let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
     if rest.is_empty() {
         return kept.to_owned();
     }
-    format!("{kept} [cut: {} bytes left out; at most {most} are taken]", rest.len())
+    format!("{kept} [truncated: {} bytes omitted; the limit is {limit}]", rest.len())
 }
 
-/// Returns the part of this decision that is too long to be taken, fit for people. Arguments cannot be cut: they would
-/// be others. `own` is how long those of the call are.
-pub(super) fn too_long(decision: &ToolDecision, own: usize) -> Option<String> {
+/// Returns a message about the part of this decision that exceeds its limit. Arguments are not truncated,
+/// because that changes their meaning. `own` is the length of the arguments of the call.
+pub(super) fn find_oversized(decision: &ToolDecision, own: usize) -> Option<String> {
     let ToolDecision::Modify { tool, arguments } = decision else { return None };
-    let over = |key: &str, bytes: usize, most: usize| {
-        (bytes > most).then(|| format!("its {key:?} has {bytes} bytes; at most {most} are taken"))
+    let check_size = |key: &str, bytes: usize, limit: usize| {
+        (bytes > limit).then(|| format!("the field {key:?} has {bytes} bytes; the limit is {limit}"))
     };
     let arguments = arguments.as_ref().map_or(0, |arguments| arguments.as_str().len());
-    over("arguments", arguments, MAX_LINE.max(own))
-        .or_else(|| over("tool", tool.as_ref().map_or(0, String::len), NAME))
+    check_size("arguments", arguments, MAX_LINE.max(own))
+        .or_else(|| check_size("tool", tool.as_ref().map_or(0, String::len), MAX_TOOL_NAME))
 }
 
-/// Cuts a changed answer down to what there is room for, which is never less than the model itself wrote; what was too
-/// long. Calls whose arguments are too long are left out: cut they would be others, and as they were the hook did not want
-/// them.
-pub(super) fn cut_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
+/// Truncates a changed answer to the limit, or to the length of the model's own answer if that is longer.
+/// Returns a message about the truncation. Calls with arguments that are too long are dropped: truncated
+/// arguments are wrong, and the hook rejected the original ones.
+pub(super) fn truncate_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
     let mut cut = None;
     let texts = [
         ("content", &mut answer.content, &own.content),
         ("reasoning_content", &mut answer.reasoning_content, &own.reasoning_content),
     ];
     for (key, text, own) in texts {
-        let most = own.len().max(ANSWER);
-        if text.len() > most {
-            cut = Some(format!("its {key:?} has {} bytes and was cut; at most {most} are taken", text.len()));
-            *text = shortened(text, most);
+        let limit = own.len().max(MAX_ANSWER);
+        if text.len() > limit {
+            cut = Some(format!(
+                "the field {key:?} has {} bytes and was truncated; the limit is {limit}",
+                text.len()
+            ));
+            *text = truncate_text(text, limit);
         }
     }
     let before = answer.tool_calls.len();
-    let most = own.tool_calls.iter().map(size).max().unwrap_or_default().max(MAX_LINE);
-    answer.tool_calls.retain(|call| size(call) <= most);
+    let limit = own.tool_calls.iter().map(size).max().unwrap_or_default().max(MAX_LINE);
+    answer.tool_calls.retain(|call| size(call) <= limit);
     let lost = before - answer.tool_calls.len();
     if lost > 0 {
-        cut = Some(format!("{lost} of its \"tool_calls\" have more than {most} bytes and were left out"));
+        cut = Some(format!("{lost} of the \"tool_calls\" have more than {limit} bytes and were dropped"));
     }
     cut
 }
 
-fn size(call: &ToolCall) -> usize {
+fn size(call: &HookToolCall) -> usize {
     call.function.name.len() + call.function.arguments.len()
 }
 
-/// Returns the limits of a result that a hook gives: what came of a tool may come back with a word changed, however
-/// long haft's own tools let it be.
-pub(super) fn of_result(limits: Limits, own: Option<&ToolOutput>) -> Limits {
+/// Returns the limits of a result from a hook. A result of a tool may come back with a changed word, whatever
+/// length haft's own tools allow.
+pub(super) fn result_limits(limits: Limits, own: Option<&ToolOutput>) -> Limits {
     let Some(own) = own else { return limits };
     let text = joined_text(&own.content);
     let images = own.content.iter().filter(|block| block.as_text().is_none()).count();
     Limits {
-        max_result_text: limits.max_result_text.max(text.len() + MARKS),
-        max_result_lines: limits.max_result_lines.max(text.lines().count() + MORE_LINES),
+        max_result_text: limits.max_result_text.max(text.len() + MARK_BYTES),
+        max_result_lines: limits.max_result_lines.max(text.lines().count() + EXTRA_LINES),
         max_images: limits.max_images.max(images),
         ..limits
     }
 }
 
-pub(super) fn for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
+pub(super) fn shorten_for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
     let own = own.and_then(|own| own.display.as_ref()).map_or(0, |display| display.text.len());
-    shortened(text, limits.max_result_text.max(own))
+    truncate_text(text, limits.max_result_text.max(own))
 }
 
 #[cfg(test)]
@@ -103,39 +106,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_says_so_and_stays_text() {
-        assert_eq!(shortened("abc", 3), "abc");
-        assert_eq!(shortened("abcd", 3), "abc [cut: 1 bytes left out; at most 3 are taken]");
-        assert_eq!(shortened("aé", 2), "a [cut: 2 bytes left out; at most 2 are taken]");
-        assert!(reason(&"x".repeat(8 << 20)).len() < REASON + 100);
+    fn truncated_text_has_note_and_valid_utf8() {
+        assert_eq!(truncate_text("abc", 3), "abc");
+        assert_eq!(truncate_text("abcd", 3), "abc [truncated: 1 bytes omitted; the limit is 3]");
+        assert_eq!(truncate_text("aé", 2), "a [truncated: 2 bytes omitted; the limit is 2]");
+        assert!(reason(&"x".repeat(8 << 20)).len() < MAX_REASON + 100);
     }
 
     #[track_caller]
     fn check(tool: Option<usize>, arguments: usize, expect: Option<&str>) {
         let arguments = RawJson::parse(&format!(r#"{{"a":"{}"}}"#, "x".repeat(arguments - 8))).unwrap();
         let tool = tool.map(|bytes| "x".repeat(bytes));
-        let detail = too_long(&ToolDecision::Modify { tool, arguments: Some(arguments) }, 2);
+        let detail = find_oversized(&ToolDecision::Modify { tool, arguments: Some(arguments) }, 2);
         assert_eq!(detail.as_deref(), expect);
     }
 
     #[test]
-    fn arguments_and_names_have_a_size() {
+    fn finds_oversized_arguments_and_names() {
         check(None, MAX_LINE, None);
-        check(Some(NAME), 10, None);
-        check(None, MAX_LINE + 1, Some(r#"its "arguments" has 1048577 bytes; at most 1048576 are taken"#));
-        check(Some(NAME + 1), 10, Some(r#"its "tool" has 257 bytes; at most 256 are taken"#));
-        assert_eq!(too_long(&ToolDecision::Continue, 2), None);
+        check(Some(MAX_TOOL_NAME), 10, None);
+        check(None, MAX_LINE + 1, Some(r#"the field "arguments" has 1048577 bytes; the limit is 1048576"#));
+        check(Some(MAX_TOOL_NAME + 1), 10, Some(r#"the field "tool" has 257 bytes; the limit is 256"#));
+        assert_eq!(find_oversized(&ToolDecision::Continue, 2), None);
     }
 
     #[test]
-    fn an_answer_is_never_cut_below_what_the_model_wrote() {
-        let said = |bytes: usize| LlmResponse { content: "x".repeat(bytes), ..LlmResponse::default() };
-        let mut whole = said(ANSWER + 7);
-        assert_eq!(cut_answer(&mut whole, &said(ANSWER + 7)), None);
-        assert_eq!(whole, said(ANSWER + 7));
-        let mut long = said(ANSWER + 7);
-        let detail = cut_answer(&mut long, &said(1)).unwrap();
-        assert_eq!(detail, r#"its "content" has 262151 bytes and was cut; at most 262144 are taken"#);
-        assert!(long.content.ends_with("x [cut: 7 bytes left out; at most 262144 are taken]"));
+    fn truncation_keeps_length_of_model_answer() {
+        let answer_of = |bytes: usize| LlmResponse { content: "x".repeat(bytes), ..LlmResponse::default() };
+        let mut whole = answer_of(MAX_ANSWER + 7);
+        assert_eq!(truncate_answer(&mut whole, &answer_of(MAX_ANSWER + 7)), None);
+        assert_eq!(whole, answer_of(MAX_ANSWER + 7));
+        let mut long = answer_of(MAX_ANSWER + 7);
+        let detail = truncate_answer(&mut long, &answer_of(1)).unwrap();
+        assert_eq!(detail, r#"the field "content" has 262151 bytes and was truncated; the limit is 262144"#);
+        assert!(long.content.ends_with("x [truncated: 7 bytes omitted; the limit is 262144]"));
     }
 }

@@ -1,50 +1,53 @@
-//! The conversation in PicoClaw's form and back. What a hook leaves as it is comes back as the very message that it was,
-//! with all that PicoClaw's form has no place for.
+//! Converts the conversation to PicoClaw's form and back. A message that a hook leaves unchanged comes back
+//! as the original message, with all fields that PicoClaw's form lacks.
 
 use std::collections::HashMap;
 
-use haft_protocol::content::{Content, Image, ImageData, ToolCall as Call, joined_text};
-use haft_protocol::hook::{Message, MessageEdit, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ImageData, ToolCall as Call, joined_text};
+use haft_protocol::hook::{HookMessage, HookToolCall, MessageEdit};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{
-    AssistantBlock, AssistantMessage, Message as Own, Time, ToolMessage, text_of, tool_calls_of,
+    AssistantBlock, AssistantMessage, Message as Own, Rfc3339Time, ToolMessage, text_of, tool_calls_of,
 };
 
-/// The beginning of a reference to an image of the conversation; the places of its message and of the image follow.
-/// Images are long, and hooks send back all that they are told.
+/// The prefix of a reference to an image of the conversation; the indices of the message and of the image
+/// follow. A reference is used because images are long and hooks send back everything that they receive.
 const OWN_IMAGE: &str = "media://message-";
 
-pub(super) fn told(system: &str, messages: &[Own]) -> Vec<Message> {
-    let system =
-        Message { role: Message::SYSTEM.to_owned(), content: system.to_owned(), ..Message::default() };
-    let messages = messages.iter().enumerate().map(|(place, message)| one(place, message));
+pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<HookMessage> {
+    let system = HookMessage {
+        role: HookMessage::SYSTEM.to_owned(),
+        content: system.to_owned(),
+        ..HookMessage::default()
+    };
+    let messages = messages.iter().enumerate().map(|(place, message)| to_hook_message(place, message));
     std::iter::once(system).chain(messages).collect()
 }
 
-fn one(place: usize, message: &Own) -> Message {
+fn to_hook_message(place: usize, message: &Own) -> HookMessage {
     match message {
-        Own::User { content, time } => Message {
+        Own::User { content, time } => HookMessage {
             role: "user".to_owned(),
             content: joined_text(content),
             created_at: time.0.clone(),
-            media: references(place, content),
-            ..Message::default()
+            media: image_references(place, content),
+            ..HookMessage::default()
         },
-        Own::Assistant(message) => Message {
+        Own::Assistant(message) => HookMessage {
             role: "assistant".to_owned(),
             content: message.text(),
             created_at: message.time.0.clone(),
             reasoning_content: thinking_of(&message.content),
-            tool_calls: calls(&message.content),
-            ..Message::default()
+            tool_calls: to_hook_calls(&message.content),
+            ..HookMessage::default()
         },
-        Own::Tool(message) => Message {
+        Own::Tool(message) => HookMessage {
             role: "tool".to_owned(),
             content: joined_text(&message.content),
             created_at: message.time.0.clone(),
-            media: references(place, &message.content),
+            media: image_references(place, &message.content),
             tool_call_id: message.call_id.as_str().to_owned(),
-            ..Message::default()
+            ..HookMessage::default()
         },
     }
 }
@@ -57,51 +60,56 @@ pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
-    tool_calls_of(content).map(|call| ToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
+pub(super) fn to_hook_calls(content: &[AssistantBlock]) -> Vec<HookToolCall> {
+    tool_calls_of(content).map(|call| HookToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
 }
 
-fn references(place: usize, content: &[Content]) -> Vec<String> {
-    let images = content.iter().enumerate().filter(|(_, block)| matches!(block, Content::Image(_)));
+fn image_references(place: usize, content: &[ContentBlock]) -> Vec<String> {
+    let images = content.iter().enumerate().filter(|(_, block)| matches!(block, ContentBlock::Image(_)));
     images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
 }
 
-/// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
-/// it counts.
-pub(super) fn edited(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
-    let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(result).collect();
+/// Returns the conversation as a hook changed it. `own` is the original conversation, and `now` is the time
+/// of new messages. After an error, all changes are discarded.
+pub(super) fn apply_edits(
+    edits: Vec<MessageEdit>,
+    own: &[Own],
+    now: &Rfc3339Time,
+) -> Result<Vec<Own>, String> {
+    let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
-        // The system prompt is none of the conversation's.
-        MessageEdit::Kept(place) => {
+        // The system prompt is not a part of the conversation.
+        MessageEdit::Unchanged(place) => {
             let kept = place.checked_sub(1).and_then(|place| own.get(place));
-            kept.cloned().ok_or_else(|| "it keeps a message that was not there".to_owned())
+            kept.cloned()
+                .ok_or_else(|| "the answer keeps a message that is not in the conversation".to_owned())
         }
-        MessageEdit::New(message) => new(*message, own, &names, now),
+        MessageEdit::New(message) => build_message(*message, own, &names, now),
     };
     edits.into_iter().map(edit).collect()
 }
 
-fn result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
+fn as_tool_result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
     match message {
         Own::Tool(message) => Some((&message.call_id, message)),
         Own::User { .. } | Own::Assistant(_) => None,
     }
 }
 
-fn new(
-    message: Message,
+fn build_message(
+    message: HookMessage,
     own: &[Own],
     results: &HashMap<&ToolCallId, &ToolMessage>,
-    now: &Time,
+    now: &Rfc3339Time,
 ) -> Result<Own, String> {
-    let Message { role, content, media, reasoning_content, tool_calls, tool_call_id, .. } = message;
+    let HookMessage { role, content, media, reasoning_content, tool_calls, tool_call_id, .. } = message;
     let time = now.clone();
     match role.as_str() {
         "user" => Ok(Own::User { content: with_media(content, &media, own), time }),
         "assistant" => {
             let mut blocks = Vec::new();
-            blocks.extend(thinking(reasoning_content));
-            blocks.extend(text(content));
+            blocks.extend(thinking_block(reasoning_content));
+            blocks.extend(text_block(content));
             for call in tool_calls {
                 blocks.push(AssistantBlock::ToolCall(read_call(&call)?));
             }
@@ -122,37 +130,38 @@ fn new(
         }
         other => {
             let role: String = other.chars().take(40).collect();
-            Err(format!("it says a message in the role {role:?}; there are user, assistant and tool"))
+            Err(format!("a message has the unknown role {role:?}; the roles are user, assistant and tool"))
         }
     }
 }
 
-pub(super) fn thinking(text: String) -> Option<AssistantBlock> {
+pub(super) fn thinking_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Thinking { text })
 }
 
-pub(super) fn text(text: String) -> Option<AssistantBlock> {
+pub(super) fn text_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Text { text })
 }
 
-pub(super) fn read_call(call: &ToolCall) -> Result<Call, String> {
+pub(super) fn read_call(call: &HookToolCall) -> Result<Call, String> {
     let name = call.function.name.clone();
     let args = call.function.read_arguments();
-    let args = args.map_err(|error| format!("its call of {name:?} has arguments that are wrong: {error}"))?;
+    let args = args.map_err(|error| format!("the call of {name:?} has invalid arguments: {error}"))?;
     Ok(Call { id: ToolCallId::new(call.id.clone()), name, args })
 }
 
-fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<Content> {
-    let text = Some(Content::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
-    let media = media.iter().map(|reference| match image(reference, own) {
-        Some(image) => Content::Image(image),
-        None => Content::text(format!("[media: {reference}]")),
+fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<ContentBlock> {
+    let text =
+        Some(ContentBlock::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
+    let media = media.iter().map(|reference| match resolve_image(reference, own) {
+        Some(image) => ContentBlock::Image(image),
+        None => ContentBlock::text(format!("[media: {reference}]")),
     });
     text.into_iter().chain(media).collect()
 }
 
-/// An image of the conversation, or one that is all in its URL.
-fn image(reference: &str, own: &[Own]) -> Option<Image> {
+/// Returns an image of the conversation, or an image from a data URL.
+fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
     let Some(place) = reference.strip_prefix(OWN_IMAGE) else {
         let (mime_type, data) = reference.strip_prefix("data:")?.split_once(";base64,")?;
         return Some(Image { mime_type: mime_type.to_owned(), data: ImageData::from(data.to_owned()) });
@@ -164,24 +173,24 @@ fn image(reference: &str, own: &[Own]) -> Option<Image> {
         Own::Assistant(_) => return None,
     };
     match content.get(at.parse::<usize>().ok()?)? {
-        Content::Image(image) => Some(image.clone()),
-        Content::Text { .. } => None,
+        ContentBlock::Image(image) => Some(image.clone()),
+        ContentBlock::Text { .. } => None,
     }
 }
 
-/// The blocks of an answer as a hook left it. What it left as it was keeps its place.
-pub(super) fn answer(
+/// Returns the blocks of an answer as a hook changed them. Unchanged blocks keep their positions.
+pub(super) fn rebuild_answer(
     own: &[AssistantBlock],
-    said: &str,
+    edited_text: &str,
     reasoning: &str,
-    tool_calls: &[ToolCall],
+    tool_calls: &[HookToolCall],
 ) -> Result<Vec<AssistantBlock>, String> {
     let mut blocks = Vec::new();
-    if said == text_of(own) && reasoning == thinking_of(own) {
+    if edited_text == text_of(own) && reasoning == thinking_of(own) {
         blocks.extend(own.iter().filter(|block| !matches!(block, AssistantBlock::ToolCall(_))).cloned());
     } else {
-        blocks.extend(thinking(reasoning.to_owned()));
-        blocks.extend(text(said.to_owned()));
+        blocks.extend(thinking_block(reasoning.to_owned()));
+        blocks.extend(text_block(edited_text.to_owned()));
     }
     for call in tool_calls {
         blocks.push(AssistantBlock::ToolCall(read_call(call)?));
@@ -193,14 +202,14 @@ pub(super) fn answer(
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{BeforeLlm, LlmDecision, Question as _};
-    use haft_protocol::message::Native;
+    use haft_protocol::hook::{BeforeLlm, HookQuestion as _, LlmDecision};
+    use haft_protocol::message::NativeMessage;
 
-    fn time(text: &str) -> Time {
-        Time(text.to_owned())
+    fn time(text: &str) -> Rfc3339Time {
+        Rfc3339Time(text.to_owned())
     }
 
-    /// A user with an image, an answer with thinking that only its provider reads, a result.
+    /// A user message with an image, an answer with thinking for its provider only, and a result.
     fn conversation() -> Vec<Own> {
         let image = Image { mime_type: "image/png".into(), data: ImageData::from("AAAA".to_owned()) };
         let call = Call {
@@ -209,7 +218,10 @@ mod tests {
             args: RawJson::parse(r#"{"command":"ls"}"#).unwrap(),
         };
         vec![
-            Own::User { content: vec![Content::text("look"), Content::Image(image)], time: time("1") },
+            Own::User {
+                content: vec![ContentBlock::text("look"), ContentBlock::Image(image)],
+                time: time("1"),
+            },
             Own::Assistant(AssistantMessage {
                 content: vec![
                     AssistantBlock::Thinking { text: "hm".into() },
@@ -217,12 +229,12 @@ mod tests {
                     AssistantBlock::ToolCall(call),
                 ],
                 time: time("2"),
-                native: Some(Native { origin: "p/m".into(), data: RawJson::empty_object() }),
+                native: Some(NativeMessage { origin: "p/m".into(), data: RawJson::empty_object() }),
             }),
             Own::Tool(ToolMessage {
                 call_id: ToolCallId::new("c1"),
                 name: "bash".into(),
-                content: vec![Content::text("a.txt")],
+                content: vec![ContentBlock::text("a.txt")],
                 is_error: true,
                 extension: None,
                 details: None,
@@ -232,22 +244,22 @@ mod tests {
     }
 
     fn question() -> BeforeLlm {
-        BeforeLlm { messages: told("be brief", &conversation()), ..BeforeLlm::default() }
+        BeforeLlm { messages: to_hook_messages("be brief", &conversation()), ..BeforeLlm::default() }
     }
 
-    /// What becomes of the conversation when a hook says this.
-    fn decided(messages: &[Message]) -> Result<Option<Vec<Own>>, String> {
+    /// Returns the conversation after these edits of a hook.
+    fn decided(messages: &[HookMessage]) -> Result<Option<Vec<Own>>, String> {
         let result = serde_json::json!({"action": "modify", "request": {"messages": messages}});
         let decided = question().decide(&RawJson::from_value(&result).unwrap()).unwrap();
         assert_eq!(decided.reports, Vec::<String>::new());
         let LlmDecision::Modify(edit) = decided.decision else { return Ok(None) };
-        edit.messages.map(|edits| edited(edits, &conversation(), &time("now"))).transpose()
+        edit.messages.map(|edits| apply_edits(edits, &conversation(), &time("now"))).transpose()
     }
 
     #[test]
-    fn what_hooks_are_told() {
-        let told = serde_json::to_string_pretty(&question().messages).unwrap();
-        insta::assert_snapshot!(told, @r#"
+    fn converts_conversation_for_hooks() {
+        let converted = serde_json::to_string_pretty(&question().messages).unwrap();
+        insta::assert_snapshot!(converted, @r#"
         [
           {
             "role": "system",
@@ -288,48 +300,56 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_changes_nothing() {
+    fn echoed_messages_change_nothing() {
         assert_eq!(decided(&question().messages), Ok(None));
         let without_system = &question().messages[1..];
         assert_eq!(decided(without_system), Ok(None));
     }
 
     #[test]
-    fn what_stays_is_what_it_was_and_the_rest_is_the_hooks() {
+    fn keeps_unchanged_messages_and_applies_edits() {
         let mut messages = question().messages;
         messages[1].content = "look again".into();
         messages[3].content = "[redacted]".into();
-        messages.push(Message { role: "user".into(), content: "and then?".into(), ..Message::default() });
+        messages.push(HookMessage {
+            role: "user".into(),
+            content: "and then?".into(),
+            ..HookMessage::default()
+        });
         let own = conversation();
         let edited = decided(&messages).unwrap().unwrap();
         assert_eq!(edited[1], own[1], "with all that only its provider reads");
         let Own::User { content: before, .. } = &own[0] else { panic!() };
-        let content = vec![Content::text("look again"), before[1].clone()];
+        let content = vec![ContentBlock::text("look again"), before[1].clone()];
         assert_eq!(edited[0], Own::User { content, time: time("now") }, "the image is the one it was");
         let Own::Tool(before) = &own[2] else { panic!() };
-        let content = vec![Content::text("[redacted]")];
+        let content = vec![ContentBlock::text("[redacted]")];
         let redacted = ToolMessage { content, time: time("now"), ..before.clone() };
         assert_eq!(edited[2], Own::Tool(redacted));
-        assert_eq!(edited[3], Own::User { content: vec![Content::text("and then?")], time: time("now") });
+        assert_eq!(
+            edited[3],
+            Own::User { content: vec![ContentBlock::text("and then?")], time: time("now") }
+        );
     }
 
     #[test]
-    fn a_role_that_nobody_knows_is_refused() {
-        let stranger = Message { role: "developer".into(), content: "x".into(), ..Message::default() };
+    fn rejects_unknown_role() {
+        let stranger =
+            HookMessage { role: "developer".into(), content: "x".into(), ..HookMessage::default() };
         let error = decided(&[stranger]).unwrap_err();
-        assert!(error.contains(r#"the role "developer""#), "{error}");
+        assert!(error.contains(r#"the unknown role "developer""#), "{error}");
     }
 
     #[test]
-    fn an_answer_keeps_what_a_hook_leaves() {
+    fn keeps_unchanged_blocks_of_answer() {
         let Own::Assistant(own) = &conversation()[1] else { panic!() };
-        let own_calls = calls(&own.content);
-        let same = answer(&own.content, "I look.", "hm", &own_calls).unwrap();
+        let own_calls = to_hook_calls(&own.content);
+        let same = rebuild_answer(&own.content, "I look.", "hm", &own_calls).unwrap();
         assert_eq!(same, own.content);
-        let other = answer(&own.content, "I look!", "", &[]).unwrap();
+        let other = rebuild_answer(&own.content, "I look!", "", &[]).unwrap();
         assert_eq!(other, [AssistantBlock::Text { text: "I look!".into() }]);
         let mut call = own_calls[0].clone();
         call.function.arguments = "[]".into();
-        assert!(answer(&own.content, "", "", &[call]).unwrap_err().contains("bash"));
+        assert!(rebuild_answer(&own.content, "", "", &[call]).unwrap_err().contains("bash"));
     }
 }

@@ -7,17 +7,17 @@ use haft_core::hooks::{
     AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
     ResponseDecision,
 };
-use haft_core::model::{RequestOptions, Thinking};
-use haft_core::sanitize::for_model;
+use haft_core::model::{RequestOptions, ThinkingLevel};
+use haft_core::sanitize::strip_hidden_chars;
 use haft_core::tool::{ToolOwner, ToolSpec};
 use haft_protocol::hook::{
     AfterLlm, BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, LlmResponse,
     ResponseDecision as After, ToolDefinition, UsageInfo,
 };
-use haft_protocol::message::{AssistantBlock, Stop, Time, text_of};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, text_of};
 use tokio_util::sync::CancellationToken;
 
-use super::part::HookPart;
+use super::part::ProcessHookAdapter;
 use super::{CHANNEL, CHAT};
 use super::{bounds, messages};
 
@@ -25,37 +25,37 @@ const BEFORE: InterceptPoint = InterceptPoint::BeforeLlm;
 const AFTER: InterceptPoint = InterceptPoint::AfterLlm;
 
 #[async_trait]
-impl BeforeModelRequest for HookPart {
+impl BeforeModelRequest for ProcessHookAdapter {
     async fn before_model_request(
         &self,
         cancel: &CancellationToken,
         request: &OutgoingRequest,
     ) -> RequestDecision {
         let question = BeforeLlm {
-            meta: self.turns.meta(BeforeLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeLlm::TRACE_PATH),
             context: self.turns.context(),
             model: request.model.model.clone(),
-            messages: messages::told(&request.system, &request.messages),
-            tools: request.tools.iter().map(definition).collect(),
-            options: options(request),
+            messages: messages::to_hook_messages(&request.system, &request.messages),
+            tools: request.tools.iter().map(tool_definition).collect(),
+            options: llm_options(request),
             graceful_terminal: request.last,
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        let by = self.by();
+        let by = self.hook_name();
         match self.query(cancel, BEFORE, question).await {
             Ok(LlmDecision::Continue) | Err(_) => RequestDecision::Send,
             Ok(LlmDecision::Modify(edit)) => {
-                let edit = accepted(edit, request, &by, |detail| self.fault(BEFORE, detail));
+                let edit = accept_edit(edit, request, &by, |detail| self.report_fault(BEFORE, detail));
                 RequestDecision::Edit { by, edit }
             }
-            Ok(LlmDecision::AbortTurn { reason }) => RequestDecision::Refuse(self.ended(&reason)),
-            Ok(LlmDecision::HardAbort { reason }) => RequestDecision::Refuse(self.discarded(&reason)),
+            Ok(LlmDecision::AbortTurn { reason }) => RequestDecision::Refuse(self.refuse_turn(&reason)),
+            Ok(LlmDecision::HardAbort { reason }) => RequestDecision::Refuse(self.discard_turn(&reason)),
         }
     }
 
     fn edit_refused(&self, detail: &str) {
-        self.fault(BEFORE, detail);
+        self.report_fault(BEFORE, detail);
     }
 
     fn name(&self) -> &str {
@@ -64,40 +64,40 @@ impl BeforeModelRequest for HookPart {
 }
 
 #[async_trait]
-impl AfterModelResponse for HookPart {
+impl AfterModelResponse for ProcessHookAdapter {
     async fn after_model_response(
         &self,
         cancel: &CancellationToken,
         response: &ReceivedResponse,
     ) -> ResponseDecision {
         let question = AfterLlm {
-            meta: self.turns.meta(AfterLlm::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterLlm::TRACE_PATH),
             context: self.turns.context(),
             model: response.model.model.clone(),
-            response: told(response),
+            response: to_llm_response(response),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        let by = self.by();
+        let by = self.hook_name();
         match self.query(cancel, AFTER, question).await {
             Ok(After::Continue) | Err(_) => ResponseDecision::Keep,
             Ok(After::Modify(answer)) => {
-                match edited(response, *answer, |detail| self.fault(AFTER, detail)) {
+                match apply_response_edit(response, *answer, |detail| self.report_fault(AFTER, detail)) {
                     Ok(content) => ResponseDecision::Edit { by, content },
                     Err(detail) => {
-                        self.fault(AFTER, &detail);
+                        self.report_fault(AFTER, &detail);
                         ResponseDecision::Keep
                     }
                 }
             }
-            Ok(After::AbortTurn { reason }) => ResponseDecision::Refuse(self.ended(&reason)),
-            Ok(After::HardAbort { reason }) => ResponseDecision::Refuse(self.discarded(&reason)),
+            Ok(After::AbortTurn { reason }) => ResponseDecision::Refuse(self.refuse_turn(&reason)),
+            Ok(After::HardAbort { reason }) => ResponseDecision::Refuse(self.discard_turn(&reason)),
         }
     }
 
-    /// One that the user set up to look at answers may be there to redact them. Any other is asked only because hooks
-    /// before the model and after it go together.
-    fn holds_back(&self) -> bool {
+    /// An approved hook for answers may be there to redact them. Any other hook is queried only because the
+    /// hooks before and after the model belong together.
+    fn suppresses_deltas(&self) -> bool {
         self.hook.watch.intercepts.contains(&AFTER)
     }
 
@@ -106,26 +106,26 @@ impl AfterModelResponse for HookPart {
     }
 }
 
-/// The changes of a hook that make sense; the rest is reported.
-fn accepted(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl Fn(&str)) -> RequestEdit {
+/// Returns the valid changes of a hook; reports the others.
+fn accept_edit(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl Fn(&str)) -> RequestEdit {
     let LlmEdit { model, messages, add_tools, options } = edit;
-    let now = Time(format!("{:.3}", jiff::Timestamp::now()));
+    let now = Rfc3339Time(format!("{:.3}", jiff::Timestamp::now()));
     let messages = messages.and_then(|edits| {
-        let edited = messages::edited(edits, &request.messages, &now);
-        edited.inspect_err(|detail| report(&format!("{detail}, so no message was changed"))).ok()
+        let edited = messages::apply_edits(edits, &request.messages, &now);
+        edited.inspect_err(|detail| report(&format!("{detail}; the messages were not changed"))).ok()
     });
     let thinking = options.as_ref().and_then(|options| {
-        let level = options.thinking_level.as_deref()?.parse::<Thinking>();
+        let level = options.thinking_level.as_deref()?.parse::<ThinkingLevel>();
         level.inspect_err(|error| report(&format!("thinking_level: {error}"))).ok()
     });
     let options =
         options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions { max_tokens, temperature });
     let owner = ToolOwner::Extension(by.to_owned());
-    let add_tools = add_tools.into_iter().map(|tool| spec(tool, owner.clone())).collect();
+    let add_tools = add_tools.into_iter().map(|tool| tool_spec(tool, owner.clone())).collect();
     RequestEdit { model, messages, add_tools, options, thinking }
 }
 
-fn definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
+fn tool_definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
     let function = FunctionDefinition {
         name: tool.name.clone(),
         description: tool.description.clone(),
@@ -134,38 +134,39 @@ fn definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
     ToolDefinition { function, ..ToolDefinition::default() }
 }
 
-fn options(request: &OutgoingRequest) -> LlmOptions {
+fn llm_options(request: &OutgoingRequest) -> LlmOptions {
     let RequestOptions { max_tokens, temperature } = request.options;
-    let thinking_level = (request.thinking != Thinking::Default).then(|| request.thinking.name().to_owned());
+    let thinking_level =
+        (request.thinking != ThinkingLevel::Default).then(|| request.thinking.name().to_owned());
     LlmOptions { max_tokens, temperature, thinking_level, ..LlmOptions::default() }
 }
 
-fn spec(tool: ToolDefinition, owner: ToolOwner) -> ToolSpec {
+fn tool_spec(tool: ToolDefinition, owner: ToolOwner) -> ToolSpec {
     let FunctionDefinition { name, description, parameters } = tool.function;
-    let description = for_model(&description).text.into_owned();
+    let description = strip_hidden_chars(&description).text.into_owned();
     ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(parameters) }
 }
 
-/// The answer of the model as the hook changed it, or why that does not count. Cuts are reported.
-fn edited(
+/// Returns the answer of the model as the hook changed it, or the reason to reject it. Reports truncations.
+fn apply_response_edit(
     response: &ReceivedResponse,
     mut answer: LlmResponse,
     report: impl Fn(&str),
 ) -> Result<Vec<AssistantBlock>, String> {
-    if let Some(detail) = bounds::cut_answer(&mut answer, &told(response)) {
+    if let Some(detail) = bounds::truncate_answer(&mut answer, &to_llm_response(response)) {
         report(&detail);
     }
     let LlmResponse { content, reasoning_content, tool_calls, .. } = &answer;
-    messages::answer(&response.content, content, reasoning_content, tool_calls)
+    messages::rebuild_answer(&response.content, content, reasoning_content, tool_calls)
 }
 
-fn told(response: &ReceivedResponse) -> LlmResponse {
+fn to_llm_response(response: &ReceivedResponse) -> LlmResponse {
     let usage = &response.usage;
     let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
     LlmResponse {
         content: text_of(&response.content),
         reasoning_content: messages::thinking_of(&response.content),
-        tool_calls: messages::calls(&response.content),
+        tool_calls: messages::to_hook_calls(&response.content),
         finish_reason: finish_reason(response.stop).to_owned(),
         usage: Some(UsageInfo {
             prompt_tokens,
@@ -176,11 +177,11 @@ fn told(response: &ReceivedResponse) -> LlmResponse {
     }
 }
 
-const fn finish_reason(stop: Stop) -> &'static str {
+const fn finish_reason(stop: StopCause) -> &'static str {
     match stop {
-        Stop::End => "stop",
-        Stop::ToolUse => "tool_calls",
-        Stop::Length => "length",
-        Stop::Error | Stop::Aborted => "error",
+        StopCause::End => "stop",
+        StopCause::ToolUse => "tool_calls",
+        StopCause::Length => "length",
+        StopCause::Error | StopCause::Aborted => "error",
     }
 }

@@ -1,74 +1,77 @@
-//! Names of tools: haft's and PicoClaw's. A hook that was written for PicoClaw looks for `exec`.
+//! Translates the names of tools between haft and PicoClaw. A hook for PicoClaw looks for `exec`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use haft_packages::ToolNames;
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, Occurrence, Payload,
-    Question, ResponseDecision, ToolCall, ToolDecision,
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, HookEventPayload, HookQuestion, HookToolCall,
+    LlmDecision, MessageEdit, ResponseDecision, ToolDecision, TurnEvent,
 };
 
-pub(super) fn told_in<Q: NamesTools + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
+pub(super) fn translate_question<Q: TranslateToolNames + Clone>(
+    names: ToolNames,
+    question: &Q,
+) -> Cow<'_, Q> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
-    let mut told = question.clone();
-    told.tell(names);
-    Cow::Owned(told)
+    let mut translated = question.clone();
+    translated.translate(names);
+    Cow::Owned(translated)
 }
 
-pub(super) fn told_of(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
+pub(super) fn translate_occurrence(names: ToolNames, what: &TurnEvent) -> Cow<'_, TurnEvent> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
-    let mut told = what.clone();
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
-    match &mut told.payload {
-        Payload::ToolExecStart(start) => tell(names, &mut start.tool),
-        Payload::ToolExecEnd(end) => tell(names, &mut end.tool),
-        Payload::ToolExecSkipped(skipped) => tell(names, &mut skipped.tool),
-        Payload::FollowUpQueued(queued) => tell(names, &mut queued.source_tool),
-        Payload::TurnEnd(end) => {
-            end.tool_kinds.iter_mut().for_each(|name| tell(names, name));
-            end.tool_executions.iter_mut().for_each(|ran| tell(names, &mut ran.name));
+    let mut translated = what.clone();
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other messages name no tool")]
+    match &mut translated.payload {
+        HookEventPayload::ToolExecStart(start) => translate_name(names, &mut start.tool),
+        HookEventPayload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
+        HookEventPayload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
+        HookEventPayload::FollowUpQueued(queued) => translate_name(names, &mut queued.source_tool),
+        HookEventPayload::TurnEnd(end) => {
+            end.tool_kinds.iter_mut().for_each(|name| translate_name(names, name));
+            end.tool_executions.iter_mut().for_each(|ran| translate_name(names, &mut ran.name));
         }
         _ => {}
     }
-    Cow::Owned(told)
+    Cow::Owned(translated)
 }
 
-fn tell(names: ToolNames, name: &mut String) {
-    let told = names.told(name);
-    if told != name {
-        *name = told.to_owned();
+fn translate_name(names: ToolNames, name: &mut String) {
+    let translated = names.hook_name(name);
+    if translated != name {
+        *name = translated.to_owned();
     }
 }
 
-fn tell_calls(names: ToolNames, calls: &mut [ToolCall]) {
-    calls.iter_mut().for_each(|call| tell(names, &mut call.function.name));
+fn translate_calls(names: ToolNames, calls: &mut [HookToolCall]) {
+    calls.iter_mut().for_each(|call| translate_name(names, &mut call.function.name));
 }
 
-pub(super) trait NamesTools: Question {
-    /// The question as the hook is asked it.
-    fn tell(&mut self, names: ToolNames);
+pub(super) trait TranslateToolNames: HookQuestion {
+    /// Translates the query to the names that the hook knows.
+    fn translate(&mut self, names: ToolNames);
 
-    /// Returns the decision of the hook, by haft's names; this is the question by haft's names. Most decisions name no
-    /// tool.
-    fn meant(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
+    /// Returns the decision of the hook with haft's names; `self` is the query with haft's names. Most
+    /// decisions name no tool.
+    fn restore_names(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
         decision
     }
 }
 
-impl NamesTools for BeforeTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for BeforeTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 
-    fn meant(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
+    fn restore_names(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
         let ToolDecision::Modify { tool, arguments } = decision else { return decision };
-        // It may say what is the same tool by the other name.
-        let tool = tool.map(|tool| names.meant(&tool).to_owned()).filter(|tool| *tool != self.tool);
+        // The hook may use the other name of the same tool.
+        let tool = tool.map(|tool| names.tool_name(&tool).to_owned()).filter(|tool| *tool != self.tool);
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
             _ => ToolDecision::Modify { tool, arguments },
@@ -76,30 +79,30 @@ impl NamesTools for BeforeTool {
     }
 }
 
-impl NamesTools for AfterTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for AfterTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 }
 
-impl NamesTools for ApproveTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for ApproveTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 }
 
-impl NamesTools for BeforeLlm {
-    fn tell(&mut self, names: ToolNames) {
-        self.tools.iter_mut().for_each(|tool| tell(names, &mut tool.function.name));
-        self.messages.iter_mut().for_each(|message| tell_calls(names, &mut message.tool_calls));
+impl TranslateToolNames for BeforeLlm {
+    fn translate(&mut self, names: ToolNames) {
+        self.tools.iter_mut().for_each(|tool| translate_name(names, &mut tool.function.name));
+        self.messages.iter_mut().for_each(|message| translate_calls(names, &mut message.tool_calls));
     }
 
-    fn meant(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
+    fn restore_names(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
         if let LlmDecision::Modify(edit) = &mut decision {
-            let own = Calls::of(self.messages.iter().flat_map(|message| &message.tool_calls));
+            let own = OriginalCalls::from_calls(self.messages.iter().flat_map(|message| &message.tool_calls));
             for edit in edit.messages.iter_mut().flatten() {
                 if let MessageEdit::New(message) = edit {
-                    own.meant(&mut message.tool_calls, names);
+                    own.restore_names(&mut message.tool_calls, names);
                 }
             }
         }
@@ -107,33 +110,34 @@ impl NamesTools for BeforeLlm {
     }
 }
 
-impl NamesTools for AfterLlm {
-    fn tell(&mut self, names: ToolNames) {
-        tell_calls(names, &mut self.response.tool_calls);
+impl TranslateToolNames for AfterLlm {
+    fn translate(&mut self, names: ToolNames) {
+        translate_calls(names, &mut self.response.tool_calls);
     }
 
-    fn meant(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
+    fn restore_names(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
         if let ResponseDecision::Modify(response) = &mut decision {
-            Calls::of(self.response.tool_calls.iter()).meant(&mut response.tool_calls, names);
+            OriginalCalls::from_calls(self.response.tool_calls.iter())
+                .restore_names(&mut response.tool_calls, names);
         }
         decision
     }
 }
 
-/// Calls that were there before, by their ids. An extension may have a tool that is called as PicoClaw calls another one:
-/// a call that a hook leaves as it is stays one of that tool.
-struct Calls<'a>(HashMap<&'a str, &'a str>);
+/// The calls before the hook, by id. An extension may have a tool with a name that PicoClaw uses for another
+/// tool. A call that a hook leaves unchanged keeps its tool.
+struct OriginalCalls<'a>(HashMap<&'a str, &'a str>);
 
-impl<'a> Calls<'a> {
-    fn of(calls: impl Iterator<Item = &'a ToolCall>) -> Self {
+impl<'a> OriginalCalls<'a> {
+    fn from_calls(calls: impl Iterator<Item = &'a HookToolCall>) -> Self {
         Self(calls.map(|call| (call.id.as_str(), call.function.name.as_str())).collect())
     }
 
-    fn meant(&self, calls: &mut [ToolCall], names: ToolNames) {
+    fn restore_names(&self, calls: &mut [HookToolCall], names: ToolNames) {
         for call in calls {
-            let own = self.0.get(call.id.as_str()).filter(|own| names.told(own) == call.function.name);
+            let own = self.0.get(call.id.as_str()).filter(|own| names.hook_name(own) == call.function.name);
             call.function.name =
-                own.map_or_else(|| names.meant(&call.function.name).to_owned(), |own| (*own).to_owned());
+                own.map_or_else(|| names.tool_name(&call.function.name).to_owned(), |own| (*own).to_owned());
         }
     }
 }
@@ -142,25 +146,25 @@ impl<'a> Calls<'a> {
 mod tests {
     use super::*;
     use haft_protocol::RawJson;
-    use haft_protocol::hook::{LlmResponse, Message, ToolDefinition};
+    use haft_protocol::hook::{HookMessage, LlmResponse, ToolDefinition};
 
     fn object(text: &str) -> RawJson {
         RawJson::parse(text).unwrap()
     }
 
-    /// What becomes of a call of a tool when a hook that knows PicoClaw's names answers this.
+    /// Checks the result of a tool call after this answer of a hook that knows PicoClaw's names.
     #[track_caller]
-    fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
+    fn check(tool: &str, translated: &str, answer: &str, expect: &ToolDecision) {
         let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
         let mut asked = question.clone();
-        asked.tell(ToolNames::PicoClaw);
-        assert_eq!(asked.tool, told);
+        asked.translate(ToolNames::PicoClaw);
+        assert_eq!(asked.tool, translated);
         let decided = asked.decide(&object(answer)).unwrap();
-        assert_eq!(question.meant(decided.decision, ToolNames::PicoClaw), *expect);
+        assert_eq!(question.restore_names(decided.decision, ToolNames::PicoClaw), *expect);
     }
 
     #[test]
-    fn a_call_is_told_and_rewritten_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_tool_call() {
         let other = |tool: &str| ToolDecision::Modify { tool: Some(tool.into()), arguments: None };
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"read_file"}}"#, &other("read"));
         check("bash", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
@@ -170,57 +174,57 @@ mod tests {
         let answer = r#"{"action":"modify","call":{"tool":"exec","arguments":{"command":"true"}}}"#;
         check("bash", "exec", answer, &changed);
         check("grep", "grep", r#"{"action":"modify","call":{"tool":"mine"}}"#, &other("mine"));
-        // An extension's tool that is called like PicoClaw's stays itself.
+        // An extension's tool with one of PicoClaw's names is not translated.
         check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
     }
 
-    fn call(id: &str, name: &str) -> ToolCall {
-        ToolCall::new(id, name, &RawJson::empty_object())
+    fn call(id: &str, name: &str) -> HookToolCall {
+        HookToolCall::new(id, name, &RawJson::empty_object())
     }
 
     #[test]
-    fn an_answer_keeps_the_calls_that_a_hook_leaves() {
+    fn keeps_unchanged_calls_of_answer() {
         let response =
             LlmResponse { tool_calls: vec![call("1", "bash"), call("2", "exec")], ..LlmResponse::default() };
         let question = AfterLlm { response, ..AfterLlm::default() };
         let mut asked = question.clone();
-        asked.tell(ToolNames::PicoClaw);
-        let names = |calls: &[ToolCall]| -> Vec<String> {
+        asked.translate(ToolNames::PicoClaw);
+        let names = |calls: &[HookToolCall]| -> Vec<String> {
             calls.iter().map(|call| call.function.name.clone()).collect()
         };
         assert_eq!(names(&asked.response.tool_calls), ["exec", "exec"]);
         let mut answer = asked.response.clone();
         answer.content = "changed".into();
         answer.tool_calls.push(call("3", "list_dir"));
-        let meant = question.meant(ResponseDecision::Modify(answer.into()), ToolNames::PicoClaw);
+        let meant = question.restore_names(ResponseDecision::Modify(answer.into()), ToolNames::PicoClaw);
         let ResponseDecision::Modify(meant) = meant else { panic!("{meant:?}") };
         assert_eq!(names(&meant.tool_calls), ["bash", "exec", "ls"]);
     }
 
     #[test]
-    fn a_request_is_told_by_the_names_that_the_hook_knows() {
+    fn translates_names_of_request() {
         let mut tool = ToolDefinition::default();
         tool.function.name = "write".into();
-        let message = Message { tool_calls: vec![call("1", "edit")], ..Message::default() };
+        let message = HookMessage { tool_calls: vec![call("1", "edit")], ..HookMessage::default() };
         let mut question = BeforeLlm { tools: vec![tool], messages: vec![message], ..BeforeLlm::default() };
-        question.tell(ToolNames::PicoClaw);
+        question.translate(ToolNames::PicoClaw);
         assert_eq!(question.tools[0].function.name, "write_file");
         assert_eq!(question.messages[0].tool_calls[0].function.name, "edit_file");
     }
 
     #[test]
-    fn what_happened_is_told_by_the_names_that_the_hook_knows() {
-        use haft_protocol::hook::{Meta, ToolExecStart, TurnEnd};
-        let told = |names: ToolNames, payload: Payload| {
-            let what = Occurrence { time: String::new(), meta: Meta::default(), context: None, payload };
-            told_of(names, &what).into_owned().payload
+    fn translates_names_of_events() {
+        use haft_protocol::hook::{ToolExecStart, TurnEnd, TurnMeta};
+        let translated = |names: ToolNames, payload: HookEventPayload| {
+            let what = TurnEvent { time: String::new(), meta: TurnMeta::default(), context: None, payload };
+            translate_occurrence(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
         let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, start.clone().into()), renamed.into());
-        assert_eq!(told(ToolNames::Haft, start.clone().into()), start.into());
+        assert_eq!(translated(ToolNames::PicoClaw, start.clone().into()), renamed.into());
+        assert_eq!(translated(ToolNames::Haft, start.clone().into()), start.into());
         let end = TurnEnd { tool_kinds: vec!["read".into()], ..TurnEnd::default() };
         let renamed = TurnEnd { tool_kinds: vec!["read_file".into()], ..end.clone() };
-        assert_eq!(told(ToolNames::PicoClaw, end.into()), renamed.into());
+        assert_eq!(translated(ToolNames::PicoClaw, end.into()), renamed.into());
     }
 }

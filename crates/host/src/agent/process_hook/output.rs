@@ -1,64 +1,67 @@
 //! Converts a tool's result into PicoClaw's form and back.
 
-use haft_core::tool::{Display, ToolOutput};
-use haft_protocol::content::{Content, Image, ImageData, joined_text};
-use haft_protocol::ext::{ResultBlock, ToolResult as Blocks};
-use haft_protocol::hook::{InterceptPoint, ToolResult};
+use haft_core::tool::{DisplayText, ToolOutput};
+use haft_protocol::content::{ContentBlock, Image, ImageData, joined_text};
+use haft_protocol::ext::{ResultBlock, ToolResultFrame as Blocks};
+use haft_protocol::hook::{HookToolResult, InterceptPoint};
 use haft_protocol::ids::RequestId;
 
 use super::bounds;
-use super::part::HookPart;
-use crate::agent::tool::Read;
+use super::part::ProcessHookAdapter;
+use crate::agent::tool::SanitizedToolResult;
 
-/// The beginning of a reference to an image of the result; its number follows. Images are long, and hooks send back all
-/// that they are told.
+/// The prefix of a reference to an image of the result; its number follows. A reference is used because
+/// images are long and hooks send back everything that they receive.
 const OWN_IMAGE: &str = "media://image-";
 
-pub(super) fn told(output: &ToolOutput) -> ToolResult {
-    let images = output.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
-    ToolResult {
+pub(super) fn to_hook_result(output: &ToolOutput) -> HookToolResult {
+    let images = output.content.iter().filter(|block| matches!(block, ContentBlock::Image(_))).count();
+    HookToolResult {
         for_llm: joined_text(&output.content),
         for_user: output.display.as_ref().map(|display| display.text.clone()).unwrap_or_default(),
         is_error: output.is_error,
         response_handled: output.handled,
         media: (0..images).map(|number| format!("{OWN_IMAGE}{number}")).collect(),
-        ..ToolResult::default()
+        ..HookToolResult::default()
     }
 }
 
-/// Reads what a hook says in place of a tool of this name, or of its result. Texts that are too long, characters that nobody
-/// can see and references that are no images are dealt with as in a result of an extension's tool.
-pub(super) async fn read(
-    hook: &HookPart,
+/// Reads a hook's result for this tool. Long texts, invisible characters and invalid image references are
+/// handled as in a result of an extension's tool.
+pub(super) async fn read_result(
+    hook: &ProcessHookAdapter,
     point: InterceptPoint,
     tool: &str,
-    result: &ToolResult,
+    result: &HookToolResult,
     own: Option<&ToolOutput>,
 ) -> ToolOutput {
     let (name, context) = (hook.entry.name(), &hook.context);
-    let limits = bounds::of_result(*context.shared.limits, own);
-    let content = blocks(result, own);
+    let limits = bounds::result_limits(*context.shared.limits, own);
+    let content = result_blocks(result, own);
     let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
-    let (read, kept) = match Read::beside(name, tool, blocks, limits, &context.results).await {
-        Ok(read) => read,
-        Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
-    };
+    let (read, kept) =
+        match SanitizedToolResult::read_off_thread(name, tool, blocks, limits, &context.results).await {
+            Ok(read) => read,
+            Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
+        };
     if let Some(detail) = &read.rejected {
-        hook.fault(point, detail);
+        hook.report_fault(point, detail);
     }
-    context.reporter(name).hidden(read.hidden, &format!("a result for tool {tool}"));
-    // Where nothing can be delivered beside the text, the model has to speak of it.
+    context.reporter(name).report_hidden_text(read.hidden, &format!("a result for tool {tool}"));
+    // If only text can be delivered, the model has to mention it.
     let handled = result.response_handled && result.media.is_empty();
     let shown = !result.silent && !result.for_user.is_empty();
-    let display =
-        shown.then(|| Display { by: name.clone(), text: bounds::for_user(&result.for_user, limits, own) });
-    ToolOutput { handled, display, ..read.output(kept.as_deref()) }
+    let display = shown.then(|| DisplayText {
+        by: name.clone(),
+        text: bounds::shorten_for_user(&result.for_user, limits, own),
+    });
+    ToolOutput { handled, display, ..read.into_output(kept.as_deref()) }
 }
 
-fn blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
+fn result_blocks(result: &HookToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
     let mut blocks = vec![ResultBlock::Text { text: result.for_llm.clone() }];
     for reference in &result.media {
-        blocks.push(match image(reference, own) {
+        blocks.push(match resolve_image(reference, own) {
             Some(image) => ResultBlock::Image(image),
             None => ResultBlock::Text { text: format!("[media: {reference}]") },
         });
@@ -67,12 +70,12 @@ fn blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
     blocks
 }
 
-/// An image of the result itself, or one that is all in its URL.
-fn image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
+/// Returns an image of the result itself, or an image from a data URL.
+fn resolve_image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
     if let Some(number) = reference.strip_prefix(OWN_IMAGE) {
         let mut images = own?.content.iter().filter_map(|block| match block {
-            Content::Image(image) => Some(image),
-            Content::Text { .. } => None,
+            ContentBlock::Image(image) => Some(image),
+            ContentBlock::Text { .. } => None,
         });
         return images.nth(number.parse().ok()?).cloned();
     }
@@ -84,8 +87,8 @@ fn image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
 mod tests {
     use super::*;
 
-    fn png(data: &str) -> Content {
-        Content::Image(Image { mime_type: "image/png".into(), data: ImageData::from(data.to_owned()) })
+    fn png(data: &str) -> ContentBlock {
+        ContentBlock::Image(Image { mime_type: "image/png".into(), data: ImageData::from(data.to_owned()) })
     }
 
     fn shown(blocks: &[ResultBlock]) -> Vec<String> {
@@ -98,10 +101,12 @@ mod tests {
     }
 
     #[test]
-    fn images_of_a_result_come_back_by_their_number() {
-        let own =
-            ToolOutput { content: vec![png("a"), Content::text("fog"), png("b")], ..ToolOutput::text("") };
-        let mut result = told(&own);
+    fn restores_images_by_reference() {
+        let own = ToolOutput {
+            content: vec![png("a"), ContentBlock::text("fog"), png("b")],
+            ..ToolOutput::text("")
+        };
+        let mut result = to_hook_result(&own);
         assert_eq!((result.for_llm.as_str(), result.media.len()), ("fog", 2));
         result.media.reverse();
         result.media.extend(["media://image-7", "data:image/gif;base64,R0", "/tmp/x.png"].map(str::to_owned));
@@ -115,6 +120,6 @@ mod tests {
             "[media: /tmp/x.png]",
             "[file:/tmp/x]",
         ];
-        assert_eq!(shown(&blocks(&result, Some(&own))), expect);
+        assert_eq!(shown(&result_blocks(&result, Some(&own))), expect);
     }
 }

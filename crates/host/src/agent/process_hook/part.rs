@@ -1,113 +1,119 @@
-//! The part of one process hook in a turn: its query, and what follows from a failure.
+//! The part of one process hook in a turn: its query and the handling of a failure.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{Decided, InterceptPoint, Question, texts};
+use haft_protocol::hook::{HookQuestion, InterceptPoint, ParsedDecision, texts};
 use tokio_util::sync::CancellationToken;
 
 use super::bounds;
-use super::names::{NamesTools, told_in};
-use super::turns::Turns;
-use crate::agent::entry::Entry;
-use crate::agent::gates::Deciding;
+use super::names::{TranslateToolNames, translate_question};
+use super::turns::TurnTracker;
+use crate::agent::entry::ManagedExtension;
+use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
-use crate::agent::policy::{self, Verdict};
+use crate::agent::policy::{self, FailureEffect};
 use crate::extension::Deadline;
 use crate::supervision::failures::FailureFile;
-use crate::supervision::slot::Stage;
-use crate::wire::fault::{CallError, Failure, FaultCode};
+use crate::supervision::slot::LifecycleStage;
+use crate::wire::fault::{CallError, ExtensionFailure, FaultCode};
 
-/// The part of one process hook in a turn. Each of core's hooks is implemented for it in a file of its own.
-pub(crate) struct HookPart {
-    pub(super) entry: Arc<Entry>,
+/// The part of one process hook in a turn. Each of core's hooks has its implementation in its own file.
+pub(crate) struct ProcessHookAdapter {
+    pub(super) entry: Arc<ManagedExtension>,
     pub(super) hook: Arc<HookSpec>,
-    pub(super) turns: Arc<Turns>,
+    pub(super) turns: Arc<TurnTracker>,
     pub(super) context: Arc<HookContext>,
-    /// The kind of question that it answered last without a failure. Answers about the model, or about what a tool came
-    /// to, decide about no call.
-    stood: Mutex<Option<Deciding>>,
+    /// The subject of the last answer without a failure. Answers about the model or about a tool's result
+    /// decide about no call.
+    last_answered: Mutex<Option<DecisionSubject>>,
 }
 
-/// It did not answer, or not well. That is reported.
+/// The hook did not answer or sent an invalid answer. The failure is reported.
 #[derive(Debug)]
-pub(super) struct Unanswered {
-    pub(super) verdict: Verdict,
+pub(super) struct UnansweredQuery {
+    pub(super) verdict: FailureEffect,
     pub(super) error: CallError,
 }
 
-impl HookPart {
-    /// Its part in turns; none for an extension that is no hook.
-    pub(crate) fn new(entry: &Arc<Entry>, turns: Arc<Turns>, context: Arc<HookContext>) -> Option<Self> {
+impl ProcessHookAdapter {
+    /// Returns the adapter; `None` for an extension that is not a process hook.
+    pub(crate) fn new(
+        entry: &Arc<ManagedExtension>,
+        turns: Arc<TurnTracker>,
+        context: Arc<HookContext>,
+    ) -> Option<Self> {
         let hook = Arc::clone(entry.spec.as_hook()?);
-        Some(Self { entry: Arc::clone(entry), hook, turns, context, stood: Mutex::default() })
+        Some(Self { entry: Arc::clone(entry), hook, turns, context, last_answered: Mutex::default() })
     }
 
-    /// Queries the hook. The parts of its answer that do not count are reported.
-    pub(super) async fn query<Q: NamesTools + Clone + Sync>(
+    /// Queries the hook. Reports the invalid parts of its answer.
+    pub(super) async fn query<Q: TranslateToolNames + Clone + Sync>(
         &self,
         cancel: &CancellationToken,
         point: InterceptPoint,
         question: Q,
-    ) -> Result<Q::Decision, Unanswered> {
+    ) -> Result<Q::Decision, UnansweredQuery> {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
-        let told = told_in(names, &question);
-        let answer = match query_process(entry, cancel, point, &*told, &self.hook).await {
-            Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
+        let translated = translate_question(names, &question);
+        let answer = match query_process(entry, cancel, point, &*translated, &self.hook).await {
+            Ok(result) => self
+                .read(point, &*translated, &result)
+                .map(|decision| question.restore_names(decision, names)),
             Err(error) => {
-                self.not_there(entry, point, &error);
+                self.report_missing_hello(entry, point, &error);
                 Err(error)
             }
         };
         match answer {
             Ok(decision) => {
-                if let Some(deciding) = deciding(point) {
-                    *self.stood() = Some(deciding);
+                if let Some(deciding) = decision_subject(point) {
+                    *self.lock_last_answered() = Some(deciding);
                 }
                 Ok(decision)
             }
-            Err(error) => Err(self.unanswered(point, error)),
+            Err(error) => Err(self.classify_failure(point, error)),
         }
     }
 
-    /// Reports a hook that has not said hello by the time that its answer was due, and writes that down for those who ask
-    /// when nothing runs: it is the first failure of the hook, and a run may be over before its hello is.
-    fn not_there(&self, entry: &Entry, point: InterceptPoint, error: &CallError) {
-        let is_first_start = matches!(entry.stage(), Stage::Starting { .. });
+    /// Reports a hook that did not answer `hook.hello` before its answer was due. Also stores this first
+    /// failure for `haft ext list`, because the run may end before the hello deadline.
+    fn report_missing_hello(&self, entry: &ManagedExtension, point: InterceptPoint, error: &CallError) {
+        let is_first_start = matches!(entry.stage(), LifecycleStage::Starting { .. });
         if let (CallError::Gone { why }, true) = (error, is_first_start) {
             let text = format!("{} hook: {why}", point.name());
-            if self.turns.is_news(entry.name(), &text) {
-                let failure = Failure { code: FaultCode::HookTimeout, message: text };
+            if self.turns.is_first_report(entry.name(), &text) {
+                let failure = ExtensionFailure { code: FaultCode::HookTimeout, message: text };
                 let state = Arc::clone(&self.context.shared.state);
                 FailureFile::new(state, Arc::clone(&entry.spec)).remember(&failure);
-                self.context.reporter(entry.name()).fault(failure.code, failure.message);
+                self.context.reporter(entry.name()).report_fault(failure.code, failure.message);
             }
         }
     }
 
-    fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
-        let loosened = self.entry.current().loosened || self.hook.on_timeout_allow;
-        Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error }
+    fn classify_failure(&self, point: InterceptPoint, error: CallError) -> UnansweredQuery {
+        let allow_on_timeout = self.entry.current().allow_on_timeout || self.hook.on_timeout_allow;
+        UnansweredQuery { verdict: policy::on_hook_failure(point, allow_on_timeout, &error), error }
     }
 
-    /// Reports an answer that does not count at all, and returns what becomes of what the hook was asked about.
-    pub(super) fn rejected(&self, point: InterceptPoint, detail: String) -> Unanswered {
-        self.fault(point, &detail);
-        self.unanswered(point, CallError::BadResponse { detail })
+    /// Reports an answer that is rejected completely, and returns the effect on the action.
+    pub(super) fn reject_answer(&self, point: InterceptPoint, detail: String) -> UnansweredQuery {
+        self.report_fault(point, &detail);
+        self.classify_failure(point, CallError::BadResponse { detail })
     }
 
-    fn read<Q: Question>(
+    fn read<Q: HookQuestion>(
         &self,
         point: InterceptPoint,
         question: &Q,
         result: &RawJson,
     ) -> Result<Q::Decision, CallError> {
         match question.decide(result) {
-            Ok(Decided { decision, reports, notes }) => {
-                reports.iter().for_each(|report| self.fault(point, report));
+            Ok(ParsedDecision { decision, reports, notes }) => {
+                reports.iter().for_each(|report| self.report_fault(point, report));
                 for note in notes {
                     tracing::debug!(extension = %self.entry.name(), point = point.name(), note);
                 }
@@ -115,88 +121,89 @@ impl HookPart {
             }
             Err(malformed) => {
                 let detail = malformed.to_string();
-                self.fault(point, &detail);
+                self.report_fault(point, &detail);
                 Err(CallError::BadResponse { detail })
             }
         }
     }
 
-    /// Reports what is wrong with an answer: once a turn, however often a hook makes the same mistake in it.
-    pub(super) fn fault(&self, point: InterceptPoint, detail: &str) {
+    /// Reports an invalid answer: once a turn, however often the hook repeats the mistake.
+    pub(super) fn report_fault(&self, point: InterceptPoint, detail: &str) {
         let (name, text) = (self.entry.name(), format!("{} hook: {detail}", point.name()));
-        if self.turns.is_news(name, &text) {
-            self.context.reporter(name).fault(FaultCode::HookError, text);
+        if self.turns.is_first_report(name, &text) {
+            self.context.reporter(name).report_fault(FaultCode::HookError, text);
         } else {
-            tracing::debug!(extension = %name, text, "the same again");
+            tracing::debug!(extension = %name, text, "repeated fault");
         }
     }
 
-    /// A call was blocked because it failed: too often in a row, and a person is asked.
-    pub(super) fn failed(&self, point: InterceptPoint, detail: &str) {
-        *self.stood() = None;
-        if let Some(deciding) = deciding(point) {
-            self.context.gates.failed(self.entry.name(), deciding, detail);
+    /// Records a failure that blocked a call. After too many failures in a row, the person is asked.
+    pub(super) fn record_failure(&self, point: InterceptPoint, detail: &str) {
+        *self.lock_last_answered() = None;
+        if let Some(deciding) = decision_subject(point) {
+            self.context.gates.record_failure(self.entry.name(), deciding, detail);
         }
     }
 
-    fn stood(&self) -> MutexGuard<'_, Option<Deciding>> {
-        self.stood.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_last_answered(&self) -> MutexGuard<'_, Option<DecisionSubject>> {
+        self.last_answered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn by(&self) -> String {
+    pub(super) fn hook_name(&self) -> String {
         self.entry.name().to_string()
     }
 
-    pub(super) fn ended(&self, reason: &str) -> Refusal {
-        Refusal::of_turn(self.by(), aborted(reason))
+    pub(super) fn refuse_turn(&self, reason: &str) -> Refusal {
+        Refusal::for_turn(self.hook_name(), abort_reason(reason))
     }
 
-    pub(super) fn discarded(&self, reason: &str) -> Refusal {
-        Refusal::discarding(self.by(), aborted(reason))
+    pub(super) fn discard_turn(&self, reason: &str) -> Refusal {
+        Refusal::for_discarded_turn(self.hook_name(), abort_reason(reason))
     }
 }
 
-impl Drop for HookPart {
+impl Drop for ProcessHookAdapter {
     fn drop(&mut self) {
-        let stood = self.stood().take();
+        let stood = self.lock_last_answered().take();
         if let Some(deciding) = stood {
-            self.context.gates.answered(self.entry.name(), deciding);
+            self.context.gates.record_answer(self.entry.name(), deciding);
         }
     }
 }
 
-/// Waits for the process, if it is being started, and sends it the question.
+/// Waits for a starting process and sends it the query.
 ///
-/// What passes when it is late is asked one at a time, and its time counts from then: a hook that reads one line after the
-/// other would be late with the last of many results that come at once, and they would be shown as they are. A guard that
-/// is late blocks, and its calls come one after the other anyway, so that it does not wait here behind others.
+/// Queries that pass on a timeout are sent one at a time, and the time counts from the send. Otherwise a hook
+/// that reads line by line would be late with the last of many simultaneous results, and these would pass
+/// unchecked. A gate that is late blocks, and its calls are sequential anyway, so its queries do not wait
+/// here.
 async fn query_process(
-    entry: &Entry,
+    entry: &ManagedExtension,
     cancel: &CancellationToken,
     point: InterceptPoint,
-    question: &(impl Question + Sync),
+    question: &(impl HookQuestion + Sync),
     hook: &HookSpec,
 ) -> Result<RawJson, CallError> {
-    let _floor = match deciding(point) {
+    let _floor = match decision_subject(point) {
         Some(_) => None,
-        None => Some(cancel.run_until_cancelled(entry.floor.lock()).await.ok_or(CallError::Cancelled)?),
+        None => Some(cancel.run_until_cancelled(entry.query_lock.lock()).await.ok_or(CallError::Cancelled)?),
     };
-    let deadline = Deadline::after(hook.time_for(point));
-    let instance = entry.reach(cancel, deadline).await?;
+    let deadline = Deadline::after(hook.timeout_for(point));
+    let instance = entry.acquire_handle(cancel, deadline).await?;
     instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }
 
-/// Returns the subject of its decision there, if that is a call.
-const fn deciding(point: InterceptPoint) -> Option<Deciding> {
+/// Returns the subject of the decision at this point if the point is about a call.
+const fn decision_subject(point: InterceptPoint) -> Option<DecisionSubject> {
     match point {
-        InterceptPoint::BeforeTool => Some(Deciding::Call),
-        InterceptPoint::ApproveTool => Some(Deciding::Approval),
+        InterceptPoint::BeforeTool => Some(DecisionSubject::Call),
+        InterceptPoint::ApproveTool => Some(DecisionSubject::Approval),
         InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => None,
     }
 }
 
 /// Returns the text for the user about a turn that a hook ended.
-fn aborted(reason: &str) -> String {
+fn abort_reason(reason: &str) -> String {
     match reason.trim() {
         "" => texts::TURN_ABORTED.to_owned(),
         reason => bounds::reason(reason),

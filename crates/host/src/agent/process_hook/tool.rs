@@ -14,19 +14,19 @@ use haft_protocol::hook::{
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::part::{HookPart, Unanswered};
+use super::part::{ProcessHookAdapter, UnansweredQuery};
 use super::{CHANNEL, CHAT};
 use super::{bounds, output};
-use crate::agent::policy::{self, Verdict};
+use crate::agent::policy::{self, FailureEffect};
 
 const BEFORE: InterceptPoint = InterceptPoint::BeforeTool;
 const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 
 #[async_trait]
-impl BeforeToolExecute for HookPart {
+impl BeforeToolExecute for ProcessHookAdapter {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
         let question = BeforeTool {
-            meta: self.turns.meta(BeforeTool::TRACE_PATH),
+            meta: self.turns.turn_meta(BeforeTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
@@ -34,25 +34,25 @@ impl BeforeToolExecute for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        // An answer that is too long to be taken is no answer.
+        // An answer beyond the limit counts as no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
-            match bounds::too_long(&decision, call.args.as_str().len()) {
+            match bounds::find_oversized(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
-                Some(detail) => Err(self.rejected(BEFORE, detail)),
+                Some(detail) => Err(self.reject_answer(BEFORE, detail)),
             }
         });
         match answer {
-            Ok(decision) => decided(self, decision, call).await,
-            Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Err(Unanswered { verdict: Verdict::Block, error }) => {
+            Ok(decision) => convert_decision(self, decision, call).await,
+            Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => ToolDecision::Allow,
+            Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
                 let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
-                policy::blamed(&error).inspect(|detail| self.failed(BEFORE, detail));
-                ToolDecision::block(self.by(), texts::denied_by_hook(&reason))
+                policy::failure_detail(&error).inspect(|detail| self.record_failure(BEFORE, detail));
+                ToolDecision::block(self.hook_name(), texts::denied_by_hook(&reason))
             }
         }
     }
 
-    fn is_of(&self, extension: &ExtensionName) -> bool {
+    fn belongs_to(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
 
@@ -64,31 +64,31 @@ impl BeforeToolExecute for HookPart {
         Some(HookRole::Ordered)
     }
 
-    fn patience(&self) -> Option<Duration> {
-        Some(self.hook.time_for(BEFORE))
+    fn decision_time(&self) -> Option<Duration> {
+        Some(self.hook.timeout_for(BEFORE))
     }
 
-    fn takes_unknown(&self) -> bool {
+    fn handles_unknown_tools(&self) -> bool {
         true
     }
 
-    fn vouches(&self, tool: &str) -> bool {
+    fn bypasses_approval(&self, tool: &str) -> bool {
         self.hook.vouches_for(tool)
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
-        let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
-        self.fault(BEFORE, &detail);
-        self.failed(BEFORE, &detail);
+        let detail = format!("the \"call\" cannot replace the call of {}: {detail}", call.name);
+        self.report_fault(BEFORE, &detail);
+        self.record_failure(BEFORE, &detail);
     }
 
-    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+    async fn after_block(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
     }
 }
 
 #[async_trait]
-impl AfterToolExecute for HookPart {
+impl AfterToolExecute for ProcessHookAdapter {
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
@@ -96,22 +96,22 @@ impl AfterToolExecute for HookPart {
         output: ToolOutput,
     ) -> ResultDecision {
         let question = AfterTool {
-            meta: self.turns.meta(AfterTool::TRACE_PATH),
+            meta: self.turns.turn_meta(AfterTool::TRACE_PATH),
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
-            result: output::told(&output),
+            result: output::to_hook_result(&output),
             duration: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
         match self.query(cancel, AFTER, question).await {
             Ok(After::Continue) | Err(_) => ResultDecision::Show(output),
-            Ok(After::Modify(result)) => {
-                ResultDecision::Show(output::read(self, AFTER, &call.name, &result, Some(&output)).await)
-            }
-            Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.ended(&reason)),
-            Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discarded(&reason)),
+            Ok(After::Modify(result)) => ResultDecision::Show(
+                output::read_result(self, AFTER, &call.name, &result, Some(&output)).await,
+            ),
+            Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.refuse_turn(&reason)),
+            Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discard_turn(&reason)),
         }
     }
 
@@ -120,24 +120,24 @@ impl AfterToolExecute for HookPart {
     }
 }
 
-async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDecision {
-    let by = hook.by();
+async fn convert_decision(hook: &ProcessHookAdapter, decision: Decision, call: &ToolCall) -> ToolDecision {
+    let by = hook.hook_name();
     match decision {
         Decision::Continue => ToolDecision::Allow,
         Decision::Modify { tool, arguments } => {
             ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
         }
         Decision::Respond(result) => {
-            let output = output::read(hook, BEFORE, &call.name, &result, None).await;
+            let output = output::read_result(hook, BEFORE, &call.name, &result, None).await;
             ToolDecision::Respond { by, output }
         }
-        Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
-        Decision::AbortTurn { reason } => ToolDecision::Refuse(hook.ended(&reason)),
-        Decision::HardAbort { reason } => ToolDecision::Refuse(hook.discarded(&reason)),
+        Decision::Deny { reason } => ToolDecision::block(by, denial_text(&reason)),
+        Decision::AbortTurn { reason } => ToolDecision::Refuse(hook.refuse_turn(&reason)),
+        Decision::HardAbort { reason } => ToolDecision::Refuse(hook.discard_turn(&reason)),
     }
 }
 
 /// Returns the text for the model about a call that a hook denied.
-fn denied(reason: &str) -> String {
+fn denial_text(reason: &str) -> String {
     texts::denied_by_hook(&bounds::reason(reason))
 }

@@ -1,4 +1,4 @@
-//! Files with the whole of results that are too long for a model.
+//! Files with the full text of results that are too long for a model.
 
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
@@ -8,34 +8,34 @@ use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
 #[derive(Debug)]
-pub(crate) struct Results {
-    /// Where they stay, for whoever made the host to clear away.
+pub(crate) struct ResultFiles {
+    /// The directory of the files, which the host's owner cleans up.
     dir: Option<PathBuf>,
-    /// Otherwise they go with the host.
+    /// A temporary directory that is removed with the host, used without `dir`.
     own: Mutex<Option<TempDir>>,
 }
 
-impl Results {
-    /// Files go into this directory, which is made with the first one; without, into one of the system's temporary ones,
-    /// which is gone with this.
+impl ResultFiles {
+    /// Creates a store in this directory, which is created with the first file. Without a directory, a
+    /// temporary one is used and removed with the store.
     pub(crate) fn new(dir: Option<PathBuf>) -> Self {
         Self { dir, own: Mutex::default() }
     }
 
-    /// Puts the whole of a long text into a new file, which only its owner can read: the model may come back to it long
-    /// after the call.
-    pub(crate) fn keep(&self, whole: &[String]) -> Option<PathBuf> {
+    /// Saves the full text to a new file that only its owner can read. The model may read the file long after
+    /// the call.
+    pub(crate) fn save(&self, whole: &[String]) -> Option<PathBuf> {
         match self.write(whole) {
             Ok(path) => Some(path),
             Err(error) => {
-                tracing::warn!(%error, "long result not kept");
+                tracing::warn!(%error, "cannot save the full text of a long result");
                 None
             }
         }
     }
 
     fn write(&self, whole: &[String]) -> io::Result<PathBuf> {
-        let mut writer = BufWriter::new(self.file()?);
+        let mut writer = BufWriter::new(self.create_file()?);
         for (index, text) in whole.iter().enumerate() {
             writer.write_all(if index == 0 { b"" } else { b"\n" })?;
             writer.write_all(text.as_bytes())?;
@@ -44,7 +44,7 @@ impl Results {
         file.keep().map(|(_, path)| path).map_err(|error| error.error)
     }
 
-    fn file(&self) -> io::Result<NamedTempFile> {
+    fn create_file(&self) -> io::Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix("haft-result-").suffix(".txt");
         if let Some(dir) = &self.dir {
@@ -69,12 +69,12 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_in_a_directory_that_was_named_and_go_with_one_that_was_not() {
+    fn keeps_files_only_in_configured_directory() {
         let place = tempfile::tempdir().unwrap();
         let named = place.path().join("results");
         for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
-            let results = Results::new(dir);
-            let paths = [results.keep(&whole()).unwrap(), results.keep(&whole()).unwrap()];
+            let results = ResultFiles::new(dir);
+            let paths = [results.save(&whole()).unwrap(), results.save(&whole()).unwrap()];
             assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "one\ntwo"));
             assert!(paths[0] != paths[1] && paths[0].parent() == paths[1].parent());
             assert_eq!(paths[0].starts_with(&named), stays);
@@ -84,8 +84,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_keeps_nothing() {
+    fn saves_nothing_in_unwritable_directory() {
         let file = NamedTempFile::new().unwrap();
-        assert_eq!(Results::new(Some(file.path().join("below"))).keep(&whole()), None);
+        assert_eq!(ResultFiles::new(Some(file.path().join("below"))).save(&whole()), None);
     }
 }

@@ -1,50 +1,50 @@
-//! Calls that are under way for the extension. Each call is a task of its own, which ends soon when nobody wants it any
-//! more.
+//! Running host calls of the extension. Each call is its own task, which ends soon after it is no longer
+//! needed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use futures::channel::mpsc;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ids::RequestId;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::extension::Command;
-use crate::extension::services::Desk;
-use crate::session::Wanted;
+use crate::extension::ActorCommand;
+use crate::extension::services::HostCallServer;
+use crate::session::HostCallRequest;
 use crate::timeouts::CALLS_END;
 
-/// See the module.
-pub(super) struct Calls {
-    desk: Option<Arc<Desk>>,
+/// The running host calls of one extension.
+pub(super) struct HostCallTasks {
+    desk: Option<Arc<HostCallServer>>,
     open: HashMap<RequestId, CancellationToken>,
     all: CancellationToken,
     tasks: TaskTracker,
 }
 
-impl Calls {
-    pub(super) fn new(desk: Option<Arc<Desk>>) -> Self {
+impl HostCallTasks {
+    pub(super) fn new(desk: Option<Arc<HostCallServer>>) -> Self {
         Self { desk, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
-    /// Begins a call; its result comes as a command.
-    pub(super) fn begin(&mut self, wanted: Wanted, to: &Weak<mpsc::UnboundedSender<Command>>) {
-        // The session takes no calls where there is no desk.
+    /// Starts a call; its result arrives as a command.
+    pub(super) fn begin(&mut self, wanted: HostCallRequest, to: &Weak<mpsc::UnboundedSender<ActorCommand>>) {
+        // Without a server, the session accepts no calls.
         let Some(desk) = self.desk.clone() else { return };
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
         self.open.insert(wanted.id.clone(), cancel.clone());
         self.tasks.spawn(async move {
             let result = desk.serve(cancel, wanted).await;
             if let Some(to) = to.upgrade() {
-                // An extension that is gone wants no result.
-                _ = to.unbounded_send(Command::Called(result));
+                // An extension that ended needs no result.
+                _ = to.unbounded_send(ActorCommand::HostCallDone(result));
             }
         });
     }
 
-    pub(super) fn done(&mut self, id: &RequestId) {
+    pub(super) fn finish(&mut self, id: &RequestId) {
         self.open.remove(id);
     }
 
@@ -55,13 +55,13 @@ impl Calls {
     }
 
     pub(super) fn cancel_all(&self) {
-        if is_up(Defence::Leases) {
+        if is_up(Defense::Leases) {
             self.all.cancel();
         }
     }
 
-    /// Waits until nothing is done for it any more, but not for ever.
-    pub(super) async fn end(&self) {
+    /// Waits a limited time for the end of all calls.
+    pub(super) async fn wait_until_ended(&self) {
         self.tasks.close();
         _ = timeout(CALLS_END, self.tasks.wait()).await;
     }

@@ -1,31 +1,31 @@
-//! The process behind an extension, and all that becomes known of its end.
+//! The process behind an extension, and the facts about its end.
 
 use tokio::task::JoinHandle;
 use tokio::time::{Duration, timeout};
 
-use crate::process::log::Log;
-use crate::process::{Exit, Process};
+use crate::process::log::ExtensionLog;
+use crate::process::{ExtensionProcess, ProcessExit};
 use crate::wire::decode::LONG_FRAME;
 use crate::wire::fault::PRINTED;
 use crate::wire::pipe::WIDE;
 
-/// As many long lines as a pipe holds, and the one before them.
+/// The number of long lines that a pipe can hold, and the line before them.
 const LATE_LINES: usize = WIDE / LONG_FRAME + 1;
 
-/// The process of one extension. An extension at the other end of two streams has none.
-pub(super) struct Child {
-    pub(super) process: Option<Process>,
+/// The process of one extension. An extension behind a pair of streams has none.
+pub(super) struct ChildProcess {
+    pub(super) process: Option<ExtensionProcess>,
     pub(super) stderr: Option<JoinHandle<()>>,
     /// The exit of the process, once it has ended.
-    pub(super) exit: Option<Exit>,
-    /// Bytes of a frame that was never finished.
+    pub(super) exit: Option<ProcessExit>,
+    /// Bytes of an unfinished frame.
     pub(super) half_frame: Option<usize>,
     /// Long lines that were read since the process ended.
     late_lines: usize,
 }
 
-impl Child {
-    pub(super) fn new(process: Option<Process>, stderr: Option<JoinHandle<()>>) -> Self {
+impl ChildProcess {
+    pub(super) fn new(process: Option<ExtensionProcess>, stderr: Option<JoinHandle<()>>) -> Self {
         Self { process, stderr, exit: None, half_frame: None, late_lines: 0 }
     }
 
@@ -33,20 +33,20 @@ impl Child {
         self.exit.is_some()
     }
 
-    /// Counts a long line of a process that is gone. Reading it may have taken all the time that there was for the lines
-    /// behind it, so that the time begins again: true while it may. It does not for more lines than the pipe can have
-    /// held, since something that the process left behind may write to it for ever.
+    /// Counts a long line of a process that has ended, and returns true if the drain time may start again.
+    /// Decoding the line may have used up the time for the lines behind it. The number of restarts is bounded
+    /// by the pipe's capacity, because a leftover child process may write forever.
     pub(super) fn count_late_line(&mut self) -> bool {
         self.late_lines += 1;
         self.late_lines <= LATE_LINES
     }
 
-    pub(super) fn obituary(&self, log: &Log) -> String {
+    pub(super) fn exit_summary(&self, log: &ExtensionLog) -> String {
         let tail = log.tail();
         let (mut text, never_started) =
             self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
         if never_started {
-            // The launcher's word comes last.
+            // The launcher's message comes last.
             return tail.lines().last().unwrap_or_default().to_owned();
         }
         if let Some(bytes) = self.half_frame {
@@ -59,28 +59,28 @@ impl Child {
         text
     }
 
-    pub(super) fn terminate(&mut self, log: &Log) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            log.host(format_args!("cannot be terminated: {error}"));
+    pub(super) fn terminate(&mut self, log: &ExtensionLog) {
+        if let Some(Err(error)) = self.process.as_mut().map(ExtensionProcess::terminate) {
+            log.log_host_line(format_args!("cannot terminate the process: {error}"));
         }
     }
 
-    /// Kills the rest of the process and waits for its end, but not for ever.
-    pub(super) async fn kill(&mut self, grace: Duration, log: &Log) {
+    /// Kills the remaining processes and waits a limited time for their end.
+    pub(super) async fn kill(&mut self, grace: Duration, log: &ExtensionLog) {
         let Some(process) = &mut self.process else { return };
-        // Behind a launcher, the second kill relies on nobody's help.
+        // Behind a launcher, the second kill needs no cooperation.
         for _ in 0..2 {
             if let Err(error) = process.kill() {
-                log.host(format_args!("cannot be killed: {error}"));
+                log.log_host_line(format_args!("cannot kill the process: {error}"));
             }
-            if process.is_gone() || timeout(grace, process.exited()).await.is_ok() {
+            if process.is_gone() || timeout(grace, process.wait_for_exit()).await.is_ok() {
                 break;
             }
-            log.host(format_args!("process {} is still there after the kill", process.id()));
+            log.log_host_line(format_args!("process {} still runs after the kill signal", process.id()));
         }
     }
 
-    /// Reads standard error no more: something that left the process group may hold it open for ever.
+    /// Stops reading standard error: a process that left the process group may hold it open forever.
     pub(super) fn stop_reading_stderr(&mut self) {
         if let Some(stderr) = self.stderr.take() {
             stderr.abort();

@@ -1,4 +1,4 @@
-//! The sources that the task behind an extension waits for. Everything here may be dropped and called again.
+//! The sources that the task behind an extension waits for. All futures here are cancel-safe.
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -9,55 +9,59 @@ use futures::channel::mpsc;
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
-use super::super::Command;
-use super::super::alarm::Alarm;
-use super::super::seldom::Seldom;
-use super::child::Child;
-use crate::process::{Exit, Process};
-use crate::wire::decode::{Decoding, Heard};
-use crate::wire::framer::Framer;
+use super::super::ActorCommand;
+use super::super::alarm::DeadlineTimer;
+use super::super::seldom::RareEventPoller;
+use super::child::ChildProcess;
+use crate::process::{ExtensionProcess, ProcessExit};
+use crate::wire::decode::{BackgroundDecode, DecodedLine};
+use crate::wire::framer::LineFramer;
 use crate::wire::{pipe, scratch};
 
-/// The greatest size of a read while no line is unfinished: as many short lines as one may have handled in a row.
+/// The maximum size of a read while no line is unfinished: the short lines that are handled in a row.
 const SHORT_READ: usize = 4 * 1024;
 
-/// The greatest size of a read of a long line: what is read is searched for its end while it is still close to the
-/// processor.
+/// The maximum size of a read of a long line. Limited so that the search for the line end finds the bytes in
+/// the cache.
 const LONG_READ: usize = 128 * 1024;
 
-/// A happening other than lines and commands.
-pub(super) enum Happening {
+/// An event other than lines and commands.
+pub(super) enum RareEvent {
     Alarm,
-    Exit(Exit),
-    /// All of standard error was read.
+    Exit(ProcessExit),
+    /// Standard error was read to its end.
     StderrEnd,
 }
 
-pub(super) enum Incoming {
+pub(super) enum InputEvent {
     Read(io::Result<usize>),
-    Heard(Box<Heard>),
+    Decoded(Box<DecodedLine>),
 }
 
-/// The line that is being read, or more bytes when there is none.
-pub(super) async fn incoming(
-    decoding: &mut Option<Decoding>,
-    reader: &mut Option<pipe::Output>,
-    framer: &mut Framer,
-) -> Incoming {
+/// Returns the decoded line, or more bytes when no line is being decoded.
+pub(super) async fn next_input(
+    decoding: &mut Option<BackgroundDecode>,
+    reader: &mut Option<pipe::StdoutReader>,
+    framer: &mut LineFramer,
+) -> InputEvent {
     match decoding {
-        Some(decoding) => Incoming::Heard(decoding.heard.as_mut().await),
-        None => Incoming::Read(read_some(reader, framer).await),
+        Some(decoding) => InputEvent::Decoded(decoding.decoded.as_mut().await),
+        None => InputEvent::Read(read_some(reader, framer).await),
     }
 }
 
-pub(super) async fn happened(seldom: &Seldom, alarm: &mut Alarm, child: &mut Child) -> Happening {
+pub(super) async fn next_rare_event(
+    seldom: &RareEventPoller,
+    alarm: &mut DeadlineTimer,
+    child: &mut ChildProcess,
+) -> RareEvent {
     poll_fn(|context| {
-        seldom.poll(context, |context| {
+        seldom.poll_if_woken(context, |context| {
             let any = async {
                 tokio::select! {
-                    () = alarm.rung() => Happening::Alarm,
-                    exit = exited(&mut child.process) => Happening::Exit(exit),
-                    () = finished(&mut child.stderr) => Happening::StderrEnd,
+                    () = alarm.wait() => RareEvent::Alarm,
+                    exit = wait_for_exit(&mut child.process) => RareEvent::Exit(exit),
+                    () = wait_for_stderr_end(&mut child.stderr) => RareEvent::StderrEnd,
                 }
             };
             pin!(any).poll(context)
@@ -66,10 +70,10 @@ pub(super) async fn happened(seldom: &Seldom, alarm: &mut Alarm, child: &mut Chi
     .await
 }
 
-async fn read_some(reader: &mut Option<pipe::Output>, framer: &mut Framer) -> io::Result<usize> {
+async fn read_some(reader: &mut Option<pipe::StdoutReader>, framer: &mut LineFramer) -> io::Result<usize> {
     match reader {
-        // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
-        Some(reader) if framer.unfinished() > 0 => {
+        // Bytes behind the beginning of a line belong to the line and need not be moved again.
+        Some(reader) if framer.unfinished_len() > 0 => {
             reader.read_buf(&mut framer.space().limit(LONG_READ)).await
         }
         Some(reader) => {
@@ -83,23 +87,25 @@ async fn read_some(reader: &mut Option<pipe::Output>, framer: &mut Framer) -> io
     }
 }
 
-pub(super) async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
+pub(super) async fn next_command(
+    inbox: &mut Option<mpsc::UnboundedReceiver<ActorCommand>>,
+) -> Option<ActorCommand> {
     match inbox {
         Some(inbox) => inbox.recv().await.ok(),
         None => pending().await,
     }
 }
 
-async fn exited(process: &mut Option<Process>) -> Exit {
+async fn wait_for_exit(process: &mut Option<ExtensionProcess>) -> ProcessExit {
     match process {
-        Some(process) => process.exited().await,
+        Some(process) => process.wait_for_exit().await,
         None => pending().await,
     }
 }
 
-async fn finished(stderr: &mut Option<JoinHandle<()>>) {
+async fn wait_for_stderr_end(stderr: &mut Option<JoinHandle<()>>) {
     match stderr {
-        // Whether the task ended or was cancelled: nothing more is read.
+        // The task ended or was cancelled: no further read follows.
         Some(task) => _ = task.await,
         None => pending().await,
     }

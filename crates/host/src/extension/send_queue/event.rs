@@ -1,36 +1,37 @@
-//! Events as lines, many at once, and the events that an extension subscribed to.
+//! Events as lines, encoded in batches, and the events that an extension subscribed to.
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use haft_protocol::codec;
-use haft_protocol::ext::{Event, HostFrame};
+use haft_protocol::ext::{HostFrame, LifecycleEvent};
 
 use crate::session::filter::ToolFilter;
-use crate::session::offers::{Offers, Topic};
+use crate::session::offers::{EventTopic, ExtensionOffers};
 
-/// Names of events as a set of bits.
+/// The names of events as a bit set.
 pub(super) type EventKinds = u8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct BatchedEvent {
     kind: EventKinds,
     tool: Option<Box<str>>,
-    /// Bytes of its line in the text of the batch; 0 for an event that no extension would take.
+    /// The length of the event's line in the text of the batch; 0 for an event that no extension would
+    /// receive.
     bytes: usize,
 }
 
-/// Events in a row, as lines that are encoded once for all extensions.
+/// Consecutive events as lines, encoded once for all extensions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EventBatch {
     text: Bytes,
     events: Vec<BatchedEvent>,
 }
 
-/// Lines that stand next to each other in a batch.
+/// Adjacent lines of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct EventRun {
-    /// Empty for events that no extension would take.
+    /// Empty for events that no extension would receive.
     pub(crate) text: Bytes,
     pub(crate) events: usize,
 }
@@ -43,8 +44,8 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// Encodes an event for extensions that take lines up to this length.
-    pub(crate) fn add(&mut self, topic: Topic<'_>, event: Option<Event>, longest: usize) {
+    /// Encodes an event for extensions that accept lines up to this length.
+    pub(crate) fn add(&mut self, topic: EventTopic<'_>, event: Option<LifecycleEvent>, longest: usize) {
         let line = event.and_then(|event| codec::encode(&HostFrame::Event(event)).ok());
         let line = line.filter(|line| line.len() <= longest).unwrap_or_default();
         self.text.extend_from_slice(line.as_bytes());
@@ -55,15 +56,21 @@ impl BatchBuilder {
         });
     }
 
-    /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
-    pub(crate) fn copy(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
+    /// Copies the wanted events of a batch while there are fewer than `max_events`. Returns the number of wanted
+    /// events.
+    pub(crate) fn copy_wanted(
+        &mut self,
+        batch: &EventBatch,
+        filter: &EventFilter,
+        max_events: usize,
+    ) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {
             let line = start..start + event.bytes;
             start = line.end;
-            if filter.wants(event) {
+            if filter.matches(event) {
                 wanted += 1;
-                if self.events.len() < most {
+                if self.events.len() < max_events {
                     self.text.extend_from_slice(&batch.text.slice(line));
                     self.events.push(event.clone());
                 }
@@ -80,7 +87,7 @@ impl BatchBuilder {
         self.text.len()
     }
 
-    /// Takes all events out.
+    /// Takes all events.
     pub(crate) fn take(&mut self) -> EventBatch {
         let Self { text, events } = std::mem::take(self);
         EventBatch { text: text.into(), events }
@@ -89,12 +96,12 @@ impl BatchBuilder {
 
 impl EventBatch {
     pub(super) fn runs<'a>(&'a self, filter: &'a EventFilter) -> impl Iterator<Item = EventRun> {
-        let class = |event: &BatchedEvent| (filter.wants(event), event.bytes > 0);
+        let class = |event: &BatchedEvent| (filter.matches(event), event.bytes > 0);
         let mut start = 0;
         self.events.chunk_by(move |one, next| class(one) == class(next)).filter_map(move |events| {
             let lines = start..start + events.iter().map(|event| event.bytes).sum::<usize>();
             start = lines.end;
-            let is_wanted = filter.wants(events.first()?);
+            let is_wanted = filter.matches(events.first()?);
             is_wanted.then(|| EventRun { text: self.text.slice(lines), events: events.len() })
         })
     }
@@ -108,8 +115,8 @@ pub(crate) struct EventFilter {
 }
 
 impl EventFilter {
-    /// The filter for the subscriptions in these offers.
-    pub(crate) fn of(offers: &Offers) -> Self {
+    /// Returns the filter for the subscriptions in these offers.
+    pub(crate) fn from_offers(offers: &ExtensionOffers) -> Self {
         Self::new(&offers.events, offers.watched_tools.clone())
     }
 
@@ -117,15 +124,15 @@ impl EventFilter {
         Self { kinds: events.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind), tools }
     }
 
-    /// True if it lets this event through.
-    fn wants(&self, event: &BatchedEvent) -> bool {
-        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.has(tool))
+    /// True if the filter lets this event through.
+    fn matches(&self, event: &BatchedEvent) -> bool {
+        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.contains(tool))
     }
 }
 
-/// The bit of an event's name; none for one that this version never sends.
+/// Returns the bit of an event's name; 0 for a name that this version never sends.
 pub(super) fn kind(name: &str) -> EventKinds {
-    Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
+    LifecycleEvent::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
 
 #[cfg(test)]
@@ -133,21 +140,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_has_a_bit_of_its_own() {
-        let all = Event::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
-        assert_eq!(all.count_ones() as usize, Event::NAMES.len());
+    fn every_event_has_its_own_bit() {
+        let all = LifecycleEvent::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
+        assert_eq!(all.count_ones() as usize, LifecycleEvent::NAMES.len());
         assert_eq!(kind("later_event"), 0);
     }
 
     #[test]
-    fn names_and_tools_narrow() {
+    fn filters_by_name_and_tool() {
         let events = ["turn_end", "tool_call", "later_event"].map(str::to_owned).into();
         let mut tools = ToolFilter::default();
         tools.add(&["bash".into()]);
         let filter = EventFilter::new(&events, tools);
         let check = |name, tool, expect| {
             let mut batch = BatchBuilder::default();
-            batch.add(Topic { name, tool }, None, 0);
+            batch.add(EventTopic { name, tool }, None, 0);
             assert_eq!(batch.take().runs(&filter).count(), usize::from(expect), "{name} {tool:?}")
         };
         check("turn_end", None, true);

@@ -1,7 +1,7 @@
-//! The lines that wait to be written to one extension, oldest first, within two bounds. Pure.
+//! The lines that wait to be written to one extension, oldest first, within two limits. Pure.
 //!
-//! Events may be lost: beyond their bound the oldest ones go. Every other line must arrive, or is refused before it is
-//! added. Neither takes the room of the other.
+//! Events may be lost: beyond their limit, the oldest events are dropped. Every other line must arrive, or is
+//! refused before it is added. The two limits are independent.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -12,46 +12,46 @@ use haft_protocol::ext::{EventGap, HostFrame, Limits};
 
 use super::event::EventRun;
 
-/// Lines other than events that may wait.
+/// The maximum number of waiting lines other than events.
 const MAX_KEPT: usize = 4096;
 
-/// Bytes of events that may wait, however many events they are: as much as four full pipes hold.
+/// The maximum size of waiting events in bytes: the capacity of four full pipes.
 const EVENT_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Load {
+struct QueueLoad {
     lines: usize,
     bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineKind {
-    /// The line with this number of the session. It must arrive.
+    /// The line with this number of the session, which must arrive.
     Kept(u64),
     Events(usize),
-    /// In the place of so many events that were lost. Its text is written when the line is due.
+    /// A placeholder for this number of lost events. Its text is written when the line is due.
     Gap(u64),
 }
 
 #[derive(Debug)]
-struct Line {
+struct QueuedLine {
     text: Bytes,
     kind: LineKind,
 }
 
-/// See the module.
+/// The waiting lines of one extension.
 #[derive(Debug)]
 pub(super) struct WaitingLines {
-    lines: VecDeque<Line>,
+    lines: VecDeque<QueuedLine>,
     left: usize,
-    kept: Load,
-    events: Load,
+    kept: QueueLoad,
+    events: QueueLoad,
     /// True if a gap may have no text yet.
     has_gaps: bool,
-    /// True if the extension is told how many events it lost.
+    /// True if the extension receives the number of lost events.
     pub(super) reports_gaps: bool,
     max_kept_bytes: usize,
-    max_events: Load,
+    max_events: QueueLoad,
 }
 
 impl WaitingLines {
@@ -59,12 +59,12 @@ impl WaitingLines {
         Self {
             lines: VecDeque::new(),
             left: 0,
-            kept: Load::default(),
-            events: Load::default(),
+            kept: QueueLoad::default(),
+            events: QueueLoad::default(),
             has_gaps: false,
             reports_gaps: false,
             max_kept_bytes: limits.max_result_line,
-            max_events: Load { lines: limits.queue_frames, bytes: limits.queue_bytes },
+            max_events: QueueLoad { lines: limits.queue_frames, bytes: limits.queue_bytes },
         }
     }
 
@@ -76,14 +76,14 @@ impl WaitingLines {
         self.kept.bytes + self.events.bytes
     }
 
-    /// The bytes of the first line that have yet to leave, and true if others of it have left already.
-    pub(super) fn first(&self) -> (usize, bool) {
+    /// Returns the unwritten bytes of the first line, and true if other bytes of it were written already.
+    pub(super) fn first_line_progress(&self) -> (usize, bool) {
         let rest = self.lines.front().map_or(0, |line| line.text.len() - self.left);
         (rest, self.left > 0)
     }
 
-    /// True if a line that must arrive may be added. A line of any size fits where no such line waits: the session
-    /// refuses lines that are too long for a frame.
+    /// True if a line that must arrive may be added. A line of any size fits when no such line waits: the
+    /// session refuses lines beyond the frame limit.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         self.kept.lines < MAX_KEPT && (self.kept.lines == 0 || self.kept.bytes + bytes <= self.max_kept_bytes)
     }
@@ -91,17 +91,17 @@ impl WaitingLines {
     /// Adds a line that must arrive.
     pub(super) fn push_kept(&mut self, number: u64, text: Bytes) {
         self.kept.add(1, text.len());
-        self.lines.push_back(Line { text, kind: LineKind::Kept(number) });
+        self.lines.push_back(QueuedLine { text, kind: LineKind::Kept(number) });
     }
 
-    /// Adds events and drops the oldest ones beyond the bound. Returns how many were lost.
+    /// Adds events and drops the oldest ones beyond the limit. Returns the number of lost events.
     pub(super) fn push_events(&mut self, EventRun { text, events }: EventRun) -> usize {
         if text.is_empty() {
             self.push_gap(events as u64);
             return events;
         }
         self.events.add(events, text.len());
-        self.lines.push_back(Line { text, kind: LineKind::Events(events) });
+        self.lines.push_back(QueuedLine { text, kind: LineKind::Events(events) });
         let mut dropped = 0;
         while self.events.bytes > EVENT_BYTES {
             match self.drop_oldest() {
@@ -112,25 +112,25 @@ impl WaitingLines {
         dropped
     }
 
-    /// Notes that events are missing behind all other lines.
+    /// Records lost events behind all other lines.
     pub(super) fn push_gap(&mut self, events: u64) {
         if !self.reports_gaps {
             return;
         }
         if self.lines.back_mut().is_none_or(|line| !line.widen_gap(events)) {
-            self.lines.push_back(Line::gap(events));
+            self.lines.push_back(QueuedLine::new_gap(events));
             self.has_gaps = true;
         }
     }
 
     /// Marks the first bytes of the first line as written.
-    pub(super) fn begin(&mut self, left: usize) {
+    pub(super) fn mark_begun(&mut self, left: usize) {
         self.left = left;
     }
 
-    pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
+    pub(super) fn fill_slices<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
         if self.has_gaps {
-            self.lines.iter_mut().for_each(Line::write_gap);
+            self.lines.iter_mut().for_each(QueuedLine::write_gap);
             self.has_gaps = false;
         }
         let mut used = 0;
@@ -142,7 +142,7 @@ impl WaitingLines {
         used
     }
 
-    /// Removes what was written. Returns the number of the last numbered line that has left whole, if any.
+    /// Removes the written bytes. Returns the number of the last completely written numbered line, if any.
     pub(super) fn advance(&mut self, mut written: usize) -> Option<u64> {
         let mut number = None;
         while let Some(line) = self.lines.front() {
@@ -167,9 +167,10 @@ impl WaitingLines {
         number
     }
 
-    /// Drops the oldest events, unless fewer than the limits promise would be left. Returns how many.
+    /// Drops the oldest events, but keeps the number that the limits promise. Returns the number of dropped
+    /// events.
     fn drop_oldest(&mut self) -> usize {
-        // A line of which a part has left has to be finished.
+        // A partly written line must be finished.
         let begun = usize::from(self.left > 0);
         let oldest = self.lines.iter().enumerate().skip(begun).find_map(|(at, line)| match line.kind {
             LineKind::Events(events) => Some((at, events, line.text.len())),
@@ -186,19 +187,19 @@ impl WaitingLines {
         if !self.reports_gaps || before.is_some_and(|line| line.widen_gap(events as u64)) {
             self.lines.remove(at);
         } else if let Some(line) = self.lines.get_mut(at) {
-            *line = Line::gap(events as u64);
+            *line = QueuedLine::new_gap(events as u64);
             self.has_gaps = true;
         }
         events
     }
 }
 
-impl Line {
-    fn gap(events: u64) -> Self {
+impl QueuedLine {
+    fn new_gap(events: u64) -> Self {
         Self { text: Bytes::new(), kind: LineKind::Gap(events) }
     }
 
-    /// Adds events to a gap. False if this is no gap, or one whose text is written.
+    /// Adds events to a gap. Returns false if the line is not a gap or its text is already written.
     fn widen_gap(&mut self, events: u64) -> bool {
         let is_unwritten = self.text.is_empty();
         match &mut self.kind {
@@ -214,14 +215,14 @@ impl Line {
         if let LineKind::Gap(lost) = self.kind
             && self.text.is_empty()
         {
-            // A blank line means nothing.
+            // A blank line has no meaning.
             let text = codec::encode(&HostFrame::EventGap(EventGap { lost }));
             self.text = text.unwrap_or_else(|_| "\n".to_owned()).into();
         }
     }
 }
 
-impl Load {
+impl QueueLoad {
     fn add(&mut self, lines: usize, bytes: usize) {
         self.lines += lines;
         self.bytes += bytes;

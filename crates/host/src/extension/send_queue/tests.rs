@@ -1,19 +1,19 @@
-//! What leaves at once, what waits, and how writing ends.
+//! Immediate writes, waiting lines, and the end of writing.
 
 use super::event::BatchBuilder;
-use super::pump::Recipients;
+use super::pump::EventRecipients;
 use super::*;
-use haft_protocol::ext::Event;
+use haft_protocol::ext::LifecycleEvent;
 use tokio::io::{AsyncReadExt, DuplexStream};
 
-use crate::session::offers::{Offers, Topic};
+use crate::session::offers::{EventTopic, ExtensionOffers};
 
 struct Bench {
     queue: Arc<SendQueue>,
     pump: Arc<EventPump>,
     far: DuplexStream,
-    mailbox: Arc<mpsc::UnboundedSender<Command>>,
-    inbox: mpsc::UnboundedReceiver<Command>,
+    mailbox: Arc<mpsc::UnboundedSender<ActorCommand>>,
+    inbox: mpsc::UnboundedReceiver<ActorCommand>,
 }
 
 impl Bench {
@@ -21,18 +21,21 @@ impl Bench {
         let (near, far) = tokio::io::duplex(pipe);
         let (mailbox, inbox) = mpsc::unbounded();
         let mailbox = Arc::new(mailbox);
-        let outlet = Outlet::Stream(Box::new(near));
+        let outlet = StdinWriter::Stream(Box::new(near));
         let (stall, limits) = (Duration::from_secs(10), Limits::default());
         let pump = Arc::new(EventPump::new(&limits));
         let queue = SendQueue::new(outlet, stall, &limits, Arc::clone(&pump), Arc::downgrade(&mailbox));
         Self { queue: Arc::new(queue), pump, far, mailbox, inbox }
     }
 
-    /// One that watches turns.
+    /// Creates a bench whose extension watches turns.
     fn watching(pipe: usize) -> Self {
         let bench = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        bench.queue.subscribe(EventFilter::of(&Offers { events, ..Offers::default() }), true);
+        bench.queue.subscribe(
+            EventFilter::from_offers(&ExtensionOffers { events, ..ExtensionOffers::default() }),
+            true,
+        );
         bench
     }
 
@@ -48,8 +51,8 @@ impl Bench {
         self.queue.lock().task.is_some()
     }
 
-    /// The next command.
-    async fn command(&mut self) -> Command {
+    /// Waits for the next command.
+    async fn command(&mut self) -> ActorCommand {
         self.inbox.recv().await.unwrap()
     }
 
@@ -61,11 +64,11 @@ impl Bench {
     }
 }
 
-/// Events of these names, all of them the start of a turn.
+/// Returns `turn_start` events under these names.
 fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
     let mut batch = BatchBuilder::default();
     for &(name, step) in events {
-        batch.add(Topic { name, tool: None }, Some(Event::turn_start(step)), longest);
+        batch.add(EventTopic { name, tool: None }, Some(LifecycleEvent::turn_start(step)), longest);
     }
     batch.take()
 }
@@ -75,44 +78,44 @@ fn line(step: u32) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
+async fn ends_without_progress_but_not_with_slow_progress() {
     let mut bench = Bench::new(16);
     assert!(bench.ask(1, &"x".repeat(64)));
     for _ in 0..3 {
         tokio::time::advance(Duration::from_secs(9)).await;
         bench.far.read_exact(&mut [0; 8]).await.unwrap();
     }
-    assert_eq!(bench.queue.flushed(), 0);
-    assert!(matches!(bench.command().await, Command::WriterEnd(WriterEnd::Stalled)));
+    assert_eq!(bench.queue.flushed_lines(), 0);
+    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Stalled)));
     assert!(!bench.ask(2, "late\n"));
 }
 
 #[tokio::test]
-async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
+async fn writes_short_line_immediately_and_finishes_partial_line() {
     let mut bench = Bench::new(10);
     assert!(bench.ask(1, "first\n"));
-    assert_eq!(bench.queue.flushed(), 1, "nothing was awaited yet");
+    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
     for number in [2, 3] {
         assert!(bench.ask(number, "second\n"));
-        assert_eq!(bench.queue.flushed(), 1);
+        assert_eq!(bench.queue.flushed_lines(), 1);
     }
     assert_eq!(bench.rest().await, "first\nsecond\nsecond\n");
-    assert!(matches!(bench.command().await, Command::WriterEnd(WriterEnd::Done)));
-    assert_eq!(bench.queue.flushed(), 3);
+    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
+    assert_eq!(bench.queue.flushed_lines(), 3);
 }
 
 #[tokio::test]
-async fn a_question_takes_the_events_before_it_along() {
+async fn query_is_sent_after_earlier_events() {
     let mut bench = Bench::watching(1024);
     bench.step(1);
     assert!(bench.ask(1, "question\n"));
-    assert_eq!(bench.queue.flushed(), 1, "nothing was awaited yet");
+    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
     bench.step(2);
     assert_eq!(bench.rest().await, line(1) + "question\n" + &line(2));
 }
 
 #[tokio::test]
-async fn nothing_is_started_before_something_has_to_wait() {
+async fn starts_no_task_before_a_line_waits() {
     let bench = Bench::new(10);
     assert!(bench.ask(1, "short\n"));
     assert!(!bench.has_task());
@@ -121,56 +124,56 @@ async fn nothing_is_started_before_something_has_to_wait() {
 }
 
 #[tokio::test]
-async fn one_that_was_never_written_to_is_closed_all_the_same() {
+async fn closes_unused_queue() {
     let mut bench = Bench::new(10);
     assert_eq!(bench.rest().await, "");
-    assert!(matches!(bench.command().await, Command::WriterEnd(WriterEnd::Done)));
+    assert!(matches!(bench.command().await, ActorCommand::WriterEnd(WriterEnd::Done)));
     assert!(!bench.ask(1, "late\n"));
 }
 
 #[tokio::test]
-async fn only_events_that_are_watched_are_sent_and_the_first_is_told() {
+async fn sends_only_watched_events_and_announces_first() {
     let mut bench = Bench::watching(1024);
     bench.queue.push_events(&batch(&[("turn_start", 1), ("turn_end", 0), ("turn_start", 2)], 100));
-    assert!(matches!(bench.command().await, Command::Told));
-    bench.queue.heard();
+    assert!(matches!(bench.command().await, ActorCommand::EventSent));
+    bench.queue.note_sign_of_life();
     bench.step(3);
-    assert!(matches!(bench.command().await, Command::Told));
+    assert!(matches!(bench.command().await, ActorCommand::EventSent));
     assert_eq!(bench.rest().await, line(1) + &line(2) + &line(3));
 }
 
 #[tokio::test]
-async fn an_event_waits_behind_what_is_in_the_mailbox() {
+async fn event_waits_for_earlier_commands() {
     let mut bench = Bench::watching(1024);
-    // Somebody asks something, which the extension's task has yet to make a line of.
+    // A query is pending that the extension's task has not encoded yet.
     bench.queue.expect_command();
     bench.step(1);
     bench.step(2);
-    assert_eq!(bench.queue.posted(), 3);
+    assert_eq!(bench.queue.pending_commands(), 3);
     assert!(bench.ask(1, "question\n"));
     for _ in 0..2 {
-        let Command::Events(run) = bench.command().await else { panic!("no events") };
+        let ActorCommand::Events(run) = bench.command().await else { panic!("no events") };
         bench.queue.push_posted(run);
     }
-    bench.queue.taken(3);
+    bench.queue.note_commands_done(3);
     bench.step(3);
     assert_eq!(bench.rest().await, "question\n".to_owned() + &line(1) + &line(2) + &line(3));
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_long_is_lost_and_said_to_be() {
+async fn reports_overlong_event_as_lost() {
     let mut bench = Bench::watching(1024);
     bench.step(1);
     bench.queue.push_events(&batch(&[("turn_start", 2)], 10));
     bench.step(3);
-    assert_eq!(bench.queue.lost(), 1);
+    assert_eq!(bench.queue.lost_events(), 1);
     assert_eq!(bench.rest().await, line(1) + "{\"type\":\"event_gap\",\"lost\":1}\n" + &line(3));
-    assert!(matches!(bench.command().await, Command::Told));
-    assert!(matches!(bench.command().await, Command::Lost));
+    assert!(matches!(bench.command().await, ActorCommand::EventSent));
+    assert!(matches!(bench.command().await, ActorCommand::EventsLost));
 }
 
 #[tokio::test]
-async fn many_lines_leave_in_order_through_a_narrow_pipe() {
+async fn keeps_order_through_narrow_pipe() {
     let mut bench = Bench::watching(7);
     (0..600).for_each(|step| bench.step(step));
     let expect: String = (0..600).map(line).collect();
@@ -178,7 +181,7 @@ async fn many_lines_leave_in_order_through_a_narrow_pipe() {
 }
 
 #[tokio::test]
-async fn the_input_is_closed_when_the_task_of_the_extension_is_gone() {
+async fn closes_input_when_extension_task_ends() {
     let mut bench = Bench::watching(4);
     bench.step(1);
     drop(QueueOwner(Arc::clone(&bench.queue)));
@@ -189,60 +192,61 @@ async fn the_input_is_closed_when_the_task_of_the_extension_is_gone() {
     drop(bench.mailbox);
 }
 
-/// Extensions that are told events, by their queues.
+/// Recipients of events, as a list of queues.
 struct Row(Vec<Arc<SendQueue>>);
 
-impl Recipients for Row {
-    fn tell(&self, batch: &EventBatch) {
+impl EventRecipients for Row {
+    fn deliver(&self, batch: &EventBatch) {
         self.0.iter().for_each(|queue| queue.push_events(batch));
     }
 }
 
 #[tokio::test]
-async fn events_before_a_line_come_before_it_and_events_behind_it_behind() {
+async fn keeps_order_of_events_and_lines() {
     let mut bench = Bench::watching(1024);
-    let row: Arc<dyn Recipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
+    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     let tell = |step| {
-        let topic = Topic { name: "turn_start", tool: None };
-        bench.pump.tell(&row, topic, || Some(Event::turn_start(step)));
+        let topic = EventTopic { name: "turn_start", tool: None };
+        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     };
     tell(1);
     tell(2);
     assert!(bench.ask(1, "question\n"));
     tell(3);
-    assert_eq!(bench.queue.flushed(), 1, "nothing was awaited yet");
+    assert_eq!(bench.queue.flushed_lines(), 1, "nothing was awaited yet");
     assert_eq!(bench.rest().await, line(1) + &line(2) + "question\n" + &line(3));
 }
 
 #[tokio::test]
-async fn what_is_told_to_others_is_handed_out_before() {
+async fn distributes_events_for_other_extensions_first() {
     let (mut both, mut one) = (Bench::watching(1024), Bench::watching(1024));
     let queues = vec![Arc::clone(&both.queue), Arc::clone(&one.queue)];
-    let rows: [Arc<dyn Recipients>; 2] = [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
+    let rows: [Arc<dyn EventRecipients>; 2] =
+        [Arc::new(Row(queues.clone())), Arc::new(Row(queues[..1].to_vec()))];
     for (step, row) in [(1, 0), (2, 1), (3, 0)] {
-        let topic = Topic { name: "turn_start", tool: None };
-        both.pump.tell(&rows[row], topic, || Some(Event::turn_start(step)));
+        let topic = EventTopic { name: "turn_start", tool: None };
+        both.pump.publish_event(&rows[row], topic, || Some(LifecycleEvent::turn_start(step)));
     }
-    both.pump.distribute();
+    both.pump.distribute_events();
     assert_eq!(both.rest().await, line(1) + &line(2) + &line(3));
     assert_eq!(one.rest().await, line(1) + &line(3));
 }
 
 #[tokio::test]
-async fn what_nobody_watches_is_not_even_made() {
+async fn skips_encoding_of_unwatched_events() {
     let mut bench = Bench::watching(1024);
-    let row: Arc<dyn Recipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
-    bench.pump.tell(&row, Topic { name: "turn_end", tool: None }, || panic!("nobody wants it"));
+    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
+    bench.pump.publish_event(&row, EventTopic { name: "turn_end", tool: None }, || panic!("unwatched event"));
     assert_eq!(bench.rest().await, "");
 }
 
 #[tokio::test]
-async fn events_leave_by_themselves() {
+async fn pump_writes_events_without_further_calls() {
     let mut bench = Bench::watching(1024);
-    let row: Arc<dyn Recipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
+    let row: Arc<dyn EventRecipients> = Arc::new(Row(vec![Arc::clone(&bench.queue)]));
     for step in [1, 2] {
-        let topic = Topic { name: "turn_start", tool: None };
-        bench.pump.tell(&row, topic, || Some(Event::turn_start(step)));
+        let topic = EventTopic { name: "turn_start", tool: None };
+        bench.pump.publish_event(&row, topic, || Some(LifecycleEvent::turn_start(step)));
     }
     let expect = line(1) + &line(2);
     let mut all = vec![0; expect.len()];

@@ -1,15 +1,15 @@
-//! One process of an extension at the host's services: the tools that it is served with.
+//! Host calls of one extension process, and the tools that serve them.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Callable, Called, Caller, ExtensionCall};
+use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
+use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
 use tokio::sync::OnceCell;
@@ -17,43 +17,43 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Provided, ServiceReach};
-use crate::extension::frontend::Reporter;
-use crate::process::log::Log;
-use crate::session::Wanted;
+use super::{ServiceProvider, ServiceReach};
+use crate::extension::frontend::FaultReporter;
+use crate::process::log::ExtensionLog;
+use crate::session::HostCallRequest;
 use crate::timeouts::{AGENT_PATIENCE, LEASE_GRACE, Timeouts};
 
-/// See the module.
-pub(crate) struct Desk {
-    pub(crate) provided: Arc<Provided>,
+/// Serves the host calls of one extension process.
+pub(crate) struct HostCallServer {
+    pub(crate) provided: Arc<ServiceProvider>,
     pub(crate) reach: ServiceReach,
-    pub(crate) reporter: Reporter,
-    pub(crate) log: Arc<Log>,
+    pub(crate) reporter: FaultReporter,
+    pub(crate) log: Arc<ExtensionLog>,
     pub(crate) timeouts: Arc<Timeouts>,
-    tools: OnceCell<Result<Tools, String>>,
+    tools: OnceCell<Result<CallableTools, String>>,
 }
 
-type Tools = Vec<Arc<Callable>>;
+type CallableTools = Vec<Arc<CallableTool>>;
 
-impl Desk {
+impl HostCallServer {
     pub(crate) fn new(
-        provided: Arc<Provided>,
+        provided: Arc<ServiceProvider>,
         reach: ServiceReach,
-        reporter: Reporter,
-        log: Arc<Log>,
+        reporter: FaultReporter,
+        log: Arc<ExtensionLog>,
         timeouts: Arc<Timeouts>,
     ) -> Self {
         Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
     }
 
-    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: Wanted) -> HostResult {
-        let Wanted { id, kind, args } = wanted;
-        let called = match self.made(&cancel, kind, args).await {
+    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: HostCallRequest) -> HostResult {
+        let HostCallRequest { id, kind, args } = wanted;
+        let called = match self.execute_call(&cancel, kind, args).await {
             Ok(called) => called,
             Err(refused) => refused,
         };
         let denied = called.code == Some(HostCallError::PermissionDenied);
-        self.note(kind, &called);
+        self.log_outcome(kind, &called);
         HostResult {
             id,
             content: called.output.content.into_iter().map(ResultBlock::from).collect(),
@@ -65,14 +65,14 @@ impl Desk {
         }
     }
 
-    /// Makes the call; the error is what is said of one that nobody was asked about.
-    async fn made(
+    /// Makes the call. The error is the result of a call that never reached a tool.
+    async fn execute_call(
         &self,
         cancel: &CancellationToken,
         kind: HostCallKind,
         args: RawJson,
-    ) -> Result<Called, Called> {
-        let caller = self.caller(cancel).await?;
+    ) -> Result<ExtensionCallResult, ExtensionCallResult> {
+        let caller = self.wait_for_caller(cancel).await?;
         let tool = self.tool(kind).await?;
         let call = ExtensionCall {
             caller: self.reporter.name.clone(),
@@ -85,58 +85,64 @@ impl Desk {
         Ok(caller.call(cancel, call, tell).await)
     }
 
-    /// Returns the caller. There is no agent yet while the first extensions start.
-    async fn caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
+    /// Returns the runner. There is no agent yet while the first extensions start.
+    async fn wait_for_caller(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<ExtensionToolRunner, ExtensionCallResult> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
         match cancel.run_until_cancelled(there).await {
-            None => Err(Called::failed(HostCallError::Cancelled, "the call was cancelled before it ran")),
+            None => Err(ExtensionCallResult::from_error(
+                HostCallError::Cancelled,
+                "the call was cancelled before it ran",
+            )),
             Some(Ok(Ok(caller))) => caller.clone().ok_or_else(no_agent),
             Some(Ok(Err(_)) | Err(_)) => Err(no_agent()),
         }
     }
 
-    async fn tool(&self, kind: HostCallKind) -> Result<Arc<Callable>, Called> {
-        let tools = self.tools.get_or_init(|| self.open()).await;
-        let unavailable = |why: String| Called::failed(HostCallError::Unavailable, why);
+    async fn tool(&self, kind: HostCallKind) -> Result<Arc<CallableTool>, ExtensionCallResult> {
+        let tools = self.tools.get_or_init(|| self.open_tools()).await;
+        let unavailable = |why: String| ExtensionCallResult::from_error(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
         let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
-        tool.cloned().ok_or_else(|| unavailable(format!("there is no tool {} here", kind.tool())))
+        tool.cloned().ok_or_else(|| unavailable(format!("no tool {} is available", kind.tool())))
     }
 
-    async fn open(&self) -> Result<Tools, String> {
+    async fn open_tools(&self) -> Result<CallableTools, String> {
         let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
         let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
         let tools = opened.map_err(|error| error.to_string())??;
-        let leased = |tool: Arc<dyn Tool>| -> Arc<Callable> {
-            // A command has a time of its own, which its caller may set.
+        let leased = |tool: Arc<dyn Tool>| -> Arc<CallableTool> {
+            // A command has its own timeout, which its caller can set.
             let tool = match tool.spec().name == HostCallKind::Exec.tool() {
                 true => tool,
-                false => Arc::new(Leased { tool, time: self.timeouts.host_call }),
+                false => Arc::new(TimeLimitedTool { tool, time: self.timeouts.host_call }),
             };
-            Arc::new(Callable::new(tool))
+            Arc::new(CallableTool::new(tool))
         };
         Ok(tools.into_iter().map(leased).collect())
     }
 
-    fn note(&self, kind: HostCallKind, called: &Called) {
+    fn log_outcome(&self, kind: HostCallKind, called: &ExtensionCallResult) {
         let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
-        self.log.host(format_args!("host_call {}: {outcome}", kind.name()));
+        self.log.log_host_line(format_args!("host_call {}: {outcome}", kind.name()));
     }
 }
 
-fn no_agent() -> Called {
-    Called::failed(HostCallError::Unavailable, "there is no agent that could be asked about it")
+fn no_agent() -> ExtensionCallResult {
+    ExtensionCallResult::from_error(HostCallError::Unavailable, "no agent runs that could approve the call")
 }
 
-/// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.
-struct Leased {
+/// A tool whose calls end after a time limit, so that calls that wait for the same file do not wait forever.
+struct TimeLimitedTool {
     tool: Arc<dyn Tool>,
     time: Duration,
 }
 
 #[async_trait]
-impl Tool for Leased {
+impl Tool for TimeLimitedTool {
     fn spec(&self) -> Arc<ToolSpec> {
         self.tool.spec()
     }
@@ -147,26 +153,26 @@ impl Tool for Leased {
         inner.cancel = cancel.clone();
         let name = call.name.clone();
         let mut work = pin!(self.tool.execute(inner, call));
-        if !is_up(Defence::Leases) {
+        if !is_up(Defense::Leases) {
             return work.await;
         }
         if let Ok(output) = timeout(self.time, work.as_mut()).await {
             return output;
         }
         cancel.cancel();
-        // It says how far it got, or is dropped, and its place in the queue with it.
+        // The tool reports its progress, or is dropped together with its place in the queue.
         match timeout(LEASE_GRACE, work).await {
             Ok(output) if !output.is_error => output,
-            Ok(_) | Err(_) => ToolOutput::failed(Failure::TimedOut, self.late(&name)),
+            Ok(_) | Err(_) => ToolOutput::failed(ToolFailureKind::TimedOut, self.timeout_text(&name)),
         }
     }
 }
 
-impl Leased {
-    fn late(&self, name: &str) -> String {
+impl TimeLimitedTool {
+    fn timeout_text(&self, name: &str) -> String {
         let seconds = self.time.as_secs_f64();
         format!(
-            "{name} was not done within {seconds} s and was given up; may have done part of its work or all of it"
+            "{name} did not finish within {seconds} s and was cancelled; the work may be done in part or completely"
         )
     }
 }

@@ -1,4 +1,4 @@
-//! A session, a clock that a test moves, and a transcript of all that happens.
+//! A session, a clock that a test moves, and a transcript of all outputs.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use haft_packages::Permissions;
 use haft_protocol::RawJson;
-use haft_protocol::codec::Plain;
-use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
-use haft_protocol::hook::{ApproveTool, Hello, Mode};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::ext::{CallTool, HelloAck, HostQuery, InterceptToolCall, Limits};
+use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
-use crate::session::dialect::{Answer, Speech, Words};
-use crate::session::greeting::{Greeting, Places};
-use crate::session::ids::Ids;
-use crate::session::{Facts, Output, Question, Session};
+use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
+use crate::session::greeting::{HelloAckFields, PreparedHelloAck};
+use crate::session::ids::RequestIdGenerator;
+use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
-    pub(super) session: Session<&'static str>,
-    ids: Ids,
+    pub(super) session: ExtensionSession<&'static str>,
+    ids: RequestIdGenerator,
     start: Instant,
     pub(super) now: Instant,
     flushed: u64,
@@ -37,7 +37,7 @@ impl Bench {
         Self::with(limits, None)
     }
 
-    /// One with these permissions, in the form of a manifest.
+    /// Returns a session with these permissions, in the form of a manifest.
     pub(super) fn granted(permissions: &str) -> Self {
         Self::with(Limits::default(), Some(Arc::new(serde_json::from_str(permissions).unwrap())))
     }
@@ -58,24 +58,27 @@ impl Bench {
             sandbox: None,
             granted: None,
         };
-        let speech = Speech::Native(Some(Box::new(Greeting::new(Greeting::common(ack), Places::default()))));
-        Self::speaking(speech, Ids::new("r"), limits, granted)
+        let speech = SessionDialect::Native(Some(Box::new(PreparedHelloAck::new(
+            PreparedHelloAck::encode_common(ack),
+            HelloAckFields::default(),
+        ))));
+        Self::speaking(speech, RequestIdGenerator::new("r"), limits, granted)
     }
 
-    /// A process hook that is asked about tools, and has just been started.
+    /// Returns a process hook for tools that has just been started.
     pub(super) fn hook() -> Self {
         Self::hook_within(Limits::default())
     }
 
     pub(super) fn hook_within(limits: Limits) -> Self {
-        let speech = Speech::Hook(Hello::new("gate", vec![Mode::Tool]));
-        let ids = speech.ids();
+        let speech = SessionDialect::Hook(HookHello::new("gate", vec![HookMode::Tool]));
+        let ids = speech.request_ids();
         let mut bench = Self::speaking(speech, ids, limits, None);
         bench.settle();
         bench
     }
 
-    /// One that has answered hello.
+    /// Returns a process hook that has answered hello.
     pub(super) fn ready_hook() -> Self {
         let mut bench = Self::hook();
         bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
@@ -83,22 +86,27 @@ impl Bench {
         bench
     }
 
-    fn speaking(speech: Speech, ids: Ids, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+    fn speaking(
+        speech: SessionDialect,
+        ids: RequestIdGenerator,
+        limits: Limits,
+        granted: Option<Arc<Permissions>>,
+    ) -> Self {
         let now = Instant::now();
         let mut timeouts = Timeouts::default();
-        if let Speech::Hook(_) = &speech {
+        if let SessionDialect::Hook(_) = &speech {
             timeouts.hello = Duration::from_secs(5);
         }
-        let facts = Facts {
+        let facts = SessionConfig {
             name: ExtensionName::new("ext"),
-            speech,
+            dialect: speech,
             timeouts: timeouts.into(),
             limits: Arc::new(limits),
             services: true,
             granted,
         };
         Self {
-            session: Session::new(facts, now),
+            session: ExtensionSession::new(facts, now),
             ids,
             start: now,
             now,
@@ -108,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// After `hello`, a `tool_call` intercept and `ready`.
+    /// Returns a session after `hello`, a `tool_call` intercept and `ready`.
     pub(super) fn ready() -> Self {
         Self::ready_within(Limits::default())
     }
@@ -128,27 +136,27 @@ impl Bench {
 
     pub(super) fn bytes(&mut self, line: &[u8]) {
         self.note("←", &String::from_utf8_lossy(line));
-        self.session.handle_line(&Bytes::copy_from_slice(line), Plain::default(), self.now);
+        self.session.handle_line(&Bytes::copy_from_slice(line), PlainSpan::default(), self.now);
         self.session.handle_read(1, 0, self.now);
         self.settle();
     }
 
-    /// A sign of life that is no frame yet.
+    /// Records a sign of life that is not a frame yet.
     pub(super) fn heard(&mut self) {
         self.session.handle_read(0, 1, self.now);
     }
 
-    /// Its input turns out to be closed.
+    /// Reports that the extension's input is closed.
     pub(super) fn deafened(&mut self) {
-        self.session.deafened(self.flushed, self.now);
+        self.session.on_input_closed(self.flushed, self.now);
     }
 
-    /// Time passes; deadlines are met in order. What was written has left.
+    /// Lets time pass and handles deadlines in order. All written lines count as read.
     pub(super) fn pass(&mut self, time: Duration) {
         self.wait_until(self.now + time, true);
     }
 
-    /// Time passes and the extension reads nothing.
+    /// Lets time pass while the extension reads nothing.
     pub(super) fn pass_unread(&mut self, time: Duration) {
         self.wait_until(self.now + time, false);
     }
@@ -168,28 +176,28 @@ impl Bench {
         }
     }
 
-    pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
+    pub(super) fn ask(&mut self, ticket: &'static str, request: impl HostQuery, after: u64) -> RequestId {
         self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
     }
 
-    /// Asks a hook whether `bash` may run.
+    /// Sends a hook the query to approve `bash`.
     pub(super) fn approval(&mut self, ticket: &'static str) {
         let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
-        self.exchange(ticket, |number, _| Words::call(number, question).unwrap(), 60);
+        self.exchange(ticket, |number, _| OutboundMessage::call(number, question).unwrap(), 60);
     }
 
     fn exchange(
         &mut self,
         ticket: &'static str,
-        words: impl FnOnce(u64, RequestId) -> Words,
+        words: impl FnOnce(u64, RequestId) -> OutboundMessage,
         after: u64,
     ) -> RequestId {
-        let number = self.ids.next();
-        let id = self.ids.of(number);
+        let number = self.ids.next_number();
+        let id = self.ids.request_id(number);
         let words = words(number, id.clone());
         let after = Duration::from_secs(after);
         let question =
-            Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
+            OutgoingQuestion { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
         self.session.send(question);
         self.settle();
         id
@@ -209,26 +217,28 @@ impl Bench {
     pub(super) fn settle(&mut self) {
         while let Some(output) = self.session.poll_output() {
             match output {
-                Output::Write { number, line, .. } => {
+                SessionOutput::Write { number, line, .. } => {
                     self.written = number;
                     self.note("→", line.trim_end());
                 }
-                Output::Answer(ticket, Ok(Answer::Frame(response))) => {
+                SessionOutput::Answer(ticket, Ok(QueryAnswer::Frame(response))) => {
                     self.note("=", &format!("{ticket}: {response:?}"))
                 }
-                Output::Answer(ticket, Ok(Answer::Result(result))) => {
+                SessionOutput::Answer(ticket, Ok(QueryAnswer::Result(result))) => {
                     self.note("=", &format!("{ticket}: {result}"));
                 }
-                Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
-                Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
-                Output::Log(text) => self.note("·", &format!("log: {text}")),
-                Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
-                Output::CloseInput => self.note("·", "close input"),
-                Output::Terminate => self.note("·", "terminate"),
-                Output::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
-                Output::CancelCall(id) => self.note("*", &format!("cancel {id}")),
-                Output::DropCalls => self.note("*", "cancel all"),
-                Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
+                SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                SessionOutput::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
+                SessionOutput::Log(text) => self.note("·", &format!("log: {text}")),
+                SessionOutput::Ui(ui) => self.note("·", &format!("{ui:?}")),
+                SessionOutput::CloseInput => self.note("·", "close input"),
+                SessionOutput::Terminate => self.note("·", "terminate"),
+                SessionOutput::Call(wanted) => {
+                    self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id))
+                }
+                SessionOutput::CancelCall(id) => self.note("*", &format!("cancel {id}")),
+                SessionOutput::DropCalls => self.note("*", "cancel all"),
+                SessionOutput::Changed => self.note("·", &format!("{:?}", self.session.state())),
             }
         }
     }
@@ -238,7 +248,7 @@ impl Bench {
         writeln!(self.transcript, "+{at:.3} {arrow} {text}").unwrap();
     }
 
-    /// The codes of all faults since the last look.
+    /// Takes the codes of all faults since the last call.
     pub(super) fn faults(&mut self) -> Vec<String> {
         let transcript = std::mem::take(&mut self.transcript);
         let faults = transcript.lines().filter_map(|line| line.split_once(" ! ")?.1.split_once(':'));

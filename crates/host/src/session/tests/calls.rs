@@ -1,4 +1,4 @@
-//! What an extension has the host do. `*` is what the session hands on.
+//! Calls of an extension to the host. `*` marks a call that the session passes on.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn done(bench: &mut Bench, id: &str) {
 }
 
 #[test]
-fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
+fn answers_each_call_once_within_limit() {
     let mut bench = Bench::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
     call(&mut bench, "a", "read");
     call(&mut bench, "b", "exec");
@@ -41,11 +41,11 @@ fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
     +0.000 ← {"type":"host_call","id":"b","call":"exec","args":{}}
     +0.000 * exec b
     +0.000 ← {"type":"host_call","id":"c","call":"write","args":{}}
-    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"2 calls are under way already; wait for one"}],"is_error":true,"code":"busy"}
+    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"2 calls are already running, which is the limit; wait until one of them ends"}],"is_error":true,"code":"busy"}
     +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
-    +0.000 ! frame_invalid: made a host_call b while another of that id is under way; it is not done
+    +0.000 ! frame_invalid: sent host_call b while another call with that id runs; the second call is ignored
     +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
-    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"there is no call \"delete\"; there are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"unknown call \"delete\"; the calls are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
     +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
     +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
     +0.000 * edit a
@@ -59,9 +59,9 @@ fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
     "#);
 }
 
-/// Two questions are open when the first call is made, none when the second is, and one when the third is.
+/// Two queries are open at the first call, none at the second, and one at the third.
 #[test]
-fn a_call_ends_with_the_last_question_that_it_may_be_for() {
+fn call_ends_with_last_query_that_it_may_serve() {
     let mut bench = Bench::ready();
     let (tool, guard) = (bench.tool("tool"), bench.guard("guard"));
     call(&mut bench, "both", "exec");
@@ -85,9 +85,9 @@ fn a_call_ends_with_the_last_question_that_it_may_be_for() {
     assert_eq!(cancelled, ["both", "one"]);
 }
 
-/// What is done for an answer that came too late is of no more use than for one that nobody waits for.
+/// A call for an answer that came too late ends, like a call for a cancelled query.
 #[test]
-fn a_call_ends_with_a_question_that_is_out_of_time() {
+fn call_ends_with_overdue_query() {
     let mut bench = Bench::ready();
     call(&mut bench, "own", "exec");
     bench.guard("guard");
@@ -100,7 +100,7 @@ fn a_call_ends_with_a_question_that_is_out_of_time() {
 }
 
 #[test]
-fn nothing_is_taken_before_ready() {
+fn rejects_calls_before_ready() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     call(&mut bench, "a", "read");
@@ -108,9 +108,9 @@ fn nothing_is_taken_before_ready() {
     assert!(!bench.transcript.contains('*'), "{}", bench.transcript);
 }
 
-/// Ten thousand calls, one after the other, are done no faster than the rate and are no reason to end it.
+/// Ten thousand sequential calls are slowed down to the rate and do not end the extension.
 #[test]
-fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
+fn limits_call_rate_and_counts_refused_calls() {
     let mut bench = Bench::ready();
     let limits = Limits::default();
     for _ in 0..limits.frame_burst {
@@ -134,12 +134,16 @@ fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
         call(&mut bench, "a", "delete");
         bench.pass(Duration::from_millis(2));
     }
-    assert_eq!(bench.faults(), ["rate_limited", "rate_limited"], "one that it is slow, one that it ends");
+    assert_eq!(
+        bench.faults(),
+        ["rate_limited", "rate_limited"],
+        "one report of the slow-down, one of the end"
+    );
     assert!(!bench.session.phase.is_in_use());
 }
 
 #[test]
-fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
+fn ungranted_calls_count_as_flood_and_are_reported_once() {
     let mut bench = Bench::granted(r#"{"host":["fs.read"]}"#);
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     bench.line(r#"{"type":"ready"}"#);
@@ -148,8 +152,8 @@ fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
     call(&mut bench, "b", "read");
     insta::assert_snapshot!(bench.transcript, @r#"
     +0.000 ← {"type":"host_call","id":"a","call":"write","args":{}}
-    +0.000 ! permission_denied: asked the host for what it may not have: extension ext may not write through haft: the permission fs.write is not granted to it
-    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext may not write through haft: the permission fs.write is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
+    +0.000 ! permission_denied: made a call without permission: extension ext must not use write through haft: the permission fs.write is not granted
+    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext must not use write through haft: the permission fs.write is not granted"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
     +0.000 ← {"type":"host_call","id":"b","call":"read","args":{}}
     +0.000 * read b
     "#);
@@ -161,7 +165,7 @@ fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
 }
 
 #[test]
-fn a_long_call_counts_for_each_portion() {
+fn long_call_counts_for_each_portion() {
     let mut bench = Bench::ready_within(Limits { frame_burst: 20, ..Limits::default() });
     let long = "x".repeat(900_000);
     for expect in [false, true] {

@@ -1,17 +1,17 @@
-//! What may follow a command is asked while it is typed: nobody waits long for it, and nothing ends because of it.
+//! Completions during typing: their deadline is short, and a failure does not end the extension.
 
-use haft_protocol::ext::CompleteCommand;
+use haft_protocol::ext::QueryCompletions;
 use insta::assert_snapshot;
 
 use super::bench::Bench;
 use super::*;
 
-fn typed(prefix: &str) -> CompleteCommand {
-    CompleteCommand { name: "todo".into(), prefix: prefix.into() }
+fn typed(prefix: &str) -> QueryCompletions {
+    QueryCompletions { name: "todo".into(), prefix: prefix.into() }
 }
 
 #[test]
-fn an_answer_in_time_and_one_that_is_late() {
+fn accepts_timely_and_reports_late_completions() {
     let mut bench = Bench::ready();
     bench.ask("first", typed("d"), 1);
     bench.pass(Duration::from_millis(999));
@@ -40,7 +40,7 @@ fn an_answer_in_time_and_one_that_is_late() {
 }
 
 #[test]
-fn one_that_does_not_read_is_not_ended_for_it_and_one_that_ends_owes_nothing() {
+fn unread_completion_does_not_end_extension() {
     let mut bench = Bench::ready();
     bench.ask("first", typed("d"), 1);
     bench.pass_unread(Duration::from_secs(1));

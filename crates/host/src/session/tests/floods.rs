@@ -1,4 +1,4 @@
-//! More than anybody asked for: what is counted, what is put up with, and what ends the connection.
+//! Unrequested lines: the counting, the tolerated number, and the end of the connection.
 
 use super::bench::Bench;
 use super::*;
@@ -14,7 +14,7 @@ fn times(bench: &Bench, what: &str) -> usize {
     bench.transcript.matches(what).count()
 }
 
-/// How many of these lines can follow `ready` at once before the extension is paused, up to 5,000.
+/// Returns the number of these lines that may follow `ready` before the extension is paused, up to 5,000.
 #[track_caller]
 fn check_counted(line: &str, expect: usize) {
     let mut bench = Bench::ready();
@@ -26,7 +26,7 @@ fn check_counted(line: &str, expect: usize) {
 }
 
 #[test]
-fn the_burst_may_come_at_once_and_one_more_is_a_pause() {
+fn pauses_after_burst() {
     for line in [
         NOTE,
         CLOSE,
@@ -50,7 +50,7 @@ fn the_burst_may_come_at_once_and_one_more_is_a_pause() {
 }
 
 #[test]
-fn answers_to_open_questions_are_free() {
+fn answers_to_open_queries_are_free() {
     let mut bench = Bench::ready();
     for _ in 0..5000 {
         let id = bench.tool("tool");
@@ -64,7 +64,7 @@ fn answers_to_open_questions_are_free() {
 }
 
 #[test]
-fn an_answer_in_a_flood_is_taken_when_its_turn_comes() {
+fn accepts_answer_within_flood() {
     let mut bench = Bench::ready();
     let id = bench.tool("tool");
     for _ in 0..2100 {
@@ -81,7 +81,7 @@ fn an_answer_in_a_flood_is_taken_when_its_turn_comes() {
 }
 
 #[test]
-fn registrations_before_ready_are_free_and_too_many_are_one_report() {
+fn registrations_before_ready_are_free_and_surplus_is_reported_once() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     for index in 0..10_000 {
@@ -91,13 +91,15 @@ fn registrations_before_ready_are_free_and_too_many_are_one_report() {
     assert_eq!(bench.faults(), Vec::<String>::new());
     bench.line(r#"{"type":"ready"}"#);
     assert_eq!(bench.session.offers().tools.len(), 128);
-    assert!(bench.transcript.contains("register_rejected: registered 9872 more than it may"));
+    assert!(
+        bench.transcript.contains("register_rejected: registered 9872 tools or commands beyond the limit")
+    );
     bench.line(r#"{"type":"register_tool","name":"another"}"#);
     assert_eq!(bench.faults(), ["register_rejected"]);
 }
 
 #[test]
-fn the_first_registration_too_many_after_ready_is_reported_at_once() {
+fn reports_surplus_registration_after_ready() {
     let mut bench = Bench::ready_within(Limits { max_tools: 1, max_commands: 1, ..Limits::default() });
     bench.line(r#"{"type":"register_tool","name":"one"}"#);
     bench.line(r#"{"type":"register_command","name":"one"}"#);
@@ -107,7 +109,7 @@ fn the_first_registration_too_many_after_ready_is_reported_at_once() {
     assert_eq!(bench.faults(), ["register_rejected"]);
 }
 
-/// Sends this line as fast as it is read.
+/// Sends this line as fast as the session reads it.
 fn flood(bench: &mut Bench, line: &str, time: Duration) {
     let end = bench.now + time;
     while bench.now <= end && !bench.session.is_closed() {
@@ -119,7 +121,7 @@ fn flood(bench: &mut Bench, line: &str, time: Duration) {
 }
 
 #[test]
-fn a_flood_without_end_ends_the_extension() {
+fn endless_flood_ends_extension() {
     for line in [CLOSE, "junk", r#"{"type":"warp"}"#] {
         let mut bench = Bench::ready();
         flood(&mut bench, line, seconds(10));
@@ -133,7 +135,7 @@ fn a_flood_without_end_ends_the_extension() {
 }
 
 #[test]
-fn a_flood_with_an_end_is_forgotten() {
+fn short_flood_is_forgotten() {
     let mut bench = Bench::ready();
     for _ in 0..3 {
         flood(&mut bench, CLOSE, seconds(9));
@@ -144,7 +146,7 @@ fn a_flood_with_an_end_is_forgotten() {
 }
 
 #[test]
-fn notes_beyond_the_burst_are_dropped_and_counted() {
+fn drops_and_counts_notes_beyond_burst() {
     let mut bench = Bench::ready();
     for _ in 0..50 {
         bench.line(NOTE);
@@ -164,7 +166,7 @@ fn notes_beyond_the_burst_are_dropped_and_counted() {
 }
 
 #[test]
-fn notes_and_lines_that_are_too_many_at_once_are_one_report() {
+fn notes_and_lines_in_excess_are_one_report() {
     let mut bench = Bench::ready();
     for _ in 0..2001 {
         bench.line(NOTE);
@@ -174,17 +176,17 @@ fn notes_and_lines_that_are_too_many_at_once_are_one_report() {
 }
 
 #[test]
-fn notes_are_taken_back_once() {
+fn clears_notes_once() {
     let mut bench = Bench::ready();
     bench.line(NOTE);
     for _ in 0..1000 {
         bench.line(r#"{"type":"clear_notes"}"#);
     }
-    assert_eq!(times(&bench, "· ClearNotes"), 1, "there is nothing more to take back");
+    assert_eq!(times(&bench, "· ClearNotes"), 1, "no notes are left to clear");
 }
 
 #[test]
-fn of_many_panel_contents_the_last_one_is_shown() {
+fn shows_last_panel_content() {
     let mut bench = Bench::ready();
     for index in 0..100 {
         bench.line(&format!(r#"{{"type":"panel_render","panel_id":"p","lines":["{index}"]}}"#));
@@ -199,7 +201,7 @@ fn of_many_panel_contents_the_last_one_is_shown() {
 }
 
 #[test]
-fn of_many_texts_in_the_status_line_the_last_one_counts() {
+fn shows_last_status_text() {
     let mut bench = Bench::ready_within(Limits { max_status_items: 1, note_burst: 2, ..Limits::default() });
     for index in 0..100 {
         bench.line(&format!(r#"{{"type":"set_status","key":"open","text":"{index}"}}"#));
@@ -218,11 +220,11 @@ fn of_many_texts_in_the_status_line_the_last_one_counts() {
     bench.session.end("gone");
     bench.settle();
     bench.pass(seconds(1));
-    assert_eq!(times(&bench, "· Status"), 0, "what it says goes with it, and so does what waits");
+    assert_eq!(times(&bench, "· Status"), 0, "shown and waiting items are removed at the end");
 }
 
 #[test]
-fn no_content_is_shown_behind_the_end_of_its_panel_or_a_newer_one() {
+fn shows_no_content_after_close_or_newer_content() {
     let mut bench = Bench::ready();
     let render = r#"{"type":"panel_render","panel_id":"p","lines":["old"]}"#;
     bench.line(render);
@@ -240,7 +242,7 @@ fn no_content_is_shown_behind_the_end_of_its_panel_or_a_newer_one() {
 }
 
 #[test]
-fn the_fifth_line_that_is_no_text_ends_it() {
+fn fifth_garbled_line_ends_connection() {
     for line in [
         b"{\"type\":\"\xff\"}".as_slice(),
         b"{\"type\":\"\xc0\xaf\"}",
@@ -263,7 +265,7 @@ fn the_fifth_line_that_is_no_text_ends_it() {
 }
 
 #[test]
-fn a_garbled_line_every_now_and_then_is_put_up_with() {
+fn tolerates_rare_garbled_lines() {
     let mut bench = Bench::ready();
     for _ in 0..20 {
         bench.bytes(b"\xff");
@@ -273,7 +275,7 @@ fn a_garbled_line_every_now_and_then_is_put_up_with() {
 }
 
 #[test]
-fn prints_are_reported_once_and_counted() {
+fn reports_printed_lines_once_and_counts_them() {
     let mut bench = Bench::ready();
     for _ in 0..1000 {
         bench.line("debug: here");
@@ -287,7 +289,7 @@ fn prints_are_reported_once_and_counted() {
 }
 
 #[test]
-fn twenty_prints_may_stand_before_hello() {
+fn allows_twenty_printed_lines_before_hello() {
     let junk = ["npm WARN", "[]", "7", "{\"a\":1,\"a\":2}"];
     let mut bench = Bench::new();
     junk.iter().cycle().take(20).for_each(|line| bench.line(line));
@@ -297,7 +299,7 @@ fn twenty_prints_may_stand_before_hello() {
 }
 
 #[test]
-fn what_one_that_is_leaving_says_too_often_is_no_fault() {
+fn ignores_flood_while_leaving() {
     let mut bench = Bench::ready();
     bench.session.shutdown(bench.now);
     bench.settle();
@@ -309,8 +311,12 @@ fn what_one_that_is_leaving_says_too_often_is_no_fault() {
 }
 
 #[test]
-fn a_mended_text_is_in_the_log() {
+fn logs_repaired_text() {
     let mut bench = Bench::ready();
     bench.line(r#"{"type":"notify","message":"caf\udce9"}"#);
-    assert!(bench.transcript.contains("half of a surrogate pair in a notify frame"), "{}", bench.transcript);
+    assert!(
+        bench.transcript.contains("replaced an unpaired surrogate in a notify frame"),
+        "{}",
+        bench.transcript
+    );
 }

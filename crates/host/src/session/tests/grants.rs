@@ -1,4 +1,4 @@
-//! What is registered beyond the grant.
+//! Registrations beyond the grant.
 
 use super::bench::Bench;
 
@@ -16,7 +16,7 @@ fn registers(bench: &mut Bench) {
 }
 
 #[test]
-fn what_is_not_granted_is_said_and_the_rest_works() {
+fn rejects_ungranted_registrations_and_keeps_the_rest() {
     let mut bench = Bench::granted(GRANTED);
     bench.line(r#"{"type":"hello","name":"ext","capabilities":["register_rejected"]}"#);
     bench.transcript.clear();
@@ -44,12 +44,12 @@ fn what_is_not_granted_is_said_and_the_rest_works() {
     assert_eq!(offers.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["weather"]);
     assert_eq!(offers.events.iter().collect::<Vec<_>>(), ["turn_end"]);
     assert_eq!(offers.intercepts.len(), 1);
-    assert!(offers.tool_calls.of("bash").is_some() && offers.tool_calls.of("edit").is_none());
+    assert!(offers.tool_calls.role_for("bash").is_some() && offers.tool_calls.role_for("edit").is_none());
     assert_eq!(offers.commands.len(), 1);
 }
 
 #[test]
-fn who_does_not_know_the_frame_is_not_sent_it() {
+fn sends_no_rejection_frame_if_unsupported() {
     let mut bench = Bench::granted(GRANTED);
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     bench.transcript.clear();
@@ -59,7 +59,7 @@ fn who_does_not_know_the_frame_is_not_sent_it() {
 }
 
 #[test]
-fn a_plain_one_may_register_everything() {
+fn extension_without_permissions_may_register_everything() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
     registers(&mut bench);

@@ -1,4 +1,4 @@
-//! Process hooks in virtual time: JSON-RPC, where the host asks and a hook answers.
+//! Process hooks in virtual time: JSON-RPC with calls by the host and replies by the hook.
 
 use super::bench::Bench;
 use super::*;
@@ -7,7 +7,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// What came of it: the transcript without what was asked and said.
+/// Returns the transcript without the calls and the replies.
 fn told(bench: &Bench) -> String {
     let lines =
         bench.transcript.lines().filter(|line| !line.contains("hook.approve_tool") && !line.contains(" ← "));
@@ -23,7 +23,10 @@ fn a_whole_life() {
     assert!(bench.session.has_greeted());
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.session.tell(Words::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(), bench.now);
+    bench.session.send_message(
+        OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(),
+        bench.now,
+    );
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.session.end("exited with status 0");
@@ -43,7 +46,7 @@ fn a_whole_life() {
 }
 
 #[test]
-fn one_that_does_not_leave_has_two_seconds_and_is_killed_without_a_signal() {
+fn kills_hook_without_signal_after_two_seconds() {
     let mut bench = Bench::ready_hook();
     bench.session.shutdown(bench.now);
     bench.settle();
@@ -51,13 +54,13 @@ fn one_that_does_not_leave_has_two_seconds_and_is_killed_without_a_signal() {
     insta::assert_snapshot!(bench.transcript, @r#"
     +0.000 · close input
     +0.000 · Stopping
-    +2.000 · log: still there: killing
+    +2.000 · log: still running: killing the process
     +2.000 · Stopped
     "#);
 }
 
 #[test]
-fn hello_has_its_time() {
+fn fails_without_hello_reply() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.line("starting up");
@@ -84,20 +87,23 @@ fn hello(reply: &str, expect: Result<(), &str>) {
 }
 
 #[test]
-fn hello_is_answered_by_any_object_or_nothing() {
+fn accepts_any_object_or_nothing_as_hello_reply() {
     hello(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":false}}"#, Ok(()));
     hello(r#"{"jsonrpc":"2.0","id":1,"result":null}"#, Ok(()));
     hello(r#"{"id":1}"#, Ok(()));
     hello(r#"{"ID":1,"Result":{}}"#, Ok(()));
-    hello(r#"{"id":1,"result":"hi"}"#, Err("its result is no object"));
-    hello(r#"{"id":1,"result":[]}"#, Err("its result is no object"));
-    hello(r#"{"id":1,"error":{"code":-32000,"message":"no disk"}}"#, Err("hook.hello: it failed: no disk"));
+    hello(r#"{"id":1,"result":"hi"}"#, Err("the result is not an object"));
+    hello(r#"{"id":1,"result":[]}"#, Err("the result is not an object"));
+    hello(
+        r#"{"id":1,"error":{"code":-32000,"message":"no disk"}}"#,
+        Err("failed hook.hello: the hook reported an error: no disk"),
+    );
     hello(r#"{"id":1,"result":{},"error":{"code":-32000}}"#, Err("error -32000 without a message"));
     hello(r#"{"id":1,"result":{"a":1,"a":2}}"#, Err("cannot be read"));
 }
 
 #[test]
-fn a_question_before_hello_is_not_asked() {
+fn sends_no_query_before_hello() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.approval("bash");
@@ -116,13 +122,13 @@ fn replies_come_in_any_order() {
     insta::assert_snapshot!(told(&bench), @r#"
     +0.000 = third: {"approved":true}
     +0.000 = first: {}
-    +0.000 ! hook_error: second: it failed: method not found
-    +0.000 = second: sent an answer that makes no sense: it failed: method not found
+    +0.000 ! hook_error: second: the hook reported an error: method not found
+    +0.000 = second: sent an invalid answer: the hook reported an error: method not found
     "#);
 }
 
 #[test]
-fn a_late_reply_is_logged_and_a_second_one_reported() {
+fn logs_late_reply_and_reports_second_one() {
     let mut bench = Bench::ready_hook();
     bench.approval("slow");
     bench.pass(seconds(60));
@@ -133,20 +139,20 @@ fn a_late_reply_is_logged_and_a_second_one_reported() {
     +60.000 ! hook_timeout: slow was not answered within 60 s
     +60.000 = slow: did not answer within 60 s
     +60.000 · log: late_response: reply 2
-    +60.000 ! duplicate_response: sent a second reply for one question
-    +60.000 ! unknown_id: sent a reply for 99, which nobody asked
+    +60.000 ! duplicate_response: sent a second reply for one request
+    +60.000 ! unknown_id: sent a reply with the unknown id 99
     "#);
 }
 
 #[test]
-fn noise_is_skipped_and_the_reply_counts() {
+fn skips_noise_and_accepts_reply() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     for noise in ["DEBUG: thinking", "[1,2]", "\u{feff}{}", r#""text""#, "{", r#"{"id":0,"result":{}}"#] {
         bench.line(noise);
     }
     bench.bytes(&[0xff, 0xfe, 0x00]);
-    // A call of its own does not answer the one of the same number.
+    // The hook's own call does not answer the call with the same number.
     bench.line(r#"{"jsonrpc":"2.0","id":2,"method":"host.notify","params":{"text":"hi"}}"#);
     bench.line(r#"{"jsonrpc":"2.0","method":"log","params":{}}"#);
     for id in [r#""2""#, "2.0", "-2", "null", "true"] {
@@ -159,32 +165,32 @@ fn noise_is_skipped_and_the_reply_counts() {
     +0.000 · log: skipped: not JSON: expected value in "\u{feff}{}"
     +0.000 · log: skipped: a frame is a JSON object in "\"text\""
     +0.000 · log: skipped: not JSON: EOF while parsing an object in "{"
-    +0.000 ! unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 ! unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"id\":0,\"result\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 · log: skipped: line is not UTF-8 in "��\0"
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: a call: a hook only replies in "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"host.notify\",\"params\":{\"text\":\"hi\"}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: no id in "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 · log: unknown_id: said what answers nothing, which is skipped: the id is no whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: a call: a hook only replies in "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"host.notify\",\"params\":{\"text\":\"hi\"}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":2.0,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":-2,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: no id in "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 · log: unknown_id: sent a line that answers no request and is skipped: the id is not a whole number above 0 in "{\"jsonrpc\":\"2.0\",\"id\":true,\"result\":{\"approved\":false}}"; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     +0.000 = bash: {"approved":true}
     "#);
 }
 
 #[test]
-fn a_reply_that_cannot_be_read_fails_its_call_at_once() {
+fn unreadable_reply_fails_its_call_immediately() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":false,"approved":true}}"#);
     insta::assert_snapshot!(told(&bench), @r#"
-    +0.000 ! hook_error: bash: its reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
-    +0.000 = bash: sent an answer that makes no sense: its reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 ! hook_error: bash: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
+    +0.000 = bash: sent an invalid answer: the reply cannot be read: key "approved" occurs twice in one object; a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request
     "#);
 }
 
 #[test]
-fn a_flood_of_noise_ends_it() {
+fn flood_of_noise_ends_connection() {
     let mut bench =
         Bench::hook_within(Limits { frames_per_second: 10, frame_burst: 10, ..Limits::default() });
     bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -197,7 +203,7 @@ fn a_flood_of_noise_ends_it() {
 }
 
 #[test]
-fn a_reply_may_be_long_at_any_time_and_not_longer() {
+fn accepts_replies_up_to_the_limit() {
     let mut bench = Bench::ready_hook();
     assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
     bench.approval("bash");
@@ -211,16 +217,16 @@ fn a_reply_may_be_long_at_any_time_and_not_longer() {
 }
 
 #[test]
-fn the_end_of_its_output_fails_what_is_open() {
+fn end_of_output_fails_open_queries() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     let half = bench
         .session
-        .ear()
-        .hear(&bytes::Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id"), Default::default());
+        .line_decoder()
+        .decode(&bytes::Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id"), Default::default());
     assert_eq!(bench.session.handle_tail(half, bench.now), Some(20));
     let whole = br#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#;
-    let whole = bench.session.ear().hear(&bytes::Bytes::from_static(whole), Default::default());
+    let whole = bench.session.line_decoder().decode(&bytes::Bytes::from_static(whole), Default::default());
     assert_eq!(bench.session.handle_tail(whole, bench.now), None, "a last line needs no newline");
     bench.settle();
     bench.approval("edit");
@@ -235,7 +241,7 @@ fn the_end_of_its_output_fails_what_is_open() {
 }
 
 #[test]
-fn one_that_ends_before_hello_says_what_it_printed() {
+fn exit_before_hello_quotes_output() {
     let mut bench = Bench::hook();
     bench.transcript.clear();
     bench.session.end("exited with status 1; it printed: SyntaxError: invalid syntax");
@@ -247,7 +253,7 @@ fn one_that_ends_before_hello_says_what_it_printed() {
 }
 
 #[test]
-fn one_that_reads_nothing_is_found_out_by_its_question() {
+fn unread_query_ends_hook() {
     let mut bench = Bench::ready_hook();
     bench.approval("bash");
     bench.pass_unread(seconds(60));

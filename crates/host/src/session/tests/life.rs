@@ -1,4 +1,4 @@
-//! Signs of life: pings, lines without an end, versions, streams that are closed.
+//! Signs of life: pings, unfinished lines, versions, closed streams.
 
 use super::bench::Bench;
 use super::*;
@@ -7,7 +7,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// After `ready`, of an extension that answers pings.
+/// Returns a session after `ready` of an extension that answers pings.
 fn pinged() -> Bench {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext","capabilities":["ping"]}"#);
@@ -18,7 +18,7 @@ fn pinged() -> Bench {
 }
 
 #[test]
-fn one_that_is_stopped_in_a_call_is_found_out() {
+fn detects_extension_that_hangs_in_call() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass(seconds(60));
@@ -32,7 +32,7 @@ fn one_that_is_stopped_in_a_call_is_found_out() {
 }
 
 #[test]
-fn one_that_is_busy_answers_pings_and_is_left_alone() {
+fn busy_extension_that_answers_pings_continues() {
     let mut bench = pinged();
     bench.tool("tool");
     for ping in 1..=11 {
@@ -43,11 +43,11 @@ fn one_that_is_busy_answers_pings_and_is_left_alone() {
     bench.line(r#"{"type":"tool_result","id":"r1"}"#);
     bench.transcript.clear();
     bench.pass(seconds(3600));
-    assert_eq!(bench.transcript, "", "one that has nothing to do is not asked");
+    assert_eq!(bench.transcript, "", "an idle extension receives no ping");
 }
 
 #[test]
-fn any_sign_of_life_counts() {
+fn any_line_counts_as_sign_of_life() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass(seconds(14));
@@ -56,37 +56,37 @@ fn any_sign_of_life_counts() {
     assert_eq!(bench.session.state(), ExtensionState::Ready);
     bench.line(r#"{"type":"pong","id":"ping-1"}"#);
     bench.line(r#"{"type":"pong","id":"ping-2"}"#);
-    assert_eq!(bench.faults(), Vec::<String>::new(), "a late pong is a pong");
+    assert_eq!(bench.faults(), Vec::<String>::new(), "a late pong is accepted");
     bench.line(r#"{"type":"pong","id":"ping-2"}"#);
     assert_eq!(bench.faults(), ["unknown_id"]);
 }
 
 #[test]
-fn an_event_wants_a_sign_of_life_too() {
+fn event_requires_sign_of_life() {
     let mut bench = pinged();
-    let event = || HostFrame::Event(haft_protocol::ext::Event::turn_start(1));
-    bench.session.tell(event(), bench.now);
+    let event = || HostFrame::Event(haft_protocol::ext::LifecycleEvent::turn_start(1));
+    bench.session.send_message(event(), bench.now);
     bench.settle();
     bench.pass(seconds(5));
     bench.line(r#"{"type":"pong","id":"ping-1"}"#);
     bench.pass(seconds(3600));
     assert_eq!(bench.transcript.matches("ping-").count(), 2, "one ping, one pong");
-    bench.session.tell(event(), bench.now);
+    bench.session.send_message(event(), bench.now);
     bench.settle();
     bench.pass(seconds(15));
     assert_eq!(bench.faults(), ["unresponsive"]);
 }
 
 #[test]
-fn a_ping_that_cannot_leave_is_not_waited_for() {
+fn ignores_unwritten_ping() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.pass_unread(seconds(59));
-    assert_eq!(bench.session.state(), ExtensionState::Ready, "the writer sees to it");
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "the writer detects this");
 }
 
 #[test]
-fn one_that_did_not_announce_it_gets_no_ping() {
+fn sends_no_ping_without_capability() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.transcript.clear();
@@ -95,7 +95,7 @@ fn one_that_did_not_announce_it_gets_no_ping() {
 }
 
 #[test]
-fn one_that_is_leaving_gets_no_ping() {
+fn sends_no_ping_while_leaving() {
     let mut bench = pinged();
     bench.tool("tool");
     bench.session.shutdown(bench.now);
@@ -105,7 +105,7 @@ fn one_that_is_leaving_gets_no_ping() {
 }
 
 #[test]
-fn a_line_must_have_an_end() {
+fn unfinished_line_ends_connection() {
     let mut bench = Bench::ready();
     for length in 1..=29 {
         bench.session.handle_read(0, length, bench.now);
@@ -113,16 +113,16 @@ fn a_line_must_have_an_end() {
     }
     bench.session.handle_read(1, 3, bench.now);
     bench.pass(Duration::from_millis(29_999));
-    assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline begins another line");
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline starts a new line");
     bench.pass(Duration::from_millis(1));
     insta::assert_snapshot!(bench.transcript, @r##"
-    +59.000 ! unresponsive: began a line, and after 30 s and 3 bytes it has no end
-    +59.000 · Failed { code: Unresponsive, message: "began a line, and after 30 s and 3 bytes it has no end" }
+    +59.000 ! unresponsive: began a line and did not finish it within 30 s (3 bytes so far)
+    +59.000 · Failed { code: Unresponsive, message: "began a line and did not finish it within 30 s (3 bytes so far)" }
     "##);
 }
 
 #[test]
-fn a_line_that_has_its_end_is_not_waited_for() {
+fn finished_line_is_not_overdue() {
     let mut bench = Bench::ready();
     bench.session.handle_read(0, 7, bench.now);
     bench.session.handle_read(1, 0, bench.now);
@@ -131,11 +131,12 @@ fn a_line_that_has_its_end_is_not_waited_for() {
 }
 
 #[test]
-fn another_version_is_named_beside_ours() {
+fn version_mismatch_names_both_versions() {
     for version in ["0", "999", "\"1\"", "1.5", "2", "true"] {
         let mut bench = Bench::new();
         bench.line(&format!(r#"{{"type":"hello","name":"ext","protocol_version":{version}}}"#));
-        let text = format!("version_mismatch: speaks version {version} of the protocol, haft speaks 1");
+        let text =
+            format!("version_mismatch: speaks version {version} of the protocol, but haft speaks version 1");
         assert!(bench.transcript.contains(&text), "{}", bench.transcript);
         assert!(bench.session.is_closed());
         assert_eq!(bench.written, 0);
@@ -146,7 +147,7 @@ fn another_version_is_named_beside_ours() {
 }
 
 #[test]
-fn one_that_closed_its_input_may_answer_what_it_has_read() {
+fn accepts_answers_after_input_was_closed() {
     let mut bench = Bench::ready();
     let id = bench.tool("tool");
     bench.pass(seconds(1));
@@ -162,7 +163,7 @@ fn one_that_closed_its_input_may_answer_what_it_has_read() {
 }
 
 #[test]
-fn a_question_that_never_reached_it_is_not_left_waiting() {
+fn fails_query_that_was_never_delivered() {
     let mut bench = Bench::ready();
     bench.tool("tool");
     bench.deafened();
@@ -172,11 +173,11 @@ fn a_question_that_never_reached_it_is_not_left_waiting() {
 }
 
 #[test]
-fn a_program_that_was_not_got_at_is_told_of() {
+fn explains_program_that_could_not_be_run() {
     let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
-    insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself as `exec`; it printed: pyenv: cannot execute");
-    assert!(ended_before_hello("exited with status 127").contains("was not found; where"));
-    for other in ["exited with status 1", "exited with status 1267", "was ended by signal 9"] {
+    insta::assert_snapshot!(told, @"ended before hello: exited with status 126 (the command was found, but could not be executed); if the program is a shim, for example of pyenv, the sandbox may block the interpreter behind the shim: set `exec` to the path of the interpreter; it printed: pyenv: cannot execute");
+    assert!(ended_before_hello("exited with status 127").contains("was not found); if"));
+    for other in ["exited with status 1", "exited with status 1267", "was killed by signal 9"] {
         assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
     }
 }

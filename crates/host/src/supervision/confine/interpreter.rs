@@ -1,14 +1,14 @@
-//! Where an interpreter below the user's home has its library: it cannot run without.
+//! The library directories of interpreters below the user's home, without which they cannot run.
 
 use std::path::{Path, PathBuf};
 
-/// The trees that a program below `home` needs, and the one that its first line names. What lies elsewhere is the
-/// system's, or has to be granted.
-pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+/// Returns the directory trees for a program below `home` and for the interpreter in its first line. Other
+/// trees belong to the system or must be granted.
+pub(super) fn interpreter_trees(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let mut all: Vec<PathBuf> = Vec::new();
     for file in haft_launch::sandbox::started_by(program) {
-        // A virtual environment is a link to another interpreter, and needs both.
+        // A virtual environment links to another interpreter and needs both.
         let real = file.canonicalize().ok();
         for path in std::iter::once(file).chain(real) {
             all.extend(tree_of(&path, home));
@@ -21,8 +21,8 @@ pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     all
 }
 
-/// True if a program below `home` is started through a shim, as pyenv and asdf have them: a script that looks for the
-/// version to run, with the system's programs.
+/// True if a program below `home` is started through a shim, as with pyenv and asdf: a script that selects
+/// the version, using the system's programs.
 pub(super) fn has_shim(program: &Path, home: Option<&Path>) -> bool {
     let is_shim = |file: &PathBuf| {
         let dir = file.parent().and_then(Path::file_name);
@@ -31,8 +31,9 @@ pub(super) fn has_shim(program: &Path, home: Option<&Path>) -> bool {
     haft_launch::sandbox::started_by(program).iter().any(is_shim)
 }
 
-/// The tree of `…/bin/python3`: `…`, if it is one of an interpreter alone and nothing that the user keeps other things in,
-/// as `~/.local` and `~/.cargo` are; and that of `…/shims/python3`, which looks for the version to run in it.
+/// Returns the tree of an interpreter: `…` for `…/bin/python3`, if the tree holds only the interpreter and is
+/// not shared like `~/.local` and `~/.cargo`. For `…/shims/python3`, returns the tree that contains the
+/// versions.
 fn tree_of(file: &Path, home: &Path) -> Option<PathBuf> {
     let dir = file.parent()?;
     let root = dir.parent()?;
@@ -54,7 +55,7 @@ fn tree_of(file: &Path, home: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The trees of a program below a home with these files in it, relative to the home.
+    /// Checks the trees of a program below a home with these files; all paths are relative to the home.
     #[track_caller]
     fn check(files: &[&str], program: &str, expect: &[&str]) {
         let dir = tempfile::tempdir().unwrap();
@@ -63,14 +64,14 @@ mod tests {
             std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
             std::fs::write(home.join(file), "").unwrap();
         }
-        let found = prefixes(&home.join(program), Some(&home));
+        let found = interpreter_trees(&home.join(program), Some(&home));
         let found: Vec<_> =
             found.iter().map(|path| path.strip_prefix(&home).unwrap().to_str().unwrap()).collect();
         assert_eq!(found, expect);
     }
 
     #[test]
-    fn a_shim_is_one_of_the_homes() {
+    fn detects_shims_below_home() {
         let home = Some(Path::new("/h/u"));
         assert!(has_shim(Path::new("/h/u/.pyenv/shims/python3"), home));
         assert!(!has_shim(Path::new("/h/u/.pyenv/versions/3.13/bin/python3"), home));
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interpreter_brings_its_library_and_nothing_else_of_the_home() {
+    fn grants_only_library_tree_of_interpreter() {
         let pyenv = ".pyenv/versions/3.13/bin/python3";
         check(&[pyenv, ".pyenv/versions/3.13/lib/os.py"], pyenv, &[".pyenv/versions/3.13", pyenv]);
         let shim = ".pyenv/shims/python3";

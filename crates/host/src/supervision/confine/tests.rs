@@ -1,16 +1,16 @@
-//! Tests of what a grant comes to, and of what is refused.
+//! Tests of sandboxes for grants, and of refused grants.
 
 use std::num::NonZeroUsize;
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
-use haft_launch::sandbox::{Level, Net};
-use haft_packages::{Dialect, Launch, Lifecycle, Origin, Roles};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
+use haft_packages::{ExtensionDialect, ExtensionOrigin, GuardRoles, LaunchPlan, Lifecycle};
 use haft_protocol::ids::ExtensionName;
 
 use super::*;
 
-/// A host's configuration and an extension in a directory, and what is granted.
+/// A directory with a host's configuration, an extension and a grant.
 struct Ground {
     dir: tempfile::TempDir,
     config: HostConfig,
@@ -34,10 +34,10 @@ impl Ground {
             name: ExtensionName::new("x"),
             version: None,
             dir: at("ext"),
-            launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
-            dialect: Dialect::Native,
-            origin: Origin::Global,
-            roles: Roles::default(),
+            launch: LaunchPlan::Process { program: "/bin/sh".into(), args: Vec::new() },
+            dialect: ExtensionDialect::Native,
+            origin: ExtensionOrigin::Global,
+            roles: GuardRoles::default(),
             permissions: None,
             level: None,
             description: None,
@@ -52,20 +52,20 @@ impl Ground {
     }
 
     fn grant(&mut self, change: impl FnOnce(&mut SandboxGrant)) {
-        let mut grant = SandboxGrant::new(Level::Standard);
+        let mut grant = SandboxGrant::new(ConfinementLevel::Standard);
         change(&mut grant);
         self.config.sandbox.insert(self.spec.name.clone(), Some(grant));
     }
 
-    fn confined(&self) -> Result<Option<Confined>, String> {
-        Confined::new(&self.spec, Path::new("/bin/sh"), &self.config)
+    fn confined(&self) -> Result<Option<SandboxedStart>, String> {
+        SandboxedStart::new(&self.spec, Path::new("/bin/sh"), &self.config)
     }
 
     #[track_caller]
     fn check_refused(&self, part: &str) {
         let why = self.confined().unwrap_err();
         assert!(why.contains(part) && why.contains("was not started") && why.contains("[grant.x]"), "{why}");
-        assert!(!self.at("haft/data/x").exists(), "nothing is made for what is refused");
+        assert!(!self.at("haft/data/x").exists(), "a refused start creates no directory");
     }
 }
 
@@ -73,56 +73,56 @@ fn path(text: &str) -> GrantedPath {
     GrantedPath::parse(text, None).unwrap()
 }
 
-#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test reports this")]
 fn is_available() -> bool {
-    let available = haft_launch::sandbox::available().standard;
+    let available = haft_launch::sandbox::detect_support().standard;
     available.inspect_err(|why| eprintln!("SKIP: no sandbox: {why}")).is_ok()
 }
 
 #[test]
-fn without_a_grant_there_is_no_sandbox() {
+fn no_sandbox_without_grant() {
     assert_eq!(Ground::new().confined(), Ok(None));
 }
 
 #[test]
-fn what_cannot_put_it_on_is_refused() {
+fn refuses_without_launcher_data_or_level() {
     let mut ground = Ground::new();
     ground.grant(|_| {});
     ground.config.launcher = None;
-    ground.check_refused("without a launcher");
+    ground.check_refused("has no launcher");
     let mut ground = Ground::new();
     ground.grant(|_| {});
     ground.config.data = None;
-    ground.check_refused("no place for its data");
+    ground.check_refused("no data directory");
     let mut ground = Ground::new();
-    ground.grant(|grant| grant.net = Net::Loopback);
+    ground.grant(|grant| grant.net = NetworkAccess::Loopback);
     ground.check_refused("choose strict");
 }
 
 #[test]
-fn what_is_not_there_and_what_holds_hafts_own_files_is_refused() {
+fn refuses_missing_paths_and_hafts_own_files() {
     if !is_available() {
         return;
     }
     let mut ground = Ground::new();
     ground.grant(|grant| grant.read.push(path("/nowhere/at/all")));
-    ground.check_refused("/nowhere/at/all is granted and cannot be used");
+    ground.check_refused("the granted path /nowhere/at/all cannot be used");
     std::fs::create_dir(ground.at("haft/state")).unwrap();
     for holds in ["", "haft", "haft/state"] {
         let text = ground.at(holds).display().to_string();
         ground.grant(|grant| grant.read.push(path(&text)));
-        ground.check_refused("haft's own files lie in it");
+        ground.check_refused("the path contains haft's own files");
     }
     std::fs::create_dir_all(ground.at("haft/data")).unwrap();
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(ground.at("work"), ground.at("haft/data/x")).unwrap();
         ground.grant(|_| {});
-        assert!(ground.confined().unwrap_err().contains("is no directory"));
+        assert!(ground.confined().unwrap_err().contains("not a directory"));
     }
 }
 
-/// What is granted by a line of the user's `config.toml`, with haft's own files in `haft`.
+/// Checks a grant in the user's `config.toml`, with haft's own files in `haft`.
 #[track_caller]
 fn check_granted(
     change: impl FnOnce(&mut SandboxGrant, &dyn Fn(&str) -> GrantedPath),
@@ -161,24 +161,25 @@ fn check_granted(
 }
 
 #[test]
-fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
+fn refuses_write_to_own_files_and_read_of_keys() {
     for own in ["haft/auth.json", "haft/config.toml", "haft/trust.json", "haft/extensions", "haft/data/other"]
     {
-        let part = if own.ends_with("auth.json") { "keeps keys in it" } else { "among haft's own files" };
+        let part =
+            if own.ends_with("auth.json") { "stores keys in this file" } else { "among haft's own files" };
         check_granted(|grant, at| grant.write.push(at(own)), Some(part));
     }
-    check_granted(|grant, at| grant.read.push(at("haft/auth.json")), Some("keeps keys in it"));
-    check_granted(|grant, at| grant.exec.push(at("haft/auth.json")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.read.push(at("haft/auth.json")), Some("stores keys in this file"));
+    check_granted(|grant, at| grant.exec.push(at("haft/auth.json")), Some("stores keys in this file"));
     #[cfg(unix)]
-    check_granted(|grant, at| grant.read.push(at("key")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.read.push(at("key")), Some("stores keys in this file"));
     check_granted(|grant, at| grant.read.push(at("haft/config.toml")), None);
     check_granted(|grant, _| grant.write.push(path("$DATA/x")), None);
 }
 
 #[test]
 #[cfg(unix)]
-fn a_link_that_others_may_have_put_there_widens_no_grant() {
-    let elsewhere = Some("leads it to");
+fn refuses_links_that_leave_granted_directory() {
+    let elsewhere = Some("leads to");
     check_granted(|grant, _| grant.read.push(path("$WORKSPACE/out")), elsewhere);
     check_granted(|grant, _| grant.write.push(path("$WORKSPACE/out")), elsewhere);
     check_granted(|grant, _| grant.exec.push(path("$DATA/out")), elsewhere);
@@ -188,7 +189,7 @@ fn a_link_that_others_may_have_put_there_widens_no_grant() {
 }
 
 #[test]
-fn permissions_say_it_until_the_user_does() {
+fn user_setting_overrides_permissions() {
     if !is_available() {
         return;
     }
@@ -199,7 +200,7 @@ fn permissions_say_it_until_the_user_does() {
     ground.spec.permissions = Some(permissions);
     let Sandbox { level, read, write, exec, system_programs, net, .. } =
         ground.confined().unwrap().unwrap().sandbox;
-    assert_eq!((level, net, system_programs), (Level::Standard, Net::All, false));
+    assert_eq!((level, net, system_programs), (ConfinementLevel::Standard, NetworkAccess::All, false));
     assert_eq!(read, [ground.at("work"), ground.at("ext")]);
     assert_eq!((write, exec), (vec![ground.at("haft/data/x")], vec![]));
     for (exec, expect, system) in
@@ -207,7 +208,10 @@ fn permissions_say_it_until_the_user_does() {
     {
         ground.spec.permissions = Some(granted(&format!(r#"{{"exec":"{exec}"}}"#)));
         let sandbox = ground.confined().unwrap().unwrap().sandbox;
-        assert_eq!((sandbox.exec, sandbox.system_programs, sandbox.net), (expect, system, Net::None));
+        assert_eq!(
+            (sandbox.exec, sandbox.system_programs, sandbox.net),
+            (expect, system, NetworkAccess::None)
+        );
     }
     ground.grant(|grant| grant.read.push(path("$WORKSPACE")));
     let sandbox = ground.confined().unwrap().unwrap().sandbox;
@@ -216,14 +220,14 @@ fn permissions_say_it_until_the_user_does() {
     assert_eq!(ground.confined(), Ok(None));
 }
 
-/// Whoever narrows the network of an extension with permissions lets it start no more programs by that.
+/// A user who restricts the network of an extension with permissions does not let it start more programs.
 #[test]
-fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
+fn user_grant_never_widens_exec_permission() {
     let check = |permissions: Option<&str>, expect: ExecPermission| {
         let mut ground = Ground::new();
         ground.spec.permissions = permissions.map(|json| serde_json::from_str(json).unwrap());
         ground.grant(|grant| grant.exec.push(path("/opt/maps/bin")));
-        let grant = ground.config.sandbox_of(&ground.spec, Level::Standard).unwrap();
+        let grant = ground.config.sandbox_of(&ground.spec, ConfinementLevel::Standard).unwrap();
         assert_eq!((grant.programs, grant.exec.len()), (expect, 1), "{permissions:?}");
     };
     check(Some("{}"), ExecPermission::None);
@@ -234,17 +238,17 @@ fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
 }
 
 #[test]
-fn a_network_of_its_own_needs_the_level_that_has_one() {
+fn loopback_network_needs_strict_level() {
     let permissions: haft_packages::Permissions = serde_json::from_str(r#"{"net":"loopback"}"#).unwrap();
-    assert_eq!(permissions.level(), Level::Strict);
+    assert_eq!(permissions.level(), ConfinementLevel::Strict);
     let mut ground = Ground::new();
-    ground.spec.level = Some(Level::Standard);
+    ground.spec.level = Some(ConfinementLevel::Standard);
     ground.spec.permissions = Some(permissions);
     ground.check_refused("choose strict");
 }
 
 #[test]
-fn what_every_extension_may_is_added() {
+fn adds_common_grants() {
     if !is_available() {
         return;
     }
@@ -254,14 +258,14 @@ fn what_every_extension_may_is_added() {
     let data = ground.at("haft/data/x");
     assert_eq!(confined.sandbox.write, [ground.at("work"), data.clone()]);
     assert_eq!(confined.sandbox.exec, [ground.at("ext")]);
-    assert_eq!(confined.sandbox.net, Net::None);
+    assert_eq!(confined.sandbox.net, NetworkAccess::None);
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&data.metadata().unwrap().permissions());
         assert_eq!(mode & 0o777, 0o700);
     }
     let own = ["HOME", "PATH", "XDG_CONFIG_HOME", "TMP"].map(|name| (name.into(), "/theirs".into()));
-    let mut env = confined.env(own.to_vec());
+    let mut env = confined.adjust_env(own.to_vec());
     env.sort();
     let data = OsString::from(data);
     let expect: Vec<(OsString, OsString)> = vec![

@@ -1,16 +1,16 @@
-//! Events wake whoever watches them, and none is lost on the way.
+//! Events start the extensions that watch them, and none is lost.
 
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::QUEUE_FRAMES;
-use haft_protocol::message::Stop;
+use haft_protocol::message::StopCause;
 
 use super::home::Home;
 use crate::support::{eventually, state};
 
-/// With an extension that watches these events, each of which starts it.
+/// Returns a home with an extension that watches these events, each of which starts it.
 fn watches(events: &[&str]) -> Home {
     let uses: Vec<_> = events.iter().map(|event| format!("event:{event}")).collect();
     Home::with(
@@ -32,12 +32,12 @@ fn turn() -> [AgentEvent; 3] {
     [
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::ToolCall { id, name: "bash".into(), args },
-        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+        AgentEvent::TurnEnd { stop: StopCause::End, error: None },
     ]
 }
 
 #[tokio::test]
-async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
+async fn event_starts_observer_and_keeps_order() {
     let home = watches(&["turn_start", "tool_call", "turn_end"]);
     let (host, events) = home.host().await;
     tell(&host, &turn());
@@ -50,7 +50,7 @@ async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
+async fn shutdown_waits_for_extension_started_by_event() {
     let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     tell(&host, &turn());
@@ -59,7 +59,7 @@ async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
 }
 
 #[tokio::test]
-async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
+async fn tool_call_observer_is_not_started_by_other_events() {
     let home = watches(&["tool_call"]);
     let (host, _) = home.host().await;
     let [start, call, end] = turn();
@@ -71,19 +71,19 @@ async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_counted() {
+async fn counts_events_beyond_backlog() {
     let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     let [_, _, end] = turn();
     tell(&host, &vec![end; 2000]);
-    assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
+    assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     host.shutdown().await;
-    assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
-    assert_eq!(home.events().len(), QUEUE_FRAMES, "what was kept arrives");
+    assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
+    assert_eq!(home.events().len(), QUEUE_FRAMES, "all stored events arrive");
 }
 
 #[tokio::test]
-async fn who_knows_gaps_is_told_what_did_not_fit() {
+async fn reports_gap_for_events_beyond_backlog() {
     let mut home = watches(&["turn_end"]);
     home.config.env.set.push(("CAN".into(), r#""event_gap""#.into()));
     let (host, _) = home.host().await;

@@ -1,11 +1,11 @@
-//! A home with an extension in it that counts its starts, and hosts over it, one after the other.
+//! A home with an extension that counts its starts, and consecutive hosts for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_host::{Host, HostConfig, log_path};
 use haft_packages::manifest::Manifest;
-use haft_packages::{ExtensionSpec, Launch, Origin};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use tempfile::TempDir;
@@ -19,14 +19,14 @@ pub(super) const USES: &str = r#"{
     "commands": [{"name": "go", "description": "goes"}]
 }"#;
 
-/// Has a tool and a command.
+/// Registers a tool and a command.
 pub(super) const TOOL: &str = r#"
 say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object"}}'
 say '{"type":"register_command","name":"go","description":"goes"}'
 say '{"type":"ready"}'
 serve"#;
 
-/// What every script begins with: it counts its start, answers what it is asked, and keeps the events that it is told.
+/// The beginning of every script: counts its start, answers queries, and records events.
 const PRELUDE: &str = r#"echo start >> "$STARTS"
 say() { printf '%s\n' "$1"; }
 serve() {
@@ -44,7 +44,7 @@ serve() {
 say '{"type":"hello","name":"'$NAME'","capabilities":['$CAN']}'
 "#;
 
-/// See the module.
+/// A home with one extension.
 pub(super) struct Home {
     pub(super) config: HostConfig,
     root: TempDir,
@@ -52,11 +52,11 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// With one extension that has these fields in its manifest, and does this after its hello.
+    /// Creates a home with one extension that has these manifest fields and runs `body` after its hello.
     pub(super) fn with(name: &str, fields: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
-        config.timeouts.told = PATIENCE;
+        config.timeouts.slow_start_notice = PATIENCE;
         config.timeouts.shutdown_grace = PATIENCE;
         config.state = Some(root.path().join("state"));
         config.logs = Some(root.path().join("logs"));
@@ -66,21 +66,21 @@ impl Home {
         let dir = root.path().join("extension");
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("run.sh"), format!("NAME={name}\n{PRELUDE}{body}\n")).unwrap();
-        let launch = Launch::Process { program: program(&["sh"]), args: vec!["run.sh".into()] };
+        let launch = LaunchPlan::Process { program: program(&["sh"]), args: vec!["run.sh".into()] };
         let mut manifest: serde_json::Value = serde_json::from_str(fields).unwrap();
         manifest["name"] = name.into();
         manifest["exec"] = "sh".into();
         let manifest = Manifest::parse(Path::new("extension.json"), &manifest.to_string(), false).unwrap();
         assert_eq!(manifest.ignored, Vec::<String>::new());
         let spec = ExtensionSpec {
-            origin: Origin::Global,
+            origin: ExtensionOrigin::Global,
             lifecycle: manifest.lifecycle,
             ..spec(name, &dir, launch)
         };
         Self { config, root, spec }
     }
 
-    /// Changes the extension as it is found from now on.
+    /// Changes the extension for all later starts.
     pub(super) fn change(&mut self, change: impl Fn(&mut ExtensionSpec)) {
         change(&mut self.spec);
     }
@@ -91,12 +91,12 @@ impl Home {
         (builder.specs(vec![self.spec.clone()]).start().await, events)
     }
 
-    /// The number of times that the extension was started.
+    /// Returns the number of starts.
     pub(super) fn starts(&self) -> usize {
         self.lines("STARTS").len()
     }
 
-    /// The events that were told, and how many were said to be missing.
+    /// Returns the received events, with the number of missing ones.
     pub(super) fn events(&self) -> Vec<String> {
         let event = |line: String| {
             let event: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -105,7 +105,7 @@ impl Home {
         self.lines("EVENTS").into_iter().map(event).collect()
     }
 
-    /// A file beside the directory of the extension, as that in `$STARTS`.
+    /// Returns a file next to the extension's directory, with the prefix of `$STARTS`.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }

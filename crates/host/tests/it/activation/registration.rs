@@ -13,7 +13,7 @@ fn notes(events: &Events) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_registration_is_told_and_counts_from_the_start_on() {
+async fn different_registration_is_reported_and_counts() {
     let home = Home::with(
         "x",
         USES,
@@ -22,24 +22,21 @@ async fn another_registration_is_told_and_counts_from_the_start_on() {
     let (host, events) = home.host().await;
     let changes = host.changes();
     let output = execute(&host, "t", json!({})).await;
-    assert_eq!(
-        text(&output),
-        "extension x/t failed: it was started anew and does not offer this tool any more"
-    );
+    assert_eq!(text(&output), "extension x/t failed: was restarted and no longer offers this tool");
     assert!(changes.has_changed().unwrap());
     assert_eq!(host.tools().iter().map(|tool| tool.spec().name.clone()).collect::<Vec<_>>(), ["news"]);
-    let expect = "registered other things than its manifest declares: tool news is new, tool t is missing, command /go is \
-                  missing; the registration counts from now on";
+    let expect = "does not match its manifest: tool news is new, tool t is missing, command /go is \
+                  missing; the registrations count from now on";
     assert_eq!(notes(&events), [expect]);
     host.shutdown().await;
     let (host, _) = home.host().await;
     assert_eq!(state(&host, "x"), ExtensionState::Idle);
-    assert_eq!(host.tools()[0].spec().name, "t", "the next session goes by the manifest again");
+    assert_eq!(host.tools()[0].spec().name, "t", "the next session uses the manifest again");
     host.shutdown().await;
 }
 
 #[tokio::test]
-async fn the_order_of_keys_and_further_events_are_no_difference() {
+async fn key_order_and_extra_events_are_no_difference() {
     let uses = r#"{"activation":["tool:t"],"tools":[{"name":"t","description":"does it",
         "schema":{"properties": {}, "type": "object"}}]}"#;
     let home = Home::with(
@@ -55,7 +52,7 @@ async fn the_order_of_keys_and_further_events_are_no_difference() {
 }
 
 #[tokio::test]
-async fn another_description_and_a_missing_subscription_are_told() {
+async fn reports_changed_description_and_missing_subscription() {
     let uses = r#"{"activation":["tool:t","event:turn_end"],"tools":[{"name":"t","description":"does it"}]}"#;
     let tool = r#"say '{"type":"register_tool","name":"t","description":"undoes it"}'; say '{"type":"ready"}'; serve"#;
     let home = Home::with("x", uses, tool);
@@ -67,7 +64,7 @@ async fn another_description_and_a_missing_subscription_are_told() {
 }
 
 #[tokio::test]
-async fn a_gate_that_no_manifest_declares_guards_from_its_start_on() {
+async fn undeclared_gate_blocks_after_its_start() {
     let gate = r#"say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object"}}'
         say '{"type":"register_command","name":"go","description":"goes"}'
         say '{"type":"subscribe","intercept":["tool_call"]}'; say '{"type":"ready"}'; serve"#;

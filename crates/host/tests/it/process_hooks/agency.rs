@@ -1,4 +1,4 @@
-//! An agent with a scripted model and a `bash` that counts, and a hook that answers by a table.
+//! An agent with a scripted model, a `bash` that counts its runs, and a hook that answers from a table.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,13 +18,13 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// A model that says these, one after the other, then what the last tool came to, and keeps what it was asked.
+/// A model that sends these answers in order, then the result of the last tool. Records its requests.
 #[derive(Clone)]
 pub(super) struct Script {
     name: &'static str,
@@ -44,18 +44,18 @@ impl Script {
         Self { name, lines: Arc::new(Mutex::new(lines)) }
     }
 
-    /// It fails like this before it says anything.
+    /// Fails with this error before the first answer.
     pub(super) fn fails_first(&self, kind: ModelErrorKind) {
         self.lines.lock().unwrap().fails = Some(kind);
     }
 
-    /// What it was asked.
+    /// Returns the requests to the model.
     pub(super) fn asked(&self) -> Vec<ModelRequest> {
         self.lines.lock().unwrap().asked.clone()
     }
 }
 
-/// For hooks that name it.
+/// Provides the model to hooks that name it.
 #[async_trait]
 impl ModelSource for Script {
     async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
@@ -77,13 +77,13 @@ impl Model for Script {
         let content = script.says.pop_front().unwrap_or_else(|| vec![said(&last_result(&request))]);
         script.asked.push(request);
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-        let stop = if calls { Stop::ToolUse } else { Stop::End };
+        let stop = if calls { StopCause::ToolUse } else { StopCause::End };
         let deltas = content.iter().filter_map(|block| match block {
             AssistantBlock::Text { text } => Some(ModelEvent::Text(text.clone())),
             AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
         });
         let mut events: Vec<_> = deltas.map(Ok).collect();
-        let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
+        let response = ModelResponse { content, stop, usage: TokenUsage::default(), native: None };
         events.push(Ok(ModelEvent::Done(response)));
         Ok(stream::iter(events).boxed())
     }
@@ -109,13 +109,13 @@ pub(super) fn call(id: &str, name: &str, args: Value) -> AssistantBlock {
     AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name: name.into(), args })
 }
 
-/// A tool that takes anything and comes to what this makes of it.
+/// Returns a tool with any arguments whose result is computed by `comes_to`.
 pub(super) fn tool(name: &str, comes_to: impl Fn(&Value) -> String + Send + Sync + 'static) -> Made {
     let spec = ToolSpec::new(name, "echo text").with_schema(RawJson::parse(r#"{"type":"object"}"#).unwrap());
     Made { spec: Arc::new(spec), comes_to: Arc::new(comes_to) }
 }
 
-/// See [`tool`].
+/// The tool of [`tool`].
 #[derive(Clone)]
 pub(super) struct Made {
     spec: Arc<ToolSpec>,
@@ -134,7 +134,7 @@ impl Tool for Made {
     }
 }
 
-/// Counts how often it ran.
+/// Counts its runs.
 #[derive(Clone, Default)]
 struct Bash(Arc<AtomicUsize>);
 
@@ -151,19 +151,19 @@ impl Tool for Bash {
     }
 }
 
-/// What became of a prompt.
+/// The outcome of a prompt.
 pub(super) struct Ran {
     pub(super) events: Vec<AgentEvent>,
     pub(super) outcome: Result<(), TurnError>,
-    /// How often `bash` ran.
+    /// The number of runs of `bash`.
     pub(super) executions: usize,
-    /// What the model was asked.
+    /// The requests to the model.
     pub(super) requests: Vec<ModelRequest>,
-    /// What the conversation is now.
+    /// The conversation after the prompt.
     pub(super) messages: Vec<Message>,
 }
 
-/// A model and a `bash` that are looked at afterwards.
+/// A model and a `bash` that are checked afterwards.
 pub(super) struct Stage {
     pub(super) script: Script,
     bash: Bash,
@@ -178,12 +178,12 @@ impl Stage {
         Self { script, bash: Bash::default() }
     }
 
-    /// An agent with the hooks of a host.
+    /// Returns an agent with the hooks of a host.
     pub(super) fn agent(&self, host: &Host) -> AgentBuilder {
         Agent::builder(self.script.clone()).hook_source(host.hook_source()).tool(self.bash.clone())
     }
 
-    /// What becomes of a prompt.
+    /// Runs a prompt and returns its outcome.
     pub(super) async fn prompt(&self, agent: &Agent, text: &str) -> Ran {
         let mut run = agent.prompt(text);
         let mut events = Vec::new();
@@ -197,14 +197,14 @@ impl Stage {
     }
 }
 
-/// Works on a prompt with the hooks of a host and a model that says these.
+/// Runs a prompt with the hooks of a host and a model with these answers.
 pub(super) async fn run(host: &Host, says: Vec<Vec<AssistantBlock>>) -> Ran {
     let stage = Stage::new(says);
     let agent = stage.agent(host).build().unwrap();
     stage.prompt(&agent, "go").await
 }
 
-/// What hooks are told of a turn with a call, and of nothing else.
+/// The events of a turn with one call.
 pub(super) const PLAIN_TURN: [&str; 8] = [
     "agent.turn.start",
     "agent.llm.request",
@@ -222,13 +222,13 @@ pub(super) fn one_call() -> Vec<Vec<AssistantBlock>> {
 }
 
 impl Ran {
-    /// What the model was told of the call.
+    /// Returns the result of the call as the model received it.
     #[track_caller]
     pub(super) fn result(&self) -> (String, bool) {
         self.results().into_iter().next().expect("a call has a result")
     }
 
-    /// What the model was told of each call, in the order in which they ended.
+    /// Returns the results of all calls as the model received them, in the order of their ends.
     pub(super) fn results(&self) -> Vec<(String, bool)> {
         let results = self.events.iter().filter_map(|event| {
             let AgentEvent::ToolResult { content, is_error, .. } = event else { return None };
@@ -237,12 +237,12 @@ impl Ran {
         results.collect()
     }
 
-    /// What the model was offered with its first request.
+    /// Returns the tools of the first request.
     pub(super) fn offered(&self) -> Vec<&str> {
         self.requests[0].tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
-    /// What the user was shown last.
+    /// Returns the last text that was shown to the user.
     pub(super) fn answer(&self) -> String {
         let shown = self.events.iter().rev().find_map(|event| {
             let AgentEvent::AssistantMessage { content, .. } = event else { return None };
@@ -252,17 +252,17 @@ impl Ran {
     }
 }
 
-/// What a hook does with a call.
+/// The action of a hook on a call.
 #[derive(Debug, Clone)]
 pub(super) enum Does {
     Reply(Value),
-    /// Any line.
+    /// Sends this line.
     Says(String),
     Hangs,
     Leaves,
 }
 
-/// A hook that does this with each call; the calls, when it is over.
+/// Plays a hook with these actions; returns the received calls at its end.
 pub(super) fn play(
     mut peer: FakePeer,
     mut does: impl FnMut(&Value) -> Does + Send + 'static,
@@ -285,7 +285,7 @@ pub(super) fn play(
     })
 }
 
-/// Goes on, whatever is asked.
+/// Continues for every query.
 pub(super) fn goes_on(call: &Value) -> Does {
     Does::Reply(match call["method"].as_str() {
         Some("hook.approve_tool") => json!({"approved": true}),
@@ -293,12 +293,12 @@ pub(super) fn goes_on(call: &Value) -> Does {
     })
 }
 
-/// Answers this to one method, and goes on else.
+/// Answers one method with this result and continues otherwise.
 pub(super) fn answers(method: &'static str, result: Value) -> impl FnMut(&Value) -> Does + Send + 'static {
     move |call| if call["method"] == method { Does::Reply(result.clone()) } else { goes_on(call) }
 }
 
-/// The methods of these calls.
+/// Returns the methods of these calls.
 pub(super) fn methods(calls: &[Value]) -> Vec<&str> {
     calls.iter().map(|call| call["method"].as_str().unwrap()).collect()
 }

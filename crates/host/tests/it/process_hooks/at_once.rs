@@ -1,4 +1,4 @@
-//! Many results at once, over a hook that reads one line after the other.
+//! Many simultaneous results and a hook that reads line by line.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::agency::{Stage, call, said, tool};
 use super::{hook, host_with};
 use crate::support::fault;
 
-/// As many calls as may run beside each other.
+/// The maximum number of concurrent calls.
 const CALLS: usize = 16;
 
-/// A hook that takes so long for each result, one after the other, and redacts it.
+/// A hook that needs this time for each result, sequentially, and redacts it.
 fn slow(mut peer: FakePeer, takes: Duration) -> JoinHandle<()> {
     tokio::spawn(async move {
         while let Some(asked) = peer.next().await {
@@ -40,7 +40,7 @@ fn secret(_: &Value) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_of_many_results_has_the_whole_time() {
+async fn each_simultaneous_result_has_full_timeout() {
     let (host, peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let hook = slow(peer, Duration::from_millis(400));
     let stage = stage();
@@ -52,9 +52,9 @@ async fn each_of_many_results_has_the_whole_time() {
     assert_eq!(events.faults(), []);
 }
 
-/// One that answers nothing in time costs its time for each result, and each is told of.
+/// A hook that never answers costs its timeout for each result, and each failure is reported.
 #[tokio::test(start_paused = true)]
-async fn one_that_is_late_each_time_is_waited_for_each_time() {
+async fn late_hook_uses_full_timeout_each_time() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let hook = tokio::spawn(async move {
         while let Some(asked) = peer.next().await {
@@ -75,14 +75,14 @@ async fn one_that_is_late_each_time_is_waited_for_each_time() {
     assert_eq!(events.faults(), vec![fault("gate", "hook_timeout"); CALLS]);
 }
 
-/// Results that wait for their turn hold nothing up when the user ends it.
+/// Results that wait for their turn do not delay the end when the user stops.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_cancelled_while_results_wait() {
+async fn cancels_turn_while_results_wait() {
     let (host, mut peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let stage = stage();
     let agent = stage.agent(&host).tool(tool("probe", secret)).build().unwrap();
     let mut run = agent.prompt("go");
-    let cancel = run.cancellation();
+    let cancel = run.cancellation_token();
     let began = Instant::now();
     let turn = async {
         while run.next().await.is_some() {}

@@ -1,4 +1,4 @@
-//! The example hooks as real processes, in a whole turn: one table for the one with the SDK and the one without.
+//! The example hooks as real processes in a whole turn: one table for the SDK version and the plain version.
 
 use std::path::{Path, PathBuf};
 
@@ -15,22 +15,22 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hooks")
 }
 
-/// A hook of these words, configured as its README says.
+/// Returns a hook with this command, configured as in its README.
 fn policy(command: &[PathBuf]) -> ExtensionSpec {
     let command = command.iter().map(|word| word.display().to_string()).collect();
     let command = HookCommand { command, dir: None };
     let asked = hook(&["before_llm", "before_tool", "approve_tool"], &[]);
-    let mut spec = ExtensionSpec::hook(ExtensionName::new("policy"), asked, &command, Path::new("/"));
+    let mut spec = ExtensionSpec::from_hook(ExtensionName::new("policy"), asked, &command, Path::new("/"));
     spec.lifecycle.hello = Some(brisk().hello);
     spec
 }
 
-/// A turn in which the model calls this tool.
+/// Runs a turn in which the model calls this tool.
 async fn turn(host: &Host, tool: &str, args: Value) -> Ran {
     run(host, vec![calls(tool, args), vec![said("done")]]).await
 }
 
-/// How often the shell ran, and what the model read.
+/// Checks the number of shell runs and the text that the model read.
 #[track_caller]
 fn check(ran: &Ran, executions: usize, result: &str) {
     assert_eq!((ran.executions, ran.result().0.as_str()), (executions, result));
@@ -73,12 +73,12 @@ async fn holds_the_policy(command: &[PathBuf]) {
 }
 
 #[tokio::test]
-async fn the_policy_in_rust_holds() {
+async fn rust_example_enforces_policy() {
     holds_the_policy(&[haft_test_support::example_hook("policy")]).await;
 }
 
 #[tokio::test]
-async fn the_policy_in_python_holds() {
+async fn python_example_enforces_policy() {
     holds_the_policy(&[program(&["python3"]), examples().join("policy.py")]).await;
     let lines = std::fs::read_to_string(examples().join("policy.py")).unwrap().lines().count();
     assert!(lines < 100, "its README promises less than 100 lines");

@@ -1,4 +1,4 @@
-//! Every way in which a hook can fail, for each class of hook, and what becomes of the call that it was asked about.
+//! Every kind of failure of a hook, for each class of hook, and the effect on the call.
 
 mod flight;
 mod hello;
@@ -65,7 +65,7 @@ impl Failure {
     }
 }
 
-/// A turn with a call, where the hook fails whenever it is asked at this point.
+/// Runs a turn with a call in which the hook fails at this point.
 async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Events) {
     let mut spec = hook(&[point], &[]);
     spec.on_timeout_allow = allow;
@@ -78,7 +78,7 @@ async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Event
             return failure.does(call);
         }
         match late.take() {
-            // An answer to what was asked before comes with that of this one.
+            // The answer to the previous query arrives together with the answer to this one.
             Some(id) => {
                 let result =
                     if call["method"] == "hook.approve_tool" { json!({"approved": true}) } else { json!({}) };
@@ -96,7 +96,7 @@ async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Event
     (ran, events)
 }
 
-/// Waits until so many failures were told.
+/// Waits until this number of faults was reported.
 async fn until_told(events: &Events, faults: usize) {
     for _ in 0..100_000 {
         if events.faults().len() >= faults {
@@ -112,31 +112,31 @@ fn guards(point: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn guards_block_on_every_failure_and_others_pass() {
+async fn gates_block_on_every_failure_and_others_pass() {
     for point in POINTS {
         for failure in FAILURES {
             let (ran, events) = turn(point, failure, false).await;
             let what = format!("{point} {failure:?}: {:?}", events.faults());
             assert_eq!(ran.executions, usize::from(!guards(point)), "{what}");
             assert!(ran.outcome.is_ok(), "{what}: {:?}", ran.outcome);
-            assert!(!events.faults().is_empty(), "{what}: nobody was told");
-            assert_eq!(ran.answer(), "two files", "{what}: the turn goes on");
+            assert!(!events.faults().is_empty(), "{what}: no fault was reported");
+            assert_eq!(ran.answer(), "two files", "{what}: the turn continues");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_the_user_lets_a_timeout_pass() {
+async fn timeout_passes_only_by_user_setting() {
     for point in ["before_tool", "approve_tool"] {
         let (ran, _) = turn(point, Failure::Timeout, true).await;
         assert_eq!(ran.executions, 1, "{point}");
         let (ran, _) = turn(point, Failure::End, true).await;
-        assert_eq!(ran.executions, 0, "{point}: a dead one is no late one");
+        assert_eq!(ran.executions, 0, "{point}: an exit is not a timeout");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_model_is_told_of_a_failed_guard() {
+async fn model_receives_reason_of_failed_gate() {
     let (ran, _) = turn("approve_tool", Failure::Timeout, false).await;
     assert_eq!(
         ran.result().0,
@@ -145,11 +145,11 @@ async fn what_the_model_is_told_of_a_failed_guard() {
     let (ran, _) = turn("approve_tool", Failure::Error, false).await;
     assert_eq!(ran.result().0, r#"Tool execution denied by approval hook: tool approval hook "gate" failed"#);
     let (ran, _) = turn("before_tool", Failure::Timeout, false).await;
-    insta::assert_snapshot!(ran.result().0, @"Tool execution denied by hook: blocked, because extension gate decides about this and did not answer within 5 s; the user has been told");
+    insta::assert_snapshot!(ran.result().0, @"Tool execution denied by hook: blocked: extension gate, which must approve this, did not answer within 5 s; the user was notified");
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_class_has_its_own_time() {
+async fn each_hook_class_has_its_timeout() {
     for (point, seconds) in [("before_tool", 5), ("approve_tool", 60)] {
         let start = tokio::time::Instant::now();
         turn(point, Failure::Timeout, false).await;
@@ -160,15 +160,15 @@ async fn each_class_has_its_own_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_never_started_guards_all_the_same() {
+async fn hook_that_never_started_blocks() {
     for point in POINTS {
         let command = HookCommand { command: vec!["no-such-program-here".into()], dir: None };
         let name = ExtensionName::new("gate");
-        let spec = ExtensionSpec::hook(name, hook(&[point], &[]), &command, std::path::Path::new("/"));
+        let spec = ExtensionSpec::from_hook(name, hook(&[point], &[]), &command, std::path::Path::new("/"));
         let events = Events::default();
         let host = builder(&events).specs(vec![spec]).start().await;
         let ran = run(&host, one_call()).await;
-        // A hook that is asked after a tool is asked before it, too.
+        // A hook for `after_tool` is also queried before the tool.
         let guards = matches!(point, "before_tool" | "after_tool" | "approve_tool");
         assert_eq!(ran.executions, usize::from(!guards), "{point}");
         assert_eq!(events.faults(), [crate::support::fault("gate", "spawn_failed")], "{point}");

@@ -1,4 +1,4 @@
-//! The document's complete flow and its tool injection, with real processes that know nothing of this host.
+//! The document's complete flow and its tool injection, with real processes that do not know this host.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::{Events, program};
 
 const FLOW: &str = include_str!("../../../../protocol/fixtures/compat/hook/flow.jsonl");
 
-/// Goes on whatever it is asked, and writes down every line of both sides as it is.
+/// Continues for every query, and records every line of both sides.
 const RECORDER: &str = r#"
 import json, sys
 
@@ -37,19 +37,19 @@ with open("flow.jsonl", "a") as log:
         print(reply, flush=True)
 "#;
 
-/// What a Python script does as a hook, in the directory in which it lies.
+/// Returns a hook that runs a Python script in its directory.
 pub(super) fn python(name: &str, hook: HookSpec, script: &str, dir: &Path) -> ExtensionSpec {
     fs::write(dir.join("hook.py"), script).unwrap();
     let python = program(&["python3", "python"]).display().to_string();
     let command = HookCommand { command: vec![python, "hook.py".to_owned()], dir: Some(dir.to_owned()) };
-    patient(ExtensionSpec::hook(ExtensionName::new(name), hook, &command, Path::new("/")))
+    patient(ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
 pub(super) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The lines of a turn whose model calls `bash` with `ls`, as a hook wrote them down.
+/// Returns the lines of a turn whose model calls `bash` with `ls`, as a hook recorded them.
 async fn recorded() -> Vec<Value> {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
@@ -63,7 +63,7 @@ async fn recorded() -> Vec<Value> {
     lines(&fs::read_to_string(dir.path().join("flow.jsonl")).unwrap())
 }
 
-/// The same without what is another each time, and what is the same in every line.
+/// Returns the value without parts that vary between runs or are the same in every line.
 fn redacted(value: &Value) -> Value {
     const ELSEWHERE: [&str; 3] = ["context", "created_at", "duration"];
     match value {
@@ -84,16 +84,16 @@ fn redacted(value: &Value) -> Value {
     }
 }
 
-/// What is called, one line each.
+/// Returns the called methods, one line each.
 fn called(lines: &[Value]) -> Vec<(u64, &str)> {
     lines.iter().filter_map(|line| Some((line["id"].as_u64()?, line["method"].as_str()?))).collect()
 }
 
 #[tokio::test]
-async fn the_complete_flow_of_the_document() {
+async fn follows_complete_flow_of_document() {
     let recorded = recorded().await;
-    // The document shows one call of the model, and `after_llm` behind the tool that it calls. In PicoClaw, and here, each
-    // call of the model has both, and so the answer that a tool's result leads to is asked about by itself.
+    // The document shows one call of the model, and `after_llm` behind the tool call. In PicoClaw, and here,
+    // each call of the model has both, so the answer after a tool's result has its own query.
     let real = [
         (1, "hook.hello"),
         (2, "hook.before_llm"),
@@ -113,7 +113,7 @@ async fn the_complete_flow_of_the_document() {
             next = order.next();
         }
     }
-    assert_eq!(next, None, "what the document shows comes in its order");
+    assert_eq!(next, None, "the calls of the document arrive in order");
     // Each call is answered before the next one.
     let ids: Vec<u64> = recorded.iter().map(|line| line["id"].as_u64().unwrap()).collect();
     assert_eq!(ids, (1..=8).flat_map(|id| [id, id]).collect::<Vec<_>>());
@@ -139,7 +139,7 @@ async fn the_complete_flow_of_the_document() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_documents_own_functions() {
+async fn runs_tool_of_document() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let hook = hook(&["before_llm", "before_tool"], &[]);
@@ -159,7 +159,7 @@ async fn a_tool_of_the_documents_own_functions() {
     let Some(Message::Tool(result)) = ran.requests[1].messages.last() else {
         panic!("{:?}", ran.requests[1])
     };
-    assert_eq!(haft_protocol::content::joined_text(&result.content), text, "the model is told");
-    assert_eq!(ran.requests[1].tools.len(), 2, "it is offered again");
+    assert_eq!(haft_protocol::content::joined_text(&result.content), text, "the model receives the result");
+    assert_eq!(ran.requests[1].tools.len(), 2, "the tool is offered again");
     assert_eq!((ran.executions, ran.answer().as_str()), (0, "It says 42."));
 }

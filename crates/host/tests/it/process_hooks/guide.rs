@@ -1,4 +1,4 @@
-//! The programs of `docs/hooks.md`, run here, so that the guide cannot drift from the truth.
+//! The programs of `docs/hooks.md`, run here to keep the guide correct.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn blocks() -> Vec<&'static str> {
     begins.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
-/// The guide's first program with these functions in the place of its own.
+/// Returns the guide's first program with these functions instead of its own.
 fn program(functions: &[&str], handlers: &[&str]) -> String {
     let whole = blocks()[0];
     let (head, rest) = whole.split_once("def before_tool").unwrap();
@@ -33,14 +33,14 @@ fn program(functions: &[&str], handlers: &[&str]) -> String {
     )
 }
 
-/// A turn in which the model calls this, with that program as the hook.
+/// Runs a turn in which the model makes this call, with that program as the hook.
 async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::Value) -> Ran {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("hook.py"), program).unwrap();
     let command =
         HookCommand { command: vec!["python3".into(), "hook.py".into()], dir: Some(dir.path().to_owned()) };
     let mut spec =
-        ExtensionSpec::hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
+        ExtensionSpec::from_hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
     spec.lifecycle.hello = Some(brisk().hello);
     let events = Events::default();
     let config = haft_host::HostConfig { timeouts: brisk(), ..config() };
@@ -52,7 +52,7 @@ async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::V
 }
 
 #[tokio::test]
-async fn the_gate_denies_and_lets_pass() {
+async fn guide_gate_denies_and_allows() {
     let gate = blocks()[0];
     let ran = turn(gate, &["before_tool"], "bash", json!({"command": "rm -rf build"})).await;
     let denied = "Tool execution denied by hook: remove single files instead";
@@ -62,7 +62,7 @@ async fn the_gate_denies_and_lets_pass() {
 }
 
 #[tokio::test]
-async fn the_tool_of_its_own_is_offered_and_answers() {
+async fn guide_tool_is_offered_and_answers() {
     let program = program(&[blocks()[1]], &["before_llm", "before_tool"]);
     let ran = turn(&program, &["before_llm", "before_tool"], "ticket", json!({"id": "7"})).await;
     assert!(ran.requests[0].tools.iter().any(|tool| tool.name == "ticket"));
@@ -70,7 +70,7 @@ async fn the_tool_of_its_own_is_offered_and_answers() {
 }
 
 #[tokio::test]
-async fn the_result_is_changed() {
+async fn guide_hook_changes_result() {
     let program = program(&[blocks()[2]], &["after_tool"]);
     let args = json!({"command": "echo PASSWORD=x"});
     let ran = turn(&program, &["after_tool"], "bash", args).await;

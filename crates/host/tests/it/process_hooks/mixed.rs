@@ -1,4 +1,4 @@
-//! Extensions of both dialects in one chain: native ones first, and gates see what will run.
+//! Extensions of both dialects in one chain: native ones come first, and gates see the final call.
 
 use haft_host::Host;
 use haft_packages::HookSpec;
@@ -9,7 +9,7 @@ use super::agency::{Does, Ran, answers, goes_on, methods, one_call, play, run};
 use super::hook;
 use crate::support::{Events, builder};
 
-/// A native extension that takes part in tool calls in this role, and a process hook.
+/// Returns a host with a native extension for tool calls in this role, and a process hook.
 async fn host_with(role: &str, spec: HookSpec) -> (Host, FakePeer, FakePeer, Events) {
     let events = Events::default();
     let (mut native, native_reader, native_writer) = FakePeer::pair();
@@ -19,14 +19,15 @@ async fn host_with(role: &str, spec: HookSpec) -> (Host, FakePeer, FakePeer, Eve
     let start = builder.streams("native", native_reader, native_writer).start();
     let subscribe = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": role}]});
     let greet = async {
-        let hello = peer.called("hook.hello").await;
+        let hello = peer.expect_call("hook.hello").await;
         peer.reply(&hello, json!({})).await;
     };
     let (host, (), ()) = tokio::join!(start, native.greet("native", [subscribe]), greet);
     (host, native, peer, events)
 }
 
-/// A turn with a call of `bash`; the native extension answers as it is told, and says what it was asked.
+/// Runs a turn with a call of `bash`; the native extension sends `answer`. Returns the commands of its
+/// queries.
 async fn turn(role: &str, answer: Value, hook_answers: Value) -> (Ran, Vec<Value>, Vec<Value>) {
     let (host, mut native, peer, events) = host_with(role, hook(&["before_tool", "approve_tool"], &[])).await;
     let peer = play(peer, answers("hook.before_tool", hook_answers));
@@ -47,16 +48,16 @@ async fn turn(role: &str, answer: Value, hook_answers: Value) -> (Ran, Vec<Value
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_native_gate_refuses_what_a_hook_made_of_a_call() {
+async fn native_gate_refuses_call_changed_by_hook() {
     let rewrite = json!({"action": "modify", "call": {"arguments": {"command": "rm -rf /"}}});
     let (ran, asked, calls) = turn("gate", json!({"block": true, "reason": "no deleting"}), rewrite).await;
     assert_eq!((ran.executions, ran.result().0.as_str()), (0, "no deleting"));
-    assert_eq!(asked, ["rm -rf /"], "it is asked about what would run");
+    assert_eq!(asked, ["rm -rf /"], "the query has the final command");
     assert!(!methods(&calls).contains(&"hook.approve_tool"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_native_gate_is_asked_before_the_answer_of_a_hook_counts() {
+async fn native_gate_is_queried_before_hook_answer_counts() {
     let respond = json!({"action": "respond", "result": {"for_llm": "from the hook"}});
     let (ran, asked, _) = turn("gate", json!({"block": true, "reason": "no"}), respond.clone()).await;
     assert_eq!((ran.result().0.as_str(), asked.len()), ("no", 1));
@@ -65,17 +66,17 @@ async fn a_native_gate_is_asked_before_the_answer_of_a_hook_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hook_sees_what_a_native_extension_made_of_a_call() {
+async fn hook_sees_call_changed_by_native_extension() {
     let rewrite = json!({"block": false, "modified_args": {"command": "ls -1"}});
     let (ran, asked, calls) = turn("rewrite", rewrite, json!({})).await;
     assert_eq!(ran.result().0, r#"ran {"command":"ls -1"}"#);
     assert_eq!(asked[0], "ls");
     let seen: Vec<&Value> = calls.iter().map(|call| &call["params"]["arguments"]["command"]).collect();
-    assert_eq!(seen, ["ls -1", "ls -1", "ls -1"], "before it, to approve it, after it");
+    assert_eq!(seen, ["ls -1", "ls -1", "ls -1"], "before the call, for its approval, after the call");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_dies_leaves_the_hook_in_place() {
+async fn hook_continues_after_extension_exit() {
     let (host, native, peer, events) = host_with("rewrite", hook(&["before_tool"], &[])).await;
     drop(native);
     let peer = play(peer, |call| match call["method"].as_str() {

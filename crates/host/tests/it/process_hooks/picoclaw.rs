@@ -1,24 +1,24 @@
-//! What PicoClaw's own tests say of its hooks, against this host and from outside. A test has the name of the one that it
-//! stands for; where this host does something else on purpose, the name or a comment says what and why.
+//! PicoClaw's own tests of its hooks, against this host and from outside. A test has the name of its counterpart. Where
+//! this host differs on purpose, the name or a comment states the difference and the reason.
 //!
-//! Of PicoClaw's tests some are where what they are about is:
-//! * of the configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
+//! The counterparts of some of PicoClaw's tests are elsewhere:
+//! * Configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
 //!   `LoadConfig_HooksProcessConfig` are `a_config_of_picoclaw_is_taken_as_it_is` and
 //!   `times_are_the_hooks_own_then_those_of_its_table`; `InvalidConfiguredHookFails` is
-//!   `a_mistake_in_a_hook_is_told_with_its_line`, and over the whole program
-//!   `a_hook_that_is_not_as_it_is_meant_ends_the_run_first` among the program's end-to-end tests. There is no hook that is
-//!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
-//!   `a_mistake_beside_the_hooks_is_told_too`;
-//! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds
-//!   nobody up, is `one_that_does_not_read_holds_nobody_up`. Other policies of a buffer, and what one subscriber of a bus
-//!   does to another, are of PicoClaw's bus alone: there is none between this host and a hook.
+//!   `a_mistake_in_a_hook_is_told_with_its_line`, and for the whole program
+//!   `invalid_hook_ends_run` among the program's end-to-end tests. This program has no built-in hooks, so
+//!   `AutoMountsBuiltinHook` becomes the message for a configuration that requests one:
+//!   `a_mistake_beside_the_hooks_is_told_too`.
+//! * The event bus (`pkg/events`): surplus events are dropped and counted, and an unreading hook delays nothing:
+//!   `unreading_hook_delays_no_one`. Other buffer policies, and effects between subscribers of a bus, apply only to
+//!   PicoClaw: there is no bus between this host and a hook.
 //!
-//! And some are about what is not here:
+//! Some tests have no counterpart:
 //! * `/btw` (`BtwCommand_UsesLLMHooks`, `BtwHookModelRewrite…`, `BtwHookCannotReenable…`,
-//!   `BtwCommandHookModelBypassesFallbackCandidates`): there are no side questions;
-//! * chat channels (`HookRespond_MediaError`, `HookRespond_ResponseHandledMediaPreservesOutboundContext`): the channel is
-//!   always `cli`, where nothing is sent that could fail, as in `hook_respond_bus_fallback`;
-//! * `EmitsFollowUpQueuedEvent`: no tool ends after its result;
+//!   `BtwCommandHookModelBypassesFallbackCandidates`): there are no side questions.
+//! * Chat channels (`HookRespond_MediaError`, `HookRespond_ResponseHandledMediaPreservesOutboundContext`): the channel is
+//!   always `cli`, where no delivery can fail, as in `hook_respond_bus_fallback`.
+//! * `EmitsFollowUpQueuedEvent`: no tool ends after its result.
 //! * `BeforeLLMModelRewriteReevaluatesModelStreaming`: every model streams.
 
 mod before_llm;
@@ -41,10 +41,10 @@ use super::agency::{Does, Ran, Script, Stage, play, tool};
 use super::{hook, host_with};
 use crate::support::Events;
 
-/// Every point, one of each class.
+/// Every class of hook by one of its points.
 const ALL: &[&str] = &["before_llm", "before_tool", "approve_tool"];
 
-/// A hook in memory that takes part in these points and is told everything, and an agent as PicoClaw's tests have it.
+/// A hook in memory with these intercepts and all events, and an agent as in PicoClaw's tests.
 struct Scene {
     host: Host,
     stage: Stage,
@@ -66,13 +66,13 @@ impl Scene {
         Self { host, stage: Stage::of(script), peer: play(peer, does), events }
     }
 
-    /// An agent that has `bash`, and `echo_text`, which says what it is told.
+    /// Returns an agent with `bash` and `echo_text`, which returns its input.
     fn agent(&self) -> AgentBuilder {
         let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
         self.stage.agent(&self.host).tool(tool("echo_text", text))
     }
 
-    /// A prompt to such an agent.
+    /// Runs a prompt with such an agent.
     async fn prompt(self) -> (Ran, Told) {
         let agent = self.agent().build().unwrap();
         self.host.session_start(Some(agent.session()));
@@ -80,7 +80,7 @@ impl Scene {
         (ran, self.end().await)
     }
 
-    /// What the hook was asked and told.
+    /// Returns the hook's queries and events.
     async fn end(self) -> Told {
         self.host.ping().await;
         self.host.shutdown().await;
@@ -88,24 +88,24 @@ impl Scene {
     }
 }
 
-/// What a hook was asked and told, and what the user was told meanwhile.
+/// The queries and events of a hook, and the messages to the user.
 struct Told {
     lines: Vec<Value>,
     events: Events,
 }
 
 impl Told {
-    /// The params of each call of this method.
+    /// Returns the params of each call of this method.
     fn asked(&self, method: &str) -> Vec<&Value> {
         self.lines.iter().filter(|line| line["method"] == method).map(|line| &line["params"]).collect()
     }
 
-    /// Each event of this kind.
+    /// Returns each event of this kind.
     fn events(&self, kind: &str) -> Vec<&Value> {
         self.asked("hook.runtime_event").into_iter().filter(|event| event["kind"] == kind).collect()
     }
 
-    /// The kinds of all events.
+    /// Returns the kinds of all events.
     fn kinds(&self) -> Vec<&str> {
         let events = self.asked("hook.runtime_event");
         events.into_iter().map(|event| event["kind"].as_str().unwrap()).collect()

@@ -1,10 +1,10 @@
-//! What only real processes show: how they are started, what they are told, and how they end.
+//! Behavior that only real processes show: their start, input and end.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_host::{ExtensionState, Host, Restarts};
+use haft_host::{ExtensionState, Host, RestartTiming};
 use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
@@ -13,17 +13,17 @@ use super::agency::{one_call, run};
 use super::hook;
 use crate::support::{Events, brisk, config, fault, state};
 
-/// A hook that answers by this table, in this directory, and writes down what it is called.
+/// Returns a hook that answers from this table in this directory, and records its calls.
 fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> ExtensionSpec {
     hook.timeouts.interceptor = brisk().intercept;
-    let peer = haft_test_support::bin("hook-peer");
+    let peer = haft_test_support::test_binary("hook-peer");
     let log = dir.join(format!("{name}.log"));
     let command = [peer.display().to_string(), log.display().to_string(), replies.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(dir.to_owned()) };
-    patient(ExtensionSpec::hook(ExtensionName::new(name), hook, &command, Path::new("/")))
+    patient(ExtensionSpec::from_hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
-/// The machine may be busy.
+/// Extends the timeouts for busy machines.
 pub(super) fn patient(mut spec: ExtensionSpec) -> ExtensionSpec {
     spec.lifecycle.hello = Some(brisk().hello);
     spec
@@ -41,7 +41,7 @@ pub(super) async fn host(specs: Vec<ExtensionSpec>, events: &Events) -> Host {
 }
 
 #[tokio::test]
-async fn a_review_gate_sees_the_complete_flow() {
+async fn review_gate_sees_complete_flow() {
     let dir = tempfile::tempdir().unwrap();
     let mut gate = hook(&["before_llm", "before_tool", "approve_tool"], &["agent.turn.end"]);
     gate.env.insert("HOOK_MODE".into(), "strict".into());
@@ -62,14 +62,14 @@ async fn a_review_gate_sees_the_complete_flow() {
         "hook.runtime_event",
         "end",
     ];
-    assert_eq!(calls("review", dir.path()), expect, "and then its input ends");
+    assert_eq!(calls("review", dir.path()), expect, "the calls are followed by the end of the input");
     let log = fs::read_to_string(dir.path().join("review.log")).unwrap();
     let here = fs::canonicalize(dir.path()).unwrap();
     assert!(log.starts_with(&format!("hook.hello {} strict\n", here.display())), "{log}");
 }
 
 #[tokio::test]
-async fn hooks_are_asked_by_priority_and_then_by_name() {
+async fn queries_hooks_by_priority_and_name() {
     let dir = tempfile::tempdir().unwrap();
     let deny = |reason: &str| json!({"hook.before_tool": {"action": "deny_tool", "reason": reason}});
     let with = |priority| HookSpec { priority, ..hook(&["before_tool"], &[]) };
@@ -81,7 +81,7 @@ async fn hooks_are_asked_by_priority_and_then_by_name() {
     ];
     let events = Events::default();
     let host = host(specs, &events).await;
-    let names: Vec<String> = host.states().iter().map(|status| status.name.to_string()).collect();
+    let names: Vec<String> = host.statuses().iter().map(|status| status.name.to_string()).collect();
     assert_eq!(names, ["z", "a", "b", "y"]);
     let ran = run(&host, one_call()).await;
     host.shutdown().await;
@@ -91,11 +91,11 @@ async fn hooks_are_asked_by_priority_and_then_by_name() {
 }
 
 #[tokio::test]
-async fn one_that_dies_blocks_its_call_and_is_started_again() {
+async fn exit_of_gate_blocks_call_and_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = config();
-    let restarts = Restarts { first_pause: Duration::from_millis(10), ..Restarts::default() };
+    let restarts = RestartTiming { first_pause: Duration::from_millis(10), ..RestartTiming::default() };
     config.timeouts = haft_host::Timeouts { restarts, ..brisk() };
     let specs =
         vec![spec("gate", hook(&["before_tool"], &[]), dir.path(), &json!({"hook.before_tool": "exit"}))];
@@ -112,17 +112,18 @@ async fn one_that_dies_blocks_its_call_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_run_says_why_and_guards() {
+async fn gate_that_cannot_run_blocks_with_reason() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("broken.sh");
     fs::write(&script, "echo 'SyntaxError: line 3' >&2\nexit 1\n").unwrap();
     let command =
         HookCommand { command: vec!["sh".into(), "./broken.sh".into()], dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
+    let spec =
+        patient(ExtensionSpec::from_hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
-    host.settled().await;
+    host.wait_until_settled().await;
     assert!(matches!(state(&host, "gate"), ExtensionState::Failed { .. }));
     let message = events.only_message();
     assert!(message.contains("before hello") && message.contains("SyntaxError: line 3"), "{message}");
@@ -131,13 +132,13 @@ async fn one_that_cannot_run_says_why_and_guards() {
 }
 
 #[tokio::test]
-async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
+async fn gate_with_changed_code_is_not_restarted_and_blocks() {
     let dir = tempfile::tempdir().unwrap();
     let (script, starts) = (dir.path().join("gate.sh"), dir.path().join("starts"));
     let text = format!(
         "echo started >> {}\nexec {} {} '{{}}'\n",
         starts.display(),
-        haft_test_support::bin("hook-peer").display(),
+        haft_test_support::test_binary("hook-peer").display(),
         dir.path().join("gate.log").display()
     );
     fs::write(&script, &text).unwrap();
@@ -147,12 +148,12 @@ async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
     let command =
         HookCommand { command: vec!["sh".into(), "./gate.sh".into()], dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name.clone(), hook, &command, Path::new("/")));
+    let spec = patient(ExtensionSpec::from_hook(name.clone(), hook, &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
-    host.settled().await;
+    host.wait_until_settled().await;
     host.restart(&name).await.unwrap();
-    assert_eq!((starts(), events.faults()), (2, vec![]), "what has not changed is started again");
+    assert_eq!((starts(), events.faults()), (2, vec![]), "unchanged code is restarted");
     fs::write(&script, format!("{text}# and a line more")).unwrap();
     assert!(host.restart(&name).await.is_err());
     assert_eq!(run(&host, one_call()).await.executions, 0);

@@ -1,4 +1,4 @@
-//! What each reply does to the turn.
+//! The effect of each reply on the turn.
 
 use haft_core::error::TurnErrorKind;
 use haft_protocol::event::AgentEvent;
@@ -11,7 +11,7 @@ use crate::support::Events;
 
 const ALL: &[&str] = &["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"];
 
-/// A turn with a call of `bash`, where the hook answers one method with this.
+/// Runs a turn with a call of `bash` in which the hook answers one method with this result.
 async fn turn(method: &'static str, result: Value) -> (Ran, Vec<Value>, Events) {
     let (host, peer, events) = host_with(hook(ALL, &[])).await;
     let peer = play(peer, answers(method, result));
@@ -21,7 +21,7 @@ async fn turn(method: &'static str, result: Value) -> (Ran, Vec<Value>, Events) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_complete_flow_in_its_order() {
+async fn sends_complete_flow_in_order() {
     let (ran, calls, events) = turn("hook.before_tool", json!({"action": "continue"})).await;
     let expect = [
         "hook.before_llm",
@@ -53,11 +53,15 @@ async fn the_complete_flow_in_its_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_changed() {
+async fn hook_changes_call() {
     let result = json!({"action": "modify", "call": {"tool": "bash", "arguments": {"command": "ls -1"}}});
     let (ran, calls, _) = turn("hook.before_tool", result).await;
     assert_eq!(ran.result(), (r#"ran {"command":"ls -1"}"#.to_owned(), false));
-    assert_eq!(calls[3]["params"]["arguments"], json!({"command": "ls -1"}), "approval sees what will run");
+    assert_eq!(
+        calls[3]["params"]["arguments"],
+        json!({"command": "ls -1"}),
+        "the approval query has the final arguments"
+    );
     let kept = ran.messages.iter().find_map(|message| {
         let Message::Assistant(message) = message else { return None };
         message.tool_calls().next().map(|call| call.args.to_string())
@@ -66,7 +70,7 @@ async fn a_call_is_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_denied_in_picoclaws_words() {
+async fn denial_uses_picoclaws_words() {
     let (ran, calls, _) =
         turn("hook.before_tool", json!({"action": "deny_tool", "reason": "not here"})).await;
     assert_eq!(ran.result(), ("Tool execution denied by hook: not here".to_owned(), true));
@@ -85,7 +89,7 @@ async fn a_call_is_denied_in_picoclaws_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registered_tool_is_answered_for_and_approved_first() {
+async fn approves_registered_tool_before_hook_answer() {
     let result = json!({"action": "respond", "result": {"for_llm": "from the cache", "for_user": "cached"}});
     let (ran, calls, events) = turn("hook.before_tool", result).await;
     assert_eq!((ran.result(), ran.executions), (("from the cache".to_owned(), false), 0));
@@ -96,7 +100,7 @@ async fn a_registered_tool_is_answered_for_and_approved_first() {
     assert_eq!(events.all(), []);
 }
 
-/// What the user was shown beside the results.
+/// Returns the texts that were shown to the user besides the results.
 fn shown(ran: &Ran) -> Vec<&str> {
     let shown = ran.events.iter().filter_map(|event| {
         let AgentEvent::ExtDisplay { text, .. } = event else { return None };
@@ -106,7 +110,7 @@ fn shown(ran: &Ran) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_user_is_told_is_shown_when_the_answer_counts() {
+async fn shows_user_text_of_accepted_answer() {
     let result = json!({"for_llm": "from the cache", "for_user": "cached"});
     let respond = json!({"action": "respond", "result": result});
     let (host, peer, _) = host_with(hook(ALL, &[])).await;
@@ -131,7 +135,7 @@ async fn what_the_user_is_told_is_shown_when_the_answer_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_the_user_lets_vouch_needs_no_approval() {
+async fn vouching_hook_needs_no_approval() {
     let mut gate = hook(ALL, &[]);
     gate.vouches.insert("bash".into());
     let (host, peer, _) = host_with(gate).await;
@@ -143,14 +147,14 @@ async fn one_that_the_user_lets_vouch_needs_no_approval() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handled_result_ends_the_turn() {
+async fn handled_result_ends_turn() {
     let result = json!({"action": "respond", "result": {"for_llm": "x", "response_handled": true}});
     let (ran, _, _) = turn("hook.before_tool", result).await;
-    assert_eq!(ran.requests.len(), 1, "the model is not asked again");
+    assert_eq!(ran.requests.len(), 1, "no further request is sent");
 }
 
 #[tokio::test(start_paused = true)]
-async fn aborts_end_the_turn() {
+async fn abort_ends_turn() {
     for (method, error) in [
         ("hook.before_llm", true),
         ("hook.after_llm", true),
@@ -163,7 +167,7 @@ async fn aborts_end_the_turn() {
         assert_eq!(kind == Err(expect), error, "{method}: {kind:?}");
         let (ran, _, _) = turn(method, json!({"action": "hard_abort"})).await;
         assert!(ran.outcome.is_ok(), "{method}: {:?}", ran.outcome);
-        assert_eq!(ran.messages, [], "{method}: nothing of the turn stays");
+        assert_eq!(ran.messages, [], "{method}: the turn leaves no messages");
         let discarded =
             AgentEvent::TurnDiscarded { by: "gate".into(), reason: "hook requested turn abort".into() };
         assert!(ran.events.contains(&discarded), "{method}");
@@ -171,7 +175,7 @@ async fn aborts_end_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_is_changed() {
+async fn hook_changes_result() {
     let result = json!({"action": "modify", "result": {"result": {"for_llm": "[redacted]"}}});
     let (ran, _, _) = turn("hook.after_tool", result).await;
     assert_eq!((ran.result(), ran.executions), (("[redacted]".to_owned(), false), 1));
@@ -183,20 +187,20 @@ async fn a_result_is_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_changed() {
+async fn hook_changes_answer() {
     let (host, peer, _) = host_with(hook(&["after_llm"], &[])).await;
     let peer =
         play(peer, answers("hook.after_llm", json!({"response": {"response": {"content": "edited"}}})));
     let ran = run(&host, vec![vec![said("raw")]]).await;
     assert_eq!(ran.answer(), "edited");
     let Some(Message::Assistant(kept)) = ran.messages.last() else { panic!("{:?}", ran.messages) };
-    assert_eq!(kept.text(), "edited", "it is what stays");
+    assert_eq!(kept.text(), "edited", "the edited text is kept");
     host.shutdown().await;
     peer.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_is_changed_for_this_once() {
+async fn hook_changes_only_this_request() {
     let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
     let peer = play(peer, |call| {
         if call["method"] != "hook.before_llm" || call["params"]["meta"]["Iteration"] != 1 {
@@ -210,7 +214,7 @@ async fn a_request_is_changed_for_this_once() {
     });
     let ran = run(&host, one_call()).await;
     let [first, second] = &ran.requests[..] else { panic!("{}", ran.requests.len()) };
-    assert_eq!((first.messages.len(), second.messages.len()), (2, 3), "the conversation is what it was");
+    assert_eq!((first.messages.len(), second.messages.len()), (2, 3), "the conversation is unchanged");
     assert_eq!((first.options.max_tokens, first.options.temperature), (Some(100), Some(0.5)));
     assert_eq!(second.options.max_tokens, None);
     assert_eq!(events.faults(), []);
@@ -219,7 +223,7 @@ async fn a_request_is_changed_for_this_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_system_prompt_and_an_unknown_model_are_reported() {
+async fn reports_change_of_system_prompt_and_unknown_model() {
     let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
     let peer = play(peer, |call| {
         if call["method"] != "hook.before_llm" {
@@ -240,14 +244,14 @@ async fn the_system_prompt_and_an_unknown_model_are_reported() {
         })
         .collect();
     assert_eq!(messages.len(), 2, "{messages:?}");
-    assert!(messages[0].contains("system prompt cannot be changed"), "{messages:?}");
+    assert!(messages[0].contains("the system prompt"), "{messages:?}");
     assert!(messages[1].contains(r#"model "process-model""#), "{messages:?}");
     host.shutdown().await;
     peer.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_only_the_hook_knows() {
+async fn runs_tool_of_hook() {
     let (host, peer, events) = host_with(hook(&["before_llm", "before_tool", "approve_tool"], &[])).await;
     let peer = play(peer, |call| match call["method"].as_str() {
         Some("hook.before_llm") => {
@@ -276,11 +280,11 @@ async fn a_tool_that_only_the_hook_knows() {
     assert_eq!((ran.answer().as_str(), events.faults()), ("fine", vec![]));
     host.shutdown().await;
     let calls = peer.await.unwrap();
-    assert!(!methods(&calls).contains(&"hook.approve_tool"), "nobody is asked about what only hooks know");
+    assert!(!methods(&calls).contains(&"hook.approve_tool"), "tools of hooks need no approval");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_echo_of_the_params_and_nothing_at_all_go_on() {
+async fn echo_and_empty_reply_continue() {
     let fields = [
         ("hook.before_llm", "request"),
         ("hook.after_llm", "response"),

@@ -1,7 +1,7 @@
-//! Every block of the document that PicoClaw's users write hooks by: what this host asks is what the document shows and
-//! more, and each answer that the document shows does to the turn what the document says.
+//! Every block of the document by which PicoClaw's users write hooks. The queries of this host contain
+//! everything that the document shows, and each answer of the document has its documented effect.
 //!
-//! The blocks are those of `protocol/fixtures/compat/hook/seed.jsonl`, word for word.
+//! The blocks are those of `protocol/fixtures/compat/hook/seed.jsonl`, verbatim.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,29 +20,29 @@ use crate::support::{Events, builder};
 
 const SEED: &str = include_str!("../../../../protocol/fixtures/compat/hook/seed.jsonl");
 
-/// What a block is for.
+/// The role of a block.
 enum Block {
-    /// Sent by this host: where it says something else than the document shows.
+    /// Sent by this host, with the paths that differ from the document.
     Sent(&'static [&'static str]),
-    /// Sent by a hook, to what was asked here: what becomes of the turn.
+    /// Sent by a hook in reply to this method, with the effect on the turn.
     Answer(&'static str, &'static [&'static str]),
 }
 
 use Block::{Answer, Sent};
 
-/// One for each line of the document.
+/// One entry for each line of the document.
 const BLOCKS: &[Block] = &[
     Answer(
         "hook.hello",
         &[
-            "error: Tool execution denied by hook: blocked, because extension py_review_gate decides about this and hook.hello: it failed: error message; the user has been told",
+            "error: Tool execution denied by hook: blocked: extension py_review_gate, which must approve this, failed hook.hello: the hook reported an error: error message; the user was notified",
             "answer: Done.",
-            "py_review_gate: hello_invalid: hook.hello: it failed: error message",
+            "py_review_gate: hello_invalid: failed hook.hello: the hook reported an error: error message",
         ],
     ),
     Sent(&[]),
     Answer("hook.hello", &["answer: Hi!"]),
-    // The document has the last two the wrong way round, and steps are counted from 1.
+    // The document swaps the last two, and steps are counted from 1.
     Sent(&[
         "/params/meta/Iteration: 1",
         r#"/params/meta/TracePath: "turn.llm.request""#,
@@ -76,10 +76,10 @@ const BLOCKS: &[Block] = &[
     Sent(&[]),
 ];
 
-/// Lines that PicoClaw itself has sent: of 0.2.9 and later, and of 0.2.8 and earlier.
+/// Lines that PicoClaw itself has sent: by 0.2.9 and later, and by 0.2.8 and earlier.
 const PICOCLAW: &str = include_str!("../../../../protocol/fixtures/compat/hook/picoclaw.jsonl");
 
-/// What there are examples of; the values are this host's own.
+/// Fields with examples in the document, whose values are this host's own.
 const OWN: [&str; 10] = [
     "time",
     "Time",
@@ -94,14 +94,14 @@ const OWN: [&str; 10] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn each_block_is_sent_or_does_what_the_document_says() {
+async fn each_document_block_is_sent_or_has_its_effect() {
     for (number, (line, block)) in (1..).zip(SEED.lines().zip(BLOCKS)) {
         check(number, line, block).await;
     }
 }
 
 #[test]
-fn every_block_of_the_document_is_looked_at() {
+fn checks_every_document_block() {
     let is_request = |line: &str| line.contains(r#""method":"#);
     let document: Vec<bool> = SEED.lines().map(is_request).collect();
     let here: Vec<bool> = BLOCKS.iter().map(|block| matches!(block, Sent(_))).collect();
@@ -124,7 +124,7 @@ async fn check(number: usize, line: &str, block: &Block) {
     }
 }
 
-/// What this host sends in place of a line, and more, but for this.
+/// Checks that this host sends the fields of a line, except for these paths.
 async fn check_sent(line: &Value, form: EventForm, differs: &[&str]) {
     let turn = turn(line, form, goes_on).await;
     let sent = turn.calls.iter().find(|call| call["method"] == line["method"]).unwrap();
@@ -134,7 +134,7 @@ async fn check_sent(line: &Value, form: EventForm, differs: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lines_of_both_ages_of_picoclaw_are_sent() {
+async fn sends_lines_of_both_picoclaw_versions() {
     let event = r#"/params/id: "evt-1""#;
     let lines: [(EventForm, &[&str]); 3] =
         [(EventForm::Runtime, &[]), (EventForm::Runtime, &[event]), (EventForm::Number, &[])];
@@ -144,7 +144,7 @@ async fn the_lines_of_both_ages_of_picoclaw_are_sent() {
     }
 }
 
-/// Answers one method with this line, but for the number of the call, and goes on else.
+/// Answers one method with this line and the number of the call, and continues otherwise.
 fn word_for_word(
     line: &str,
     value: Value,
@@ -160,13 +160,13 @@ fn word_for_word(
     }
 }
 
-/// The request that the document shows for this method.
+/// Returns the documented request for this method.
 fn asked(method: &str) -> Value {
     let values = SEED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     values.into_iter().find(|value| value["method"] == method).unwrap()
 }
 
-/// A turn in which this request is made, as far as the document shows how it comes to that.
+/// Runs a turn with this request, as far as the document shows its cause.
 async fn turn(request: &Value, form: EventForm, does: impl FnMut(&Value) -> Does + Send + 'static) -> Turn {
     let params = request.get("params").unwrap_or(request);
     let events = Events::default();
@@ -192,11 +192,11 @@ struct Turn {
     events: Events,
 }
 
-/// What ran.
+/// The record of runs.
 type Log = Arc<Mutex<Vec<String>>>;
 
 impl Turn {
-    /// What became of it.
+    /// Returns the effect of the turn.
     fn effect(&self) -> Vec<String> {
         let added = self.ran.offered().split_off(3);
         let mut lines: Vec<String> = added.iter().map(|name| format!("offered: {name}")).collect();
@@ -218,7 +218,7 @@ impl Turn {
     }
 }
 
-/// A hook with the modes that hello shows, or all of them.
+/// Returns a hook with the modes of this hello, or with all modes.
 fn spec(params: &Value, event_form: EventForm) -> HookSpec {
     let all = ["observe", "llm", "tool", "approve"].map(Value::from).to_vec();
     let modes = params["modes"].as_array().unwrap_or(&all);
@@ -228,7 +228,7 @@ fn spec(params: &Value, event_form: EventForm) -> HookSpec {
     HookSpec { event_form, ..hook(&points, &["tool_exec_start"]) }
 }
 
-/// What the model says, so that this is asked or told.
+/// Returns the model's answer that causes this query or event.
 fn says(params: &Value) -> Vec<AssistantBlock> {
     let response = &params["response"];
     let mut blocks: Vec<AssistantBlock> = response["content"].as_str().map(said).into_iter().collect();
@@ -254,7 +254,7 @@ fn echo(name: &'static str, log: &Log) -> Made {
     })
 }
 
-/// The program that the agent is part of has it choose its words like that.
+/// Sets the temperature of the agent, as an embedding program does.
 struct Temperature;
 
 #[async_trait::async_trait]
@@ -268,7 +268,7 @@ impl BeforeModelRequest for Temperature {
     }
 }
 
-/// Where what was sent is not what the document shows. More may be sent everywhere.
+/// Collects the differences between a sent line and the document. Additional fields are allowed.
 fn differences(path: &str, document: &Value, sent: &Value, found: &mut Vec<String>) {
     match (document, sent) {
         (Value::Object(document), Value::Object(sent)) => {

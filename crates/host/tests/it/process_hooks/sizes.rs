@@ -1,4 +1,4 @@
-//! What a hook says is as long as it may be: nothing of the call is lost by it, and nothing passes because of it.
+//! Size limits of a hook's texts: the call survives, and no gate is bypassed.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use super::agency::{Does, Ran, Stage, answers, calls, goes_on, one_call, play, r
 use super::{hook, host_with};
 use crate::support::{Events, fault};
 
-/// A text longer than any that is taken, arguments excepted.
+/// Returns a text beyond all limits except that of arguments.
 fn long() -> String {
     "x".repeat(300 << 10)
 }
 
-/// Arguments longer than any that are taken.
+/// Returns arguments beyond the limit.
 fn long_arguments() -> Value {
     json!({"command": "x".repeat(1 << 20)})
 }
 
-/// One call under a hook that answers this at one point.
+/// Runs one call with a hook that sends this answer at one point.
 async fn under(point: &'static str, method: &'static str, result: Value) -> (Ran, Events) {
     let (host, peer, events) = host_with(hook(&[point], &[])).await;
     let peer = play(peer, answers(method, result));
@@ -34,14 +34,14 @@ async fn under(point: &'static str, method: &'static str, result: Value) -> (Ran
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reason_is_cut() {
+async fn truncates_reason() {
     for (point, method, result) in [
         ("before_tool", "hook.before_tool", json!({"action": "deny_tool", "reason": long()})),
         ("approve_tool", "hook.approve_tool", json!({"approved": false, "reason": long()})),
     ] {
         let (ran, events) = under(point, method, result).await;
         let (text, _) = ran.result();
-        assert!(text.len() < 5_000 && text.ends_with("at most 4096 are taken]"), "{point}: {}", text.len());
+        assert!(text.len() < 5_000 && text.ends_with("the limit is 4096]"), "{point}: {}", text.len());
         assert_eq!((ran.executions, events.faults()), (0, vec![]), "{point}");
     }
     for (point, method) in [
@@ -56,13 +56,13 @@ async fn a_reason_is_cut() {
     }
 }
 
-/// Arguments that were cut would be others.
+/// Arguments are not truncated, because truncated ones have another meaning.
 #[tokio::test(start_paused = true)]
-async fn a_call_with_too_long_arguments_does_not_run() {
+async fn does_not_run_call_with_oversized_arguments() {
     let changed = json!({"action": "modify", "call": {"arguments": long_arguments()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
-    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked, because extension gate decides about this and sent an answer that makes no sense: its "arguments" has 1048590 bytes; at most 1048576 are taken; the user has been told"#);
+    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked: extension gate, which must approve this, sent an invalid answer: the field "arguments" has 1048590 bytes; the limit is 1048576; the user was notified"#);
     let changed = json!({"action": "modify", "call": {"tool": long()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
@@ -70,16 +70,16 @@ async fn a_call_with_too_long_arguments_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_people_are_shown_is_cut() {
+async fn truncates_text_for_people() {
     let result = json!({"action": "respond", "result": {"for_llm": "fine", "for_user": long()}});
     let (ran, _) = under("before_tool", "hook.before_tool", result).await;
     assert_eq!((ran.executions, ran.result().0.as_str()), (0, "fine"));
     assert!(format!("{:?}", ran.events).len() < 200_000);
 }
 
-/// Cut, because as it was the hook did not want it; a call of it that cannot be cut is left out.
+/// The text is truncated, because the hook rejected the original; its oversized calls are dropped.
 #[tokio::test(start_paused = true)]
-async fn an_edited_answer_is_cut() {
+async fn truncates_edited_answer() {
     let call = |arguments: Value| {
         let function = json!({"name": "bash", "arguments": arguments.to_string()});
         json!({"id": "t1", "type": "function", "function": function})
@@ -95,7 +95,7 @@ async fn an_edited_answer_is_cut() {
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
 }
 
-/// Its result is this, as it is.
+/// A tool with exactly this result.
 struct Full(ToolOutput);
 
 #[async_trait]
@@ -109,7 +109,7 @@ impl Tool for Full {
     }
 }
 
-/// What a hook makes of the result of a tool that says this, when it takes out one word.
+/// Returns the result of a tool with this text after a hook removed one word.
 async fn redacted(host: &Host, says: String) -> String {
     let call: Vec<AssistantBlock> = calls("full", json!({}));
     let stage = Stage::new(vec![call, vec![said("done")]]);
@@ -118,7 +118,7 @@ async fn redacted(host: &Host, says: String) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_result_loses_nothing_but_what_the_hook_takes_out() {
+async fn full_result_loses_only_removed_parts() {
     let (host, peer, events) = host_with(hook(&["after_tool"], &[])).await;
     let peer = play(peer, |call| {
         if call["method"] != "hook.after_tool" {

@@ -1,4 +1,4 @@
-//! A hook that guards and keeps failing ends the run, whatever else it answers well.
+//! A hook that keeps failing as a gate ends the run, even if its other answers are valid.
 
 use haft_core::error::{TurnError, TurnErrorKind};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::agency::{Does, Ran, calls, goes_on, play, run, said};
 use super::{hook, host_with};
 
-/// Six calls, one after the other, under a hook that is asked at these points and fails at one.
+/// Makes six sequential calls with a hook at these points that fails at one of them.
 async fn fails_at(points: &[&str], failing: &'static str) -> Ran {
     let (host, peer, _) = host_with(hook(points, &[])).await;
     let peer = play(peer, move |call| match call["method"] == failing {
@@ -22,7 +22,7 @@ async fn fails_at(points: &[&str], failing: &'static str) -> Ran {
 }
 
 #[tokio::test(start_paused = true)]
-async fn good_answers_to_something_else_make_up_for_no_failure() {
+async fn answers_to_other_subject_do_not_reset_failures() {
     for (points, failing) in [
         (&["before_tool"][..], "hook.before_tool"),
         (&["before_llm", "before_tool"], "hook.before_tool"),
@@ -38,9 +38,9 @@ async fn good_answers_to_something_else_make_up_for_no_failure() {
     }
 }
 
-/// Only guards decide about calls.
+/// Only gates decide about calls.
 #[tokio::test(start_paused = true)]
-async fn one_that_fails_where_it_guards_nothing_stops_nothing() {
+async fn failures_outside_gates_do_not_stop_run() {
     for failing in ["hook.before_llm", "hook.after_llm", "hook.after_tool"] {
         let ran = fails_at(&["before_llm", "after_llm", "before_tool", "after_tool"], failing).await;
         assert!(ran.outcome.is_ok(), "{failing}: {:?}", ran.outcome);

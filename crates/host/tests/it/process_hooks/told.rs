@@ -1,4 +1,4 @@
-//! What hooks are told that observe, in each of the forms that PicoClaw has sent.
+//! The events for observing hooks, in each form that PicoClaw has sent.
 
 use haft_packages::EventForm;
 use haft_protocol::event::AgentEvent;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::agency::{PLAIN_TURN, answers, goes_on, one_call, play, run};
 use super::{hook, host_with};
 
-/// What a hook is told of a turn with a call of `bash` that is denied or not.
+/// Returns the events of a turn with a call of `bash` that is denied or not.
 async fn told(form: EventForm, observe: &[&str], denied: bool) -> Vec<Value> {
     let mut spec = hook(&["before_tool"], observe);
     spec.event_form = form;
@@ -27,7 +27,7 @@ fn kinds(told: &[Value], field: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_with_a_tool_is_eight_events() {
+async fn turn_with_tool_sends_eight_events() {
     let told = told(EventForm::Runtime, &["*"], false).await;
     assert_eq!(kinds(&told, "kind"), PLAIN_TURN);
     assert!(told.iter().all(|call| call["method"] == "hook.runtime_event"));
@@ -40,7 +40,7 @@ async fn a_turn_with_a_tool_is_eight_events() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_has_begun_when_it_is_told_and_not_before_gates_have_let_it_pass() {
+async fn reports_tool_start_after_gates() {
     let observe = ["tool_exec_start", "tool_exec_end", "tool_exec_skipped"];
     let (host, peer, _events) =
         host_with(hook(&["before_tool", "approve_tool", "after_tool"], &observe)).await;
@@ -62,7 +62,7 @@ async fn a_tool_has_begun_when_it_is_told_and_not_before_gates_have_let_it_pass(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_a_hook_answered_took_no_time() {
+async fn call_answered_by_hook_has_zero_duration() {
     let observe = ["tool_exec_start", "tool_exec_end", "tool_exec_skipped"];
     let (host, peer, _events) = host_with(hook(&["before_tool"], &observe)).await;
     let result = json!({"for_llm": "two files", "silent": false, "is_error": false, "async": false});
@@ -79,7 +79,7 @@ async fn a_call_that_a_hook_answered_took_no_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_hook_does_wrong_in_each_step_is_told_once_a_turn_and_counted() {
+async fn reports_repeated_mistake_once_per_turn_with_count() {
     let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
     let messages = json!([{"role": "system", "content": "obey me"}]);
     let edit = json!({"action": "modify", "request": {"messages": messages}});
@@ -88,9 +88,9 @@ async fn what_a_hook_does_wrong_in_each_step_is_told_once_a_turn_and_counted() {
     run(&host, three()).await;
     let (first, second) = (events.messages(), events.messages().len());
     assert_eq!(first.len(), 2, "{first:?}");
-    assert!(first[0].contains("the system prompt cannot be changed"), "{first:?}");
+    assert!(first[0].contains("the system prompt"), "{first:?}");
     assert_eq!(first[1], format!("{} (2 more in this turn)", first[0]));
-    // The next turn tells it anew.
+    // The next turn reports it again.
     run(&host, vec![one_call().remove(1)]).await;
     assert_eq!(events.messages()[second..], first[..1]);
     host.shutdown().await;
@@ -98,7 +98,7 @@ async fn what_a_hook_does_wrong_in_each_step_is_told_once_a_turn_and_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn older_hooks_are_told_by_name_or_by_number() {
+async fn sends_events_to_older_hooks_by_name_or_number() {
     let named = told(EventForm::Name, &["turn_end", "tool_exec_skipped"], true).await;
     assert_eq!(kinds(&named, "Kind"), ["tool_exec_skipped", "turn_end"]);
     assert_eq!(named[0]["params"]["Payload"]["Reason"], "Tool execution denied by hook");
@@ -109,21 +109,21 @@ async fn older_hooks_are_told_by_name_or_by_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_read_holds_nobody_up() {
+async fn unreading_hook_delays_no_one() {
     let (host, peer, events) = host_with(hook(&[], &["*"])).await;
     let observers = host.hook_source().hooks().observers;
     let text = "x".repeat(16 * 1024);
     let said = AgentEvent::UserMessage {
-        content: vec![haft_protocol::content::Content::text(text)],
-        time: haft_protocol::message::Time(String::new()),
+        content: vec![haft_protocol::content::ContentBlock::text(text)],
+        time: haft_protocol::message::Rfc3339Time(String::new()),
     };
     for _ in 0..500 {
         observers.iter().for_each(|observer| observer.observe(&said));
         observers.iter().for_each(|observer| observer.observe(&AgentEvent::Done));
     }
     host.ping().await;
-    let dropped = host.states()[0].events_dropped;
-    assert!(dropped > 0, "what does not fit is dropped and counted");
+    let dropped = host.statuses()[0].events_dropped;
+    assert!(dropped > 0, "surplus events are dropped and counted");
     assert_eq!(events.faults(), []);
     let peer = play(peer, goes_on);
     run(&host, one_call()).await;

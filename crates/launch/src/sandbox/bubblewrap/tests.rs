@@ -1,15 +1,15 @@
-//! The command line.
+//! Tests of the command line.
 
 use super::*;
-use crate::sandbox::Level;
+use crate::sandbox::ConfinementLevel;
 
 fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
-    let mut sandbox = Sandbox::new(Level::Strict);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Strict);
     sandbox.read = vec!["/store/ab12".into()];
     sandbox.write = vec!["/data/todo".into()];
     change(&mut sandbox);
     let bubblewrap = Bubblewrap { program: "/usr/bin/bwrap".into(), disable_userns: true };
-    let words = bubblewrap.words(Wrapped {
+    let words = bubblewrap.command_line(WrappedLaunch {
         sandbox: &sandbox,
         program: Path::new("/store/ab12/todo"),
         cwd: Path::new("/data/todo"),
@@ -17,7 +17,7 @@ fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
         args: ["__launch", "--confine", "{}"].map(OsString::from).into(),
     });
     let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
-    // What there is of the system differs from one to the other.
+    // The existing system directories differ between machines.
     let text = words.join(" ").replace(" --", "\n--");
     let system = |line: &&str| {
         places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| line.ends_with(&format!(" {place}")))
@@ -26,7 +26,7 @@ fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
 }
 
 #[test]
-fn plain() {
+fn builds_command_line_of_minimal_sandbox() {
     insta::assert_snapshot!(lines(|_| ()), @r#"
     /usr/bin/bwrap
     --unshare-user
@@ -52,13 +52,13 @@ fn plain() {
 }
 
 #[test]
-fn outer_places_come_before_what_lies_in_them() {
+fn mounts_outer_paths_before_inner_paths() {
     let text = lines(|sandbox| {
         sandbox.write = vec!["/w/.git/own".into(), "/w".into(), "/both".into()];
         sandbox.read =
             vec!["/w/docs".into(), "/both".into(), "/r/inner".into(), "/r".into(), "/w/.git/x".into()];
         sandbox.protect = vec!["/w/.git".into()];
-        sandbox.net = Net::Loopback;
+        sandbox.net = NetworkAccess::Loopback;
     });
     let mounts: String =
         text.lines().filter(|line| line.contains("bind /")).map(|line| format!("{line}\n")).collect();
@@ -75,7 +75,7 @@ fn outer_places_come_before_what_lies_in_them() {
 }
 
 #[test]
-fn only_who_may_talk_to_everybody_shares_the_network() {
+fn shares_the_network_only_with_net_all() {
     assert!(lines(|_| ()).contains("--unshare-net"));
-    assert!(!lines(|sandbox| sandbox.net = Net::All).contains("--unshare-net"));
+    assert!(!lines(|sandbox| sandbox.net = NetworkAccess::All).contains("--unshare-net"));
 }

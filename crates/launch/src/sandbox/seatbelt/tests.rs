@@ -1,20 +1,20 @@
-//! The text of profiles. What it does is not tested anywhere.
+//! Tests of the profile's text. No test runs the profile.
 
 use std::path::Path;
 
 use super::*;
-use crate::sandbox::Level;
+use crate::sandbox::ConfinementLevel;
 
 fn sandbox() -> Sandbox {
-    let mut sandbox = Sandbox::new(Level::Standard);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
     sandbox.read = vec!["/Users/me/.nvm".into(), "/Users/me/store/ab12".into()];
     sandbox.write = vec!["/Users/me/data/todo".into()];
     sandbox
 }
 
 #[test]
-fn a_program_that_talks_to_nobody() {
-    insta::assert_snapshot!(profile(&sandbox(), Path::new("/Users/me/store/ab12/todo")), @r#"
+fn builds_profile_without_network() {
+    insta::assert_snapshot!(build_profile(&sandbox(), Path::new("/Users/me/store/ab12/todo")), @r#"
     (version 1)
     (deny default)
     (allow process-fork)
@@ -63,13 +63,13 @@ fn a_program_that_talks_to_nobody() {
 }
 
 #[test]
-fn a_program_of_its_own_that_talks_to_everybody() {
+fn builds_profile_with_network_and_without_system_programs() {
     let mut sandbox = sandbox();
     sandbox.system_programs = false;
-    sandbox.net = Net::All;
+    sandbox.net = NetworkAccess::All;
     sandbox.exec = vec!["/opt/tools".into()];
     sandbox.protect = vec!["/Users/me/data/todo/.git".into()];
-    insta::assert_snapshot!(profile(&sandbox, Path::new("/Users/me/a \"quoted\" \\ name")), @r#"
+    insta::assert_snapshot!(build_profile(&sandbox, Path::new("/Users/me/a \"quoted\" \\ name")), @r#"
     (version 1)
     (deny default)
     (allow process-fork)
@@ -115,8 +115,9 @@ fn a_program_of_its_own_that_talks_to_everybody() {
 }
 
 #[test]
-fn the_command() {
-    let words = words(&Sandbox::new(Level::Standard), Path::new("/bin/cat"), &["-u".into()]);
+fn builds_command_line() {
+    let words =
+        command_line(&Sandbox::new(ConfinementLevel::Standard), Path::new("/bin/cat"), &["-u".into()]);
     assert_eq!(words[..2], ["/usr/bin/sandbox-exec", "-p"]);
     assert_eq!(words[3..], ["/bin/cat", "-u"]);
 }

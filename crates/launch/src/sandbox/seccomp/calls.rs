@@ -1,4 +1,4 @@
-//! The system calls, and which of them are refused.
+//! The system calls that the filter refuses.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,21 @@ use seccompiler::{
     BackendError, SeccompCmpArgLen, SeccompCmpOp as Is, SeccompCondition as Condition, SeccompRule as Rule,
 };
 
-use crate::sandbox::Net;
+use crate::sandbox::NetworkAccess;
 
 pub(super) const NEWEST: c_long = libc::SYS_mseal;
 
-/// Refused whatever the arguments: other processes, namespaces and mounts, keys, and what is root's.
+/// Calls that are refused for any arguments: they act on other processes, namespaces, mounts or keys, or belong to
+/// root.
 const ALWAYS: &[c_long] = &[
-    // Into other processes.
+    // Access to other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
     libc::SYS_process_madvise,
-    // Another view of the system.
+    // Changes of the view of the system.
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_chroot,
@@ -36,11 +37,11 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
-    // Programs and events in the kernel, and faults that another one's code waits for.
+    // Programs and events in the kernel, and page faults that stall other code.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
-    // Memory, messages and semaphores that all programs of the user have in common, by number or by name.
+    // Memory, messages and semaphores shared among all programs of the user, by number or by name.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -58,7 +59,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
-    // The machine's.
+    // Administration of the machine.
     libc::SYS_kexec_load,
     libc::SYS_kexec_file_load,
     libc::SYS_init_module,
@@ -90,32 +91,32 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_uselib,
 ];
 
-/// Answered as if they were not there. `clone3` has its flags in memory, and is not needed where there is `clone`; what
-/// a ring is asked passes every filter.
+/// Calls that fail with `ENOSYS`. `clone3` has its flags in memory, and programs fall back to `clone`. The operations
+/// of an io_uring bypass every filter.
 const UNKNOWN: &[c_long] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// The kernel's rules know when a file is cut off since this version.
+/// The first Landlock version that restricts truncating a file.
 const KNOWS_TRUNCATE: u32 = 3;
 
-/// Returns the calls that are answered as if the kernel were too old for them.
-pub(super) fn unknown(abi: u32) -> impl Iterator<Item = c_long> {
-    // It has its flags in memory, one of which cuts files off.
+/// Returns the calls that fail with `ENOSYS`, as on a kernel that is too old for them.
+pub(super) fn unknown_calls(abi: u32) -> impl Iterator<Item = c_long> {
+    // The flags of openat2 are in memory, and one of them truncates files.
     let openat2 = (abi < KNOWS_TRUNCATE).then_some(libc::SYS_openat2);
     UNKNOWN.iter().copied().chain(openat2)
 }
 
-/// Calls that are refused: always if there are no rules, or if one of the rules fits.
-type Refused = BTreeMap<c_long, Vec<Rule>>;
+/// Refused calls: always if the list of rules is empty, otherwise if one of the rules matches.
+type RefusedCalls = BTreeMap<c_long, Vec<Rule>>;
 
-/// Returns the calls that are not permitted with this network, on a kernel whose rules are of this version.
-pub(super) fn refused(net: Net, abi: u32) -> Result<Refused, BackendError> {
-    let mut refused: Refused = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+/// Returns the calls that are refused with this network access on a kernel with Landlock version `abi`.
+pub(super) fn refused_calls(net: NetworkAccess, abi: u32) -> Result<RefusedCalls, BackendError> {
+    let mut refused: RefusedCalls = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     refused.extend([
-        (libc::SYS_clone, namespaces()?),
-        (libc::SYS_ioctl, terminals()?),
-        (libc::SYS_socketpair, pairs()?),
-        (libc::SYS_socket, sockets(net)?),
+        (libc::SYS_clone, namespace_rules()?),
+        (libc::SYS_ioctl, terminal_rules()?),
+        (libc::SYS_socketpair, socket_pair_rules()?),
+        (libc::SYS_socket, socket_rules(net)?),
         // Limits and priorities of other programs of the same user.
         (libc::SYS_prlimit64, vec![all([is_not(0, 0)?])?]),
         (libc::SYS_setpriority, vec![all([is(0, PRIO_USER)?])?]),
@@ -123,20 +124,20 @@ pub(super) fn refused(net: Net, abi: u32) -> Result<Refused, BackendError> {
     ]);
     if abi < KNOWS_TRUNCATE {
         refused.insert(libc::SYS_truncate, Vec::new());
-        refused.insert(libc::SYS_openat, cutting_off(2)?);
+        refused.insert(libc::SYS_openat, truncation_rules(2)?);
         #[cfg(target_arch = "x86_64")]
-        refused.insert(libc::SYS_open, cutting_off(1)?);
+        refused.insert(libc::SYS_open, truncation_rules(1)?);
     }
     Ok(refused)
 }
 
-/// Every process of a user, for `setpriority`.
+/// Selects every process of a user in `setpriority`.
 const PRIO_USER: u32 = 2;
 
-/// Every process of a user, for `ioprio_set`.
+/// Selects every process of a user in `ioprio_set`.
 const IOPRIO_WHO_USER: u32 = 3;
 
-fn namespaces() -> Result<Vec<Rule>, BackendError> {
+fn namespace_rules() -> Result<Vec<Rule>, BackendError> {
     let flags = [
         libc::CLONE_NEWUSER,
         libc::CLONE_NEWNS,
@@ -146,50 +147,50 @@ fn namespaces() -> Result<Vec<Rule>, BackendError> {
         libc::CLONE_NEWUTS,
         libc::CLONE_NEWCGROUP,
     ];
-    flags.into_iter().map(|flag| all([has(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
+    flags.into_iter().map(|flag| all([has_bits(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
 }
 
-fn terminals() -> Result<Vec<Rule>, BackendError> {
-    /// `TIOCSTI`: a character, as if it had been typed.
-    const WORDS: u32 = 0x5412;
-    /// `TIOCLINUX`: a console's selection, which can be pasted.
+fn terminal_rules() -> Result<Vec<Rule>, BackendError> {
+    /// `TIOCSTI`: injects a character as if it had been typed.
+    const INJECT_INPUT: u32 = 0x5412;
+    /// `TIOCLINUX`: sets a console's selection, which can be pasted.
     const CONSOLE: u32 = 0x541C;
-    [WORDS, CONSOLE].into_iter().map(|request| all([is(1, request)?])).collect()
+    [INJECT_INPUT, CONSOLE].into_iter().map(|request| all([is(1, request)?])).collect()
 }
 
-/// The kind of a socket without the flags beside it.
+/// The bits of a socket's type without its flags.
 const KIND: u32 = 0xf;
 
-/// Only pairs whose ends stay with each other: one of datagrams reaches whatever has an address.
-fn pairs() -> Result<Vec<Rule>, BackendError> {
-    let lasting = [libc::SOCK_STREAM.cast_unsigned(), libc::SOCK_SEQPACKET.cast_unsigned()];
-    let loose = (0..=KIND).filter(|kind| !lasting.contains(kind));
-    loose.map(|kind| all([has(1, KIND, kind)?])).collect()
+/// Refuses datagram pairs, whose ends can send to any address. Stream and seqpacket pairs stay connected to each other.
+fn socket_pair_rules() -> Result<Vec<Rule>, BackendError> {
+    let connected = [libc::SOCK_STREAM.cast_unsigned(), libc::SOCK_SEQPACKET.cast_unsigned()];
+    let other = (0..=KIND).filter(|kind| !connected.contains(kind));
+    other.map(|kind| all([has_bits(1, KIND, kind)?])).collect()
 }
 
-/// None at all, or those that carry TCP and UDP, and the kernel's own tables of addresses and routes, which libraries
-/// read before they connect. Unix sockets never: the kernel's rules do not tell one from another.
-fn sockets(net: Net) -> Result<Vec<Rule>, BackendError> {
-    if net == Net::None {
+/// Refuses all sockets, or all except TCP, UDP and the kernel's tables of addresses and routes, which libraries read
+/// before they connect. Unix sockets are always refused, because Landlock cannot tell one from another.
+fn socket_rules(net: NetworkAccess) -> Result<Vec<Rule>, BackendError> {
+    if net == NetworkAccess::None {
         return Ok(Vec::new());
     }
     let [v4, v6, tables] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(i32::cast_unsigned);
     let raw = libc::SOCK_RAW.cast_unsigned();
     Ok(vec![
         all([is_not(0, v4)?, is_not(0, v6)?, is_not(0, tables)?])?,
-        all([is(0, v4)?, has(1, KIND, raw)?])?,
-        all([is(0, v6)?, has(1, KIND, raw)?])?,
+        all([is(0, v4)?, has_bits(1, KIND, raw)?])?,
+        all([is(0, v6)?, has_bits(1, KIND, raw)?])?,
         all([is(0, tables)?, is_not(2, libc::NETLINK_ROUTE.cast_unsigned())?])?,
     ])
 }
 
-/// `open` that cuts a file off without saying that it writes: the kernel's older rules let that pass.
-fn cutting_off(flags: u8) -> Result<Vec<Rule>, BackendError> {
-    let [cuts, mode] = [libc::O_TRUNC, libc::O_ACCMODE].map(i32::cast_unsigned);
-    // The last mode is neither reading nor writing, and asks the file's permissions for both.
+/// Refuses an `open` that truncates a file opened only for reading, which older Landlock versions allow.
+fn truncation_rules(flags: u8) -> Result<Vec<Rule>, BackendError> {
+    let [truncate, mode] = [libc::O_TRUNC, libc::O_ACCMODE].map(i32::cast_unsigned);
+    // The last access mode is neither reading nor writing, but checks the file's permissions for both.
     [libc::O_RDONLY.cast_unsigned(), mode]
         .into_iter()
-        .map(|opened| all([has(flags, cuts | mode, cuts | opened)?]))
+        .map(|opened| all([has_bits(flags, truncate | mode, truncate | opened)?]))
         .collect()
 }
 
@@ -197,7 +198,7 @@ fn all(conditions: impl Into<Vec<Condition>>) -> Result<Rule, BackendError> {
     Rule::new(conditions.into())
 }
 
-/// The lower half of an argument is what the kernel looks at: all of these are numbers of thirty-two bits.
+/// Compares the lower half of an argument, because all these arguments are 32-bit numbers.
 fn is(arg: u8, value: u32) -> Result<Condition, BackendError> {
     Condition::new(arg, SeccompCmpArgLen::Dword, Is::Eq, value.into())
 }
@@ -206,6 +207,6 @@ fn is_not(arg: u8, value: u32) -> Result<Condition, BackendError> {
     Condition::new(arg, SeccompCmpArgLen::Dword, Is::Ne, value.into())
 }
 
-fn has(arg: u8, mask: u32, value: u32) -> Result<Condition, BackendError> {
+fn has_bits(arg: u8, mask: u32, value: u32) -> Result<Condition, BackendError> {
     Condition::new(arg, SeccompCmpArgLen::Dword, Is::MaskedEq(mask.into()), value.into())
 }

@@ -1,12 +1,12 @@
-//! The filters, run as the kernel runs them, call by call.
+//! Tests of the filters, with an interpreter that runs them like the kernel.
 
 use libc::c_long;
 use seccompiler::{BpfProgramRef, sock_filter};
 
-use super::Filters;
-use crate::sandbox::Net;
+use super::SyscallFilters;
+use crate::sandbox::NetworkAccess;
 
-/// What is answered.
+/// The result of a filtered call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Allow,
@@ -16,24 +16,24 @@ enum Answer {
 }
 use Answer::{Absent, Allow, Kill, Refuse};
 
-/// The kernel's number for this processor.
+/// The kernel's number of this processor architecture.
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xC000_00B7;
 
-/// The kernel whose rules are complete.
+/// A Landlock version with all rules that matter here.
 const NEW: u32 = 7;
 
-/// What every program of a filter gets: the number, the processor, an address, six arguments.
+/// Returns the input of a filter: call number, architecture, instruction address, six arguments.
 fn data(call: u32, arch: u32, args: [u64; 6]) -> Vec<u32> {
     let halves = |value: u64| [(value & 0xffff_ffff) as u32, (value >> 32) as u32];
     let head = [call, arch, 0, 0];
     head.into_iter().chain(args.into_iter().flat_map(halves)).collect()
 }
 
-/// As the kernel does, for the instructions that are used.
-fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
+/// Executes a filter like the kernel, limited to the instructions that occur.
+fn run_filter(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
     let (mut at, mut value) = (0, 0);
     loop {
         let sock_filter { code, jt, jf, k } = program[at];
@@ -47,39 +47,39 @@ fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
             0x25 => at += jump(value > k),
             0x35 => at += jump(value >= k),
             0x06 => return k,
-            other => panic!("instruction {other:#x}"),
+            other => panic!("unknown instruction {other:#x}"),
         }
     }
 }
 
-fn answer(net: Net, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
+fn answer(net: NetworkAccess, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
     let mut six = [0; 6];
     six[..args.len()].copy_from_slice(args);
     let data = data(call, arch, six);
-    let Filters(programs) = Filters::new(net, abi).unwrap();
-    let answers = programs.iter().map(|program| executed(program, &data));
-    // As signed numbers, the smaller is the stricter.
+    let SyscallFilters(programs) = SyscallFilters::new(net, abi).unwrap();
+    let answers = programs.iter().map(|program| run_filter(program, &data));
+    // Compared as signed numbers, the smaller action is the stricter one.
     match answers.map(u32::cast_signed).min().unwrap().cast_unsigned() {
         libc::SECCOMP_RET_ALLOW => Allow,
         libc::SECCOMP_RET_KILL_PROCESS => Kill,
         errno if errno == libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned() => Refuse,
         errno if errno == libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned() => Absent,
-        other => panic!("{other:#x}"),
+        other => panic!("unknown action {other:#x}"),
     }
 }
 
 #[track_caller]
-fn check(net: Net, abi: u32, call: c_long, args: &[u64], expect: Answer) {
+fn check(net: NetworkAccess, abi: u32, call: c_long, args: &[u64], expect: Answer) {
     let call = u32::try_from(call).unwrap();
     assert_eq!(answer(net, abi, call, ARCH, args), expect, "{call} {args:x?} with {net:?} on {abi}");
 }
 
-/// A number with bits above those that the kernel looks at.
+/// Bits above those that the kernel reads.
 const ABOVE: u64 = 0xdead_0000_0000;
 
 #[test]
-fn what_is_never_permitted() {
-    for net in [Net::None, Net::Loopback, Net::All] {
+fn refuses_dangerous_calls_at_any_network_access() {
+    for net in [NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All] {
         for call in [
             libc::SYS_ptrace,
             libc::SYS_process_vm_readv,
@@ -124,7 +124,7 @@ fn what_is_never_permitted() {
 }
 
 #[test]
-fn what_programs_live_on() {
+fn allows_calls_that_programs_need() {
     for call in [
         libc::SYS_read,
         libc::SYS_write,
@@ -142,25 +142,25 @@ fn what_programs_live_on() {
         libc::SYS_connect,
         libc::SYS_mseal,
     ] {
-        check(Net::None, NEW, call, &[], Allow);
+        check(NetworkAccess::None, NEW, call, &[], Allow);
     }
 }
 
 #[test]
-fn numbers_of_other_processors_and_newer_kernels() {
-    assert_eq!(answer(Net::All, NEW, 0, 0x4000_0003, &[]), Kill);
+fn rejects_call_numbers_of_other_architectures_and_newer_kernels() {
+    assert_eq!(answer(NetworkAccess::All, NEW, 0, 0x4000_0003, &[]), Kill);
     let first_new = u32::try_from(libc::SYS_mseal).unwrap() + 1;
     for call in [first_new, first_new + 100, 0x4000_0000, 0x4000_0000 + 41, u32::MAX] {
-        assert_eq!(answer(Net::All, NEW, call, ARCH, &[]), Absent, "{call:#x}");
+        assert_eq!(answer(NetworkAccess::All, NEW, call, ARCH, &[]), Absent, "{call:#x}");
     }
 }
 
 #[test]
-fn new_processes_but_no_namespaces() {
+fn allows_new_processes_and_refuses_new_namespaces() {
     let thread =
         libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
     for flags in [libc::SIGCHLD, thread, libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD] {
-        check(Net::None, NEW, libc::SYS_clone, &[u64::from(flags.cast_unsigned())], Allow);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[u64::from(flags.cast_unsigned())], Allow);
     }
     for flag in [
         libc::CLONE_NEWUSER,
@@ -172,13 +172,13 @@ fn new_processes_but_no_namespaces() {
         libc::CLONE_NEWCGROUP,
     ] {
         let flags = u64::from((flag | libc::SIGCHLD).cast_unsigned());
-        check(Net::None, NEW, libc::SYS_clone, &[flags], Refuse);
-        check(Net::None, NEW, libc::SYS_clone, &[flags | ABOVE], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[flags], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[flags | ABOVE], Refuse);
     }
 }
 
 #[test]
-fn sockets() {
+fn filters_sockets_by_network_access() {
     let [unix, v4, v6, netlink, packet, vsock] = [1, 2, 10, 16, 17, 40];
     let [stream, dgram, raw, seqpacket] = [1, 2, 3, 5];
     let flags = 0o2_004_000;
@@ -188,9 +188,9 @@ fn sockets() {
         }
     };
     for family in [unix, v4, v6, netlink, packet, vsock] {
-        check(Net::None, family, stream, 0, Refuse);
+        check(NetworkAccess::None, family, stream, 0, Refuse);
     }
-    for net in [Net::Loopback, Net::All] {
+    for net in [NetworkAccess::Loopback, NetworkAccess::All] {
         for family in [v4, v6] {
             check(net, family, stream, 0, Allow);
             check(net, family, dgram, 0, Allow);
@@ -203,7 +203,7 @@ fn sockets() {
         check(net, packet, raw, 0, Refuse);
         check(net, vsock, stream, 0, Refuse);
     }
-    for net in [Net::None, Net::All] {
+    for net in [NetworkAccess::None, NetworkAccess::All] {
         for (kind, expect) in [(stream, Allow), (seqpacket, Allow), (dgram, Refuse), (raw, Refuse)] {
             super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | flags], expect);
             super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | ABOVE], expect);
@@ -212,41 +212,41 @@ fn sockets() {
 }
 
 #[test]
-fn others_and_terminals() {
+fn refuses_changes_to_other_processes_and_terminals() {
     let [mine, other] = [0, 4711];
-    check(Net::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
-    check(Net::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
-    check(Net::None, NEW, libc::SYS_setpriority, &[0, other], Allow);
-    check(Net::None, NEW, libc::SYS_setpriority, &[2, 0], Refuse);
-    check(Net::None, NEW, libc::SYS_ioprio_set, &[1, 0], Allow);
-    check(Net::None, NEW, libc::SYS_ioprio_set, &[3, 0], Refuse);
-    check(Net::None, NEW, libc::SYS_ioctl, &[0, 0x5401], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_setpriority, &[0, other], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_setpriority, &[2, 0], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_ioprio_set, &[1, 0], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_ioprio_set, &[3, 0], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_ioctl, &[0, 0x5401], Allow);
     for request in [0x5412, 0x541C, 0x5412 | ABOVE] {
-        check(Net::None, NEW, libc::SYS_ioctl, &[0, request], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_ioctl, &[0, request], Refuse);
     }
 }
 
-/// Rules that do not know of cutting files off need help.
+/// Landlock versions that do not restrict truncation rely on the filter.
 #[test]
-fn older_kernels() {
-    let [read, write, cut, other] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_TRUNC, libc::O_CLOEXEC]
+fn refuses_truncation_on_older_kernels() {
+    let [read, write, truncate, other] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_TRUNC, libc::O_CLOEXEC]
         .map(|flag| u64::from(flag.cast_unsigned()));
     let neither = u64::from(libc::O_ACCMODE.cast_unsigned());
     for (abi, help) in [(1, true), (2, true), (3, false), (NEW, false)] {
         let refused = if help { Refuse } else { Allow };
-        check(Net::None, abi, libc::SYS_truncate, &[], refused);
-        check(Net::None, abi, libc::SYS_ftruncate, &[], Allow);
-        check(Net::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
+        check(NetworkAccess::None, abi, libc::SYS_truncate, &[], refused);
+        check(NetworkAccess::None, abi, libc::SYS_ftruncate, &[], Allow);
+        check(NetworkAccess::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
         for (flags, expect) in [
             (read | other, Allow),
-            (write | cut, Allow),
-            (read | cut, refused),
-            (read | cut | other, refused),
-            (neither | cut, refused),
+            (write | truncate, Allow),
+            (read | truncate, refused),
+            (read | truncate | other, refused),
+            (neither | truncate, refused),
         ] {
-            check(Net::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
+            check(NetworkAccess::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
             #[cfg(target_arch = "x86_64")]
-            check(Net::None, abi, libc::SYS_open, &[0, flags], expect);
+            check(NetworkAccess::None, abi, libc::SYS_open, &[0, flags], expect);
         }
     }
 }

@@ -1,20 +1,20 @@
-//! What a sandbox lets through, and what it ends.
+//! Tests of exit statuses, signals and limits in a sandbox.
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use haft_launch::sandbox::Level;
-use haft_launch::{GroupChild, Sandbox, Stderr, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{GroupChild, Sandbox, StderrMode, StdioMode};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
-use super::{is_there, run, spec};
+use super::{is_available, run, spec};
 use crate::support::PATIENCE;
 
-fn levels() -> impl Iterator<Item = Level> {
-    [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level))
+fn levels() -> impl Iterator<Item = ConfinementLevel> {
+    [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_available(*level))
 }
 
 #[tokio::test]
-async fn the_way_it_ended_is_carried_through() {
+async fn exit_status_and_signal_are_forwarded() {
     for level in levels() {
         let ends = async |script: &str| {
             let ended = run(spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script])).await;
@@ -24,33 +24,33 @@ async fn the_way_it_ended_is_carried_through() {
         for code in [0, 1, 7, 255] {
             assert_eq!(ends(&format!("exit {code}")).await, (Some(code), None));
         }
-        // Between namespaces there is only the number.
-        let killed = if level == Level::Strict { (Some(128 + 9), None) } else { (None, Some(9)) };
+        // A signal inside namespaces is reported only as an exit code.
+        let killed = if level == ConfinementLevel::Strict { (Some(128 + 9), None) } else { (None, Some(9)) };
         assert_eq!(ends("kill -9 $$").await, killed);
     }
 }
 
 #[tokio::test]
-async fn a_polite_request_reaches_the_program() {
+async fn terminate_reaches_the_program() {
     for level in levels() {
         // sleep: a step of a loop that ends by the signal
         let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
         let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script]);
-        spec.stdout = Stream::Piped;
+        spec.stdout = StdioMode::Piped;
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut stdout = BufReader::new(child.take_stdout().unwrap());
-        let mut said = String::new();
-        tokio::time::timeout(PATIENCE, stdout.read_line(&mut said)).await.unwrap().unwrap();
+        let mut output = String::new();
+        tokio::time::timeout(PATIENCE, stdout.read_line(&mut output)).await.unwrap().unwrap();
         child.terminate().unwrap();
-        tokio::time::timeout(PATIENCE, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stdout.read_to_string(&mut output)).await.unwrap().unwrap();
         let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
-        assert_eq!((said.as_str(), status.code()), ("up\nbye\n", Some(7)), "{level}");
+        assert_eq!((output.as_str(), status.code()), ("up\nbye\n", Some(7)), "{level}");
     }
 }
 
-/// Before it is up, too: nothing has started then.
+/// A kill before the program has started is included.
 #[tokio::test]
-async fn whoever_is_killed_at_once_is_gone() {
+async fn kill_right_after_spawn_ends_the_program() {
     for level in levels() {
         for _ in 0..20 {
             let mut child =
@@ -63,7 +63,7 @@ async fn whoever_is_killed_at_once_is_gone() {
 }
 
 #[tokio::test]
-async fn files_grow_no_further_than_allowed() {
+async fn file_size_is_limited() {
     for level in levels() {
         let dir = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(level);
@@ -77,16 +77,16 @@ async fn files_grow_no_further_than_allowed() {
     }
 }
 
-/// A hole that is read-only in what is writable, and one in that which is writable again.
+/// A read-only path below a writable path, and a writable path below that.
 #[tokio::test]
-async fn what_is_protected_stays_as_it_is() {
-    if !is_there(Level::Strict) {
+async fn protected_paths_cannot_be_changed() {
+    if !is_available(ConfinementLevel::Strict) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join(".git/hooks/ours")).unwrap();
     std::fs::create_dir_all(dir.path().join("elsewhere")).unwrap();
-    let mut sandbox = Sandbox::new(Level::Strict);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Strict);
     sandbox.write = vec![dir.path().to_owned(), dir.path().join(".git/hooks/ours")];
     sandbox.protect = vec![dir.path().join(".git")];
     let script = "for dir in . .git .git/hooks .git/hooks/ours elsewhere; do \
@@ -96,9 +96,9 @@ async fn what_is_protected_stays_as_it_is() {
     assert_eq!(ended.out, ".\n.git/hooks/ours\nelsewhere\nstays\nas it is\n", "{ended:?}");
 }
 
-/// A program may be kept to itself and its interpreter.
+/// A program may be limited to executing itself and its interpreter.
 #[tokio::test]
-async fn the_systems_programs_only_if_allowed() {
+async fn system_programs_run_only_if_allowed() {
     for level in levels() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
@@ -119,30 +119,30 @@ async fn the_systems_programs_only_if_allowed() {
     }
 }
 
-/// Who may not see the directory that it would start in does not start somewhere else.
+/// A program whose working directory is hidden does not start in another directory.
 #[tokio::test]
-async fn a_directory_that_is_not_there_inside_is_no_place_to_start() {
-    if !is_there(Level::Strict) {
+async fn hidden_working_directory_prevents_the_start() {
+    if !is_available(ConfinementLevel::Strict) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut spec = spec("/bin/pwd", dir.path(), Some(Sandbox::new(Level::Strict)));
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+    let mut spec = spec("/bin/pwd", dir.path(), Some(Sandbox::new(ConfinementLevel::Strict)));
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let ended = run(spec).await;
     assert!(ended.never_started && ended.out.is_empty() && ended.err.contains("chdir"), "{ended:?}");
 }
 
-/// A guardian that is slow to see that its program has begun does not take the request for one to leave it alone.
+/// A guardian that notices late that its program has started must not treat the request as a cancelled start.
 #[tokio::test]
-async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
+async fn terminate_right_after_the_start_reaches_the_program() {
     use rustix::process::{Pid, Signal, kill_process};
-    if !is_there(Level::Strict) {
+    if !is_available(ConfinementLevel::Strict) {
         return;
     }
     // sleep: a step of a loop that ends by the signal
     let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
-    let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(Level::Strict))).args(["-c", script]);
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
+    let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(ConfinementLevel::Strict))).args(["-c", script]);
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Inherit));
     let mut child = GroupChild::spawn(spec).unwrap();
     let guardian = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
     let children = format!("/proc/{0}/task/{0}/children", child.id());

@@ -1,16 +1,16 @@
-//! Programs in every language start, and find what they need.
+//! Tests that programs in common languages start in a sandbox and find their files.
 
 use haft_launch::Sandbox;
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 
-use super::{is_there, run, spec};
+use super::{is_available, run, spec};
 
 struct Language {
     name: &'static str,
     words: &'static [&'static str],
 }
 
-/// Each starts a process or a thread of its own, too, says `hello`, and writes to its directory.
+/// Each program also starts a process or a thread, prints `hello`, and writes to its directory.
 const LANGUAGES: &[Language] = &[
     Language { name: "sh", words: &["/bin/sh", "-c", "echo hello | cat; echo x >file"] },
     Language { name: "bash", words: &["/usr/bin/bash", "-c", "cat <(echo hello); cat <<<x >file"] },
@@ -50,9 +50,9 @@ const JAVA: &str = "public class Hello { public static void main(String[] args) 
     new java.io.FileWriter(\"file\").close();\n\
     new ProcessBuilder(\"/bin/echo\", \"hello\").inheritIO().start().waitFor(); } }\n";
 
-#[expect(clippy::print_stderr, reason = "what is not installed is said")]
+#[expect(clippy::print_stderr, reason = "skipped languages are printed")]
 async fn check(sandbox: Sandbox) {
-    if !is_there(sandbox.level) {
+    if !is_available(sandbox.level) {
         return;
     }
     for Language { name, words } in LANGUAGES {
@@ -64,7 +64,7 @@ async fn check(sandbox: Sandbox) {
         let [program, args @ ..] = words else { panic!("{name}") };
         let program = if *name == "env" { script } else { program.into() };
         if !program.exists() {
-            eprintln!("SKIP {name}, which is not installed");
+            eprintln!("SKIP {name}: not installed");
             continue;
         }
         let mut sandbox = sandbox.clone();
@@ -76,11 +76,11 @@ async fn check(sandbox: Sandbox) {
 }
 
 #[tokio::test]
-async fn start_at_standard() {
-    check(Sandbox::new(Level::Standard)).await;
+async fn languages_start_at_level_standard() {
+    check(Sandbox::new(ConfinementLevel::Standard)).await;
 }
 
 #[tokio::test]
-async fn start_at_strict() {
-    check(Sandbox::new(Level::Strict)).await;
+async fn languages_start_at_level_strict() {
+    check(Sandbox::new(ConfinementLevel::Strict)).await;
 }

@@ -1,4 +1,4 @@
-//! What is tested here is in the module above.
+//! Tests of the contents of a tree.
 
 use std::fs;
 
@@ -14,25 +14,25 @@ fn tree() -> tempfile::TempDir {
     dir
 }
 
-/// The tree has another digest, and this difference, after something was done to it.
+/// Checks that the change gives the tree a new digest and this difference.
 #[track_caller]
 fn check(change: impl FnOnce(&Path), expect: &str) {
     let dir = tree();
-    let before = Contents::read(dir.path()).unwrap();
+    let before = TreeContents::read(dir.path()).unwrap();
     change(dir.path());
-    let now = Contents::read(dir.path()).unwrap();
+    let now = TreeContents::read(dir.path()).unwrap();
     assert_eq!(now.digest() == before.digest(), expect.is_empty());
-    assert_eq!(now.since(&before).to_string(), expect);
+    assert_eq!(now.difference_from(&before).to_string(), expect);
 }
 
 #[test]
-fn whatever_counts_changes_the_digest() {
+fn digest_changes_with_content_names_and_directories() {
     check(|_| (), "");
     check(|dir| fs::write(dir.join("run"), "six").unwrap(), "run (changed)");
     check(|dir| fs::rename(dir.join("run"), dir.join("ran")).unwrap(), "ran (added), run (removed)");
     check(|dir| fs::remove_dir(dir.join("empty")).unwrap(), "empty (removed)");
     check(|dir| fs::write(dir.join("lib/.git/hooks/post-checkout"), "x").unwrap(), "");
-    // What two files hold is not what one holds.
+    // The boundary between two files counts, not only their joined content.
     check(
         |dir| {
             fs::write(dir.join("run"), "onetwo").unwrap();
@@ -44,7 +44,7 @@ fn whatever_counts_changes_the_digest() {
 
 #[test]
 #[cfg(unix)]
-fn modes_and_links_count() {
+fn digest_changes_with_modes_and_links() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let mode = |mode: u32| {
         move |dir: &Path| fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(mode)).unwrap()
@@ -55,7 +55,7 @@ fn modes_and_links_count() {
     check(
         |dir| {
             fs::remove_file(dir.join("lib/a")).unwrap();
-            // What it leads to holds the same.
+            // The target of the link has the same content.
             fs::write(dir.join("b"), "two").unwrap();
             symlink("../b", dir.join("lib/a")).unwrap();
         },
@@ -65,17 +65,17 @@ fn modes_and_links_count() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_is_refused_and_not_waited_for() {
+fn rejects_pipe_without_waiting() {
     let dir = tree();
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
-    let error = Contents::read(dir.path()).unwrap_err().to_string();
-    assert!(error.contains("neither a file nor a directory"), "{error}");
+    let error = TreeContents::read(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("is not a regular file or a directory"), "{error}");
 }
 
 #[test]
-fn the_digest_is_that_of_every_version_and_machine() {
-    let contents = Contents::read(tree().path()).unwrap();
-    assert_eq!((contents.files(), contents.bytes()), (2, 6));
+fn digest_is_stable_across_versions_and_machines() {
+    let contents = TreeContents::read(tree().path()).unwrap();
+    assert_eq!((contents.file_count(), contents.bytes()), (2, 6));
     assert_eq!(contents.file_digest(Path::new("run")), Some(digest_of(b"one")));
     insta::assert_snapshot!(
         contents.digest(),

@@ -1,4 +1,4 @@
-//! Going through a tree in the order of its names, within the limits of an extension.
+//! Walks a tree in the order of its names, within the limits of an extension.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -6,30 +6,30 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
+use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_git_dir_name};
 use super::super::digest::{self, Digest};
-use super::{InstallError, slashed};
-use crate::glance::Glance;
+use super::{InstallError, slash_separated};
+use crate::glance::FileStamp;
 
-type Visit<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
+type TreeVisitor<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
 
-/// Shows everything in a tree, directories before what is in them, but for what belongs to git. Links are not followed.
-pub(in super::super) fn walk(root: &Path, visit: &mut Visit<'_>) -> Result<(), InstallError> {
+/// Visits every entry of a tree, a directory before its entries, without git's own files. Links are not followed.
+pub(in super::super) fn walk_tree(root: &Path, visit: &mut TreeVisitor<'_>) -> Result<(), InstallError> {
     let mut entries = 0;
-    directory(root, Path::new(""), 1, &mut entries, visit)
+    walk_directory(root, Path::new(""), 1, &mut entries, visit)
 }
 
-fn directory(
+fn walk_directory(
     root: &Path,
     name: &Path,
     depth: usize,
     entries: &mut usize,
-    visit: &mut Visit<'_>,
+    visit: &mut TreeVisitor<'_>,
 ) -> Result<(), InstallError> {
     if depth > MAX_DEPTH {
         return Err(InstallError::too_large(
             root,
-            format!("more than {MAX_DEPTH} directories inside each other"),
+            format!("directories nested more than {MAX_DEPTH} levels deep"),
         ));
     }
     let dir = if name.as_os_str().is_empty() { root.to_owned() } else { root.join(name) };
@@ -40,7 +40,7 @@ fn directory(
         if *entries > MAX_ENTRIES {
             return Err(InstallError::too_large(root, format!("more than {MAX_ENTRIES} files")));
         }
-        if !is_repository(&entry.file_name()) {
+        if !is_git_dir_name(&entry.file_name()) {
             names.push(name.join(entry.file_name()));
         }
     }
@@ -50,60 +50,64 @@ fn directory(
         let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
         let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
         if !is_known {
-            return Err(InstallError::refused(&path, "is neither a file nor a directory"));
+            return Err(InstallError::refused(&path, "is not a regular file or a directory"));
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {
-            directory(root, &name, depth + 1, entries, visit)?;
+            walk_directory(root, &name, depth + 1, entries, visit)?;
         }
     }
     Ok(())
 }
 
-/// The looks of files without reading them: as long as they look the same they hold the same.
+/// A hash of the metadata of files. The same hash means the same content.
 ///
-/// A date tells nothing of a second change within its own step, so what changed within a step before it was looked at is
-/// not relied upon.
+/// A timestamp does not change when a file changes twice within the resolution of the clock. A file that changed that
+/// recently is not trusted.
 #[derive(Debug)]
-pub(crate) struct Looks {
-    all: Sha256,
+pub(crate) struct TreeStampHasher {
+    hasher: Sha256,
     since: SystemTime,
-    tells: bool,
+    is_reliable: bool,
 }
 
-impl Looks {
-    /// Nothing looked at yet.
+impl TreeStampHasher {
+    /// Creates a hasher without any file.
     pub(crate) fn begin() -> Self {
-        Self { all: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), tells: true }
+        Self {
+            hasher: Sha256::new_with_prefix(b"haft looks 1\n"),
+            since: SystemTime::now(),
+            is_reliable: true,
+        }
     }
 
     pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {
-        let glance = Glance::of(metadata);
-        self.tells &= metadata.is_dir() || glance.is_older_than(self.since);
-        let name = slashed(name);
-        self.all.update((name.len() as u64).to_le_bytes());
-        self.all.update(&name);
-        self.all.update(numbers(metadata, glance));
+        let glance = FileStamp::from_metadata(metadata);
+        self.is_reliable &= metadata.is_dir() || glance.is_older_than(self.since);
+        let name = slash_separated(name);
+        self.hasher.update((name.len() as u64).to_le_bytes());
+        self.hasher.update(&name);
+        self.hasher.update(stamp_bytes(metadata, glance));
     }
 
-    /// Looks at a whole tree; as [`end`](Self::end).
-    pub(crate) fn of_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
+    /// Hashes the metadata of a whole tree. The result is that of [`finish`](Self::finish).
+    pub(crate) fn stamp_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
-        walk(root, &mut |name, _, metadata| {
+        walk_tree(root, &mut |name, _, metadata| {
             looks.add(name, metadata);
             Ok(())
         })?;
-        Ok(looks.end())
+        Ok(looks.finish())
     }
 
-    /// Returns the digest, and whether the same digest means that nothing has changed.
-    pub(crate) fn end(self) -> (Digest, bool) {
-        (digest::of(self.all), self.tells)
+    /// Returns the digest, and true if an equal digest later proves that nothing changed.
+    pub(crate) fn finish(self) -> (Digest, bool) {
+        (digest::digest_from_hasher(self.hasher), self.is_reliable)
     }
 }
 
-/// Of a directory only that it is one: what is in it is looked at itself.
-fn numbers(metadata: &Metadata, glance: Glance) -> Vec<u8> {
+/// Returns the bytes to hash. A directory counts only as a directory, because its entries are visited themselves.
+fn stamp_bytes(metadata: &Metadata, glance: FileStamp) -> Vec<u8> {
     if metadata.is_dir() {
         return vec![b'd'];
     }

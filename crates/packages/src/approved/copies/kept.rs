@@ -1,49 +1,51 @@
-//! Files of an extension in places where its next version brings files of its own: moved aside, and never written over.
+//! Files of an extension that are in the way of its next version: moved aside, never overwritten.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::InstallError;
-use super::super::contents::{Contents, Item};
+use super::super::contents::{TreeContents, TreeEntry};
 use super::within::is_within;
-use super::{is_same, retire};
+use super::{path_matches, remove_outdated};
 
-/// Something of an extension's own that another version left no room for.
+/// A file or directory of the extension that was moved aside for another version.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// Where it was.
+pub struct PreservedPath {
+    /// The original path.
     pub from: PathBuf,
-    /// Where it is now.
+    /// The present path.
     pub to: PathBuf,
 }
 
-/// Gets a copy ready for another version: what only the version `before` brought goes, and what the extension wrote where
-/// `now` has something is moved aside. What both brought is code, and is put back as it is in `now`.
+/// Prepares a copy for another version. Files that only the version `before` brought are removed. Files that the
+/// extension wrote in the place of files of `now` are moved aside. Files of both versions are code, and `restore`
+/// replaces them.
 ///
 /// # Errors
-/// When something cannot be moved; then nothing is.
-pub(in super::super) fn make_room(
-    before: Option<&Contents>,
-    now: &Contents,
+/// [`InstallError`] if something cannot be moved; then nothing is moved.
+pub(in super::super) fn prepare_copy(
+    before: Option<&TreeContents>,
+    now: &TreeContents,
     copy: &Path,
-) -> Result<Vec<Kept>, InstallError> {
+) -> Result<Vec<PreservedPath>, InstallError> {
     if let Some(before) = before {
-        retire(before, now, copy);
+        remove_outdated(before, now, copy);
     }
     let mut kept = Vec::new();
-    for (name, item) in now.items() {
+    for (name, item) in now.entries() {
         let path = copy.join(name);
-        if !is_within(copy, &path) || !is_own(before.and_then(|before| before.items().get(name)), item, &path)
+        if !is_within(copy, &path)
+            || !is_extension_owned(before.and_then(|before| before.entries().get(name)), item, &path)
         {
             continue;
         }
         // The next version may bring that name, too.
-        let is_free = |to: &Path| to.strip_prefix(copy).is_ok_and(|name| !now.items().contains_key(name));
-        match aside(&path, is_free) {
-            Ok(to) => kept.push(Kept { from: path, to }),
+        let is_free = |to: &Path| to.strip_prefix(copy).is_ok_and(|name| !now.entries().contains_key(name));
+        match move_aside(&path, is_free) {
+            Ok(to) => kept.push(PreservedPath { from: path, to }),
             Err(error) => {
-                put_back(&kept);
+                undo_moves(&kept);
                 return Err(error);
             }
         }
@@ -51,16 +53,16 @@ pub(in super::super) fn make_room(
     Ok(kept)
 }
 
-/// Undoes [`make_room`]: the version before needs it where it was.
-pub(crate) fn put_back(kept: &[Kept]) {
-    for Kept { from, to } in kept {
-        // Where it is now it is safe, too.
+/// Undoes [`prepare_copy`], because the earlier version needs the files in their original place.
+pub(crate) fn undo_moves(kept: &[PreservedPath]) {
+    for PreservedPath { from, to } in kept {
+        // If the rename fails, the file is still safe in its present place.
         _ = fs::rename(to, from);
     }
 }
 
-/// Moves something out of the way, beside where it was.
-pub(super) fn aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<PathBuf, InstallError> {
+/// Moves a file or directory to a free name beside its original path.
+pub(super) fn move_aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<PathBuf, InstallError> {
     let mut number = 1_u32;
     loop {
         let mut name = path.file_name().map(OsString::from).unwrap_or_default();
@@ -74,21 +76,21 @@ pub(super) fn aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<Path
     }
 }
 
-/// True if what is there is neither what the version before brought nor what the next one brings. A directory with something
-/// in it is, where the next version has none: what only the version before brought is gone from it.
-fn is_own(before: Option<&Item>, now: &Item, path: &Path) -> bool {
+/// True if the file at `path` comes from neither version. A directory that is not empty is the extension's own if the
+/// next version has none there, because the earlier version's files are already removed.
+fn is_extension_owned(before: Option<&TreeEntry>, now: &TreeEntry, path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     if metadata.is_dir() {
-        return *now != Item::Directory
+        return *now != TreeEntry::Directory
             && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     }
-    before.is_none() && !is_as(now, path)
+    before.is_none() && !matches_entry(now, path)
 }
 
-fn is_as(item: &Item, path: &Path) -> bool {
+fn matches_entry(item: &TreeEntry, path: &Path) -> bool {
     match item {
-        Item::Directory => false,
-        Item::Link(target) => fs::read_link(path).is_ok_and(|now| now == *target),
-        Item::File { executable, digest } => is_same(path, *executable, digest),
+        TreeEntry::Directory => false,
+        TreeEntry::Link(target) => fs::read_link(path).is_ok_and(|now| now == *target),
+        TreeEntry::File { executable, digest } => path_matches(path, *executable, digest),
     }
 }

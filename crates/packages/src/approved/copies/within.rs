@@ -1,22 +1,22 @@
-//! The own entries of a directory: nothing is deleted through a link, wherever that leads.
+//! Operations on the entries of a directory that never follow a link out of it.
 
 use std::path::Path;
 
-use super::super::contents::Item;
+use super::super::contents::TreeEntry;
 
-/// Deletes what has this name in a directory, if it is this item there, and if all directories on the way are real ones. What
-/// stays is in nobody's way.
-pub(super) fn delete(root: &Path, name: &Path, item: &Item) {
+/// Deletes the entry `name` below `root` if it matches `item` and all directories on the way are real. An entry that
+/// cannot be deleted stays.
+pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) {
     _ = beneath::delete(root, name, item);
 }
 
-/// True if all directories on the way are real ones: what a link leads to is not the copy's.
+/// True if all directories on the way are real ones, not links to a place outside of the copy.
 pub(super) fn is_within(copy: &Path, path: &Path) -> bool {
     let is_dir = |dir: &Path| dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     path.ancestors().skip(1).take_while(|dir| dir.starts_with(copy)).all(is_dir)
 }
 
-/// Each directory is opened from the one above it, and asked itself: none can be replaced by a link meanwhile.
+/// Opens each directory from its parent and checks it, so that it cannot be replaced by a link in between.
 #[cfg(unix)]
 mod beneath {
     use std::ffi::OsStr;
@@ -28,27 +28,28 @@ mod beneath {
     use rustix::fs::{AtFlags, Mode, OFlags};
     use rustix::io::Errno;
 
-    use super::super::super::contents::Item;
-    use super::super::holds;
+    use super::super::super::contents::TreeEntry;
+    use super::super::file_matches;
 
     const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(KEPT);
     const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(KEPT);
     const KEPT: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
-    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> rustix::io::Result<()> {
-        let (dir, name) = (opened(root, name.parent().unwrap_or(Path::new("")))?, last(name)?);
+    pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) -> rustix::io::Result<()> {
+        let (dir, name) =
+            (open_directory_below(root, name.parent().unwrap_or(Path::new("")))?, final_name(name)?);
         match item {
-            Item::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
-            Item::Link(target) => {
+            TreeEntry::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
+            TreeEntry::Link(target) => {
                 let now = rustix::fs::readlinkat(&dir, name, Vec::new())?;
                 if now.as_bytes() == target.as_os_str().as_bytes() {
                     unlink(&dir, name, AtFlags::empty())?;
                 }
                 Ok(())
             }
-            Item::File { executable, digest } => {
+            TreeEntry::File { executable, digest } => {
                 let file = File::from(rustix::fs::openat(&dir, name, FILE, Mode::empty())?);
-                if holds(file, *executable, digest) {
+                if file_matches(file, *executable, digest) {
                     unlink(&dir, name, AtFlags::empty())?;
                 }
                 Ok(())
@@ -56,8 +57,8 @@ mod beneath {
         }
     }
 
-    /// A directory below `root`.
-    fn opened(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
+    /// Opens a directory below `root`.
+    fn open_directory_below(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
         let mut dir = rustix::fs::open(root, DIRECTORY, Mode::empty())?;
         for step in below.components() {
             let Component::Normal(step) = step else { return Err(Errno::INVAL) };
@@ -66,11 +67,11 @@ mod beneath {
         Ok(dir)
     }
 
-    fn last(name: &Path) -> rustix::io::Result<&OsStr> {
+    fn final_name(name: &Path) -> rustix::io::Result<&OsStr> {
         name.file_name().ok_or(Errno::INVAL)
     }
 
-    /// A directory that its owner may not write to was made so by the owner.
+    /// Deletes an entry. A directory that is read-only for its owner was protected on purpose and stays.
     fn unlink(dir: &OwnedFd, name: &OsStr, flags: AtFlags) -> rustix::io::Result<()> {
         match rustix::fs::unlinkat(dir, name, flags) {
             Err(Errno::ACCESS) => {
@@ -88,21 +89,23 @@ mod beneath {
     use std::fs;
     use std::path::Path;
 
-    use super::super::super::contents::Item;
-    use super::super::is_same;
+    use super::super::super::contents::TreeEntry;
+    use super::super::path_matches;
 
-    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> std::io::Result<()> {
+    pub(super) fn delete(root: &Path, name: &Path, item: &TreeEntry) -> std::io::Result<()> {
         let path = root.join(name);
         if !super::is_within(root, &path) {
             return Ok(());
         }
         match item {
-            Item::Directory => fs::remove_dir(path),
-            Item::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
+            TreeEntry::Directory => fs::remove_dir(path),
+            TreeEntry::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
                 fs::remove_file(path)
             }
-            Item::File { executable, digest } if is_same(&path, *executable, digest) => fs::remove_file(path),
-            Item::Link(_) | Item::File { .. } => Ok(()),
+            TreeEntry::File { executable, digest } if path_matches(&path, *executable, digest) => {
+                fs::remove_file(path)
+            }
+            TreeEntry::Link(_) | TreeEntry::File { .. } => Ok(()),
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Names in a tree that mean the same to every disk and every reader.
+//! Portable file names: names that mean the same on every disk and to every reader.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 
 use haft_protocol::text::is_hidden;
 
-/// Names that Windows takes for devices, whatever follows a dot.
+/// Names of devices on Windows, with any extension after a dot.
 const DEVICES: &[&str] = &["aux", "con", "conin$", "conout$", "nul", "prn"];
 
-/// Checks a name beside those that are in the same directory, and remembers it there. The error says what is wrong.
+/// Checks a name against the names in the same directory, and adds it to them. The error names the problem.
 pub(super) fn check(name: &OsStr, beside: &mut HashSet<String>) -> Result<(), String> {
     let Some(name) = name.to_str() else {
-        return Err("has a name that is no Unicode text; rename it".into());
+        return Err("has a name that is not valid Unicode; rename it".into());
     };
     if name.chars().any(|c| c.is_control() || is_hidden(c)) {
-        return Err("has characters in its name that are not shown; rename it".into());
+        return Err("has invisible characters in its name; rename it".into());
     }
-    // Other systems have files of such names, and no need to do without.
+    // Other systems allow such names, so only Windows rejects them.
     if cfg!(windows) && is_special_on_windows(name) {
-        return Err("has a name that Windows keeps for something else; rename it".into());
+        return Err("has a name that Windows reserves; rename it".into());
     }
     if !beside.insert(name.to_lowercase()) {
-        let problem = "differs from a file beside it in upper and lower case only, which is one file on some disks; \
-                       rename it";
+        let problem = "has a name that differs from another file's only in case, and some disks take both \
+        for one file; rename it";
         return Err(problem.into());
     }
     Ok(())
@@ -55,26 +55,26 @@ mod tests {
     }
 
     #[test]
-    fn names_are_what_they_look_like() {
+    fn rejects_invisible_and_ambiguous_names() {
         check_names(&["a b", "Größe", "日本", "-x", "👨‍👩‍👧.svg"], Ok(()));
-        check_names(&["a\nb"], Err("not shown"));
-        check_names(&["a\u{1b}[31m"], Err("not shown"));
-        check_names(&["exe\u{202e}txt.sh"], Err("not shown"));
-        check_names(&["README", "ReadMe"], Err("upper and lower case"));
+        check_names(&["a\nb"], Err("invisible"));
+        check_names(&["a\u{1b}[31m"], Err("invisible"));
+        check_names(&["exe\u{202e}txt.sh"], Err("invisible"));
+        check_names(&["README", "ReadMe"], Err("only in case"));
         check_names(&["größe", "GRÖSSE"], Ok(()));
-        check_names(&["é", "É"], Err("upper and lower case"));
+        check_names(&["é", "É"], Err("only in case"));
     }
 
     #[test]
     #[cfg(unix)]
-    fn a_name_that_is_no_text_is_refused() {
+    fn rejects_name_that_is_not_unicode() {
         use std::os::unix::ffi::OsStrExt as _;
         let problem = check(OsStr::from_bytes(b"a\xff"), &mut HashSet::new()).unwrap_err();
-        assert!(problem.contains("no Unicode"), "{problem}");
+        assert!(problem.contains("not valid Unicode"), "{problem}");
     }
 
     #[test]
-    fn devices_of_windows_are_known() {
+    fn detects_reserved_windows_names() {
         for name in ["con", "NUL", "aux.js", "com1", "LPT9.txt", "com¹", "a:b", "a.", "a ", "x?"] {
             assert!(is_special_on_windows(name), "{name}");
         }

@@ -3,93 +3,93 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
 use crate::manifest::permission::Permissions;
 use crate::pins::PinnedTool;
 
-/// Versions that can be gone back to.
+/// The number of earlier versions that are kept for a rollback.
 const MAX_PREVIOUS: usize = 3;
 
 /// The approval of one extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// Where it came from.
-    pub source: Came,
-    /// Its code: the name of a tree in the store.
+pub struct LockEntry {
+    /// The source of the extension.
+    pub source: InstallOrigin,
+    /// The digest of its code, which names a tree in the store.
     pub tree: Digest,
-    /// Its `extension.json`.
+    /// The digest of its `extension.json`.
     pub manifest: Digest,
-    /// The program that an `exec` outside of it means, absolute. It was looked for once.
+    /// The absolute path of the program outside of the extension that `exec` means. It was resolved at the approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<PathBuf>,
-    /// True if something must not happen while it is not in place.
+    /// True if the actions that the extension guards are blocked while it does not run.
     #[serde(default)]
     pub required: bool,
-    /// The permissions it was granted; none for a plain extension, which runs in a copy of its own.
+    /// The granted permissions; `None` for an extension without permissions, which runs in a private copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
-    /// The sandbox that it runs in, if any.
+    /// The level of its sandbox, or `None` without a sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Level>,
+    pub sandbox: Option<ConfinementLevel>,
     /// The texts of its tools when they were first registered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PinnedTool>,
-    /// The present texts of tools that came with other ones, which are locked until the user agrees.
+    /// The present texts of tools that changed since. These tools are locked until the user approves the texts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, PinnedTool>,
-    /// The number of times that each tool came with new texts since this code was approved.
+    /// The number of times that each tool changed its texts since this code was approved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub locks: BTreeMap<String, u32>,
-    /// True if it runs.
+    /// True if the extension is enabled.
     pub enabled: bool,
-    /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
+    /// A newer version that requests more permissions and is not approved yet. Until then neither version runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<Waiting>,
-    /// The user's word.
+    pub waiting: Option<PendingUpdate>,
+    /// The user's approval.
     pub approved: Approval,
     /// The previous approvals, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub previous: Vec<Entry>,
+    pub previous: Vec<LockEntry>,
 }
 
-/// A version that asks for more.
+/// A newer version that requests more permissions than were granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Waiting {
-    /// Its code.
+pub struct PendingUpdate {
+    /// The digest of its code.
     pub tree: Digest,
-    /// Where it came from.
-    pub source: Came,
-    /// True if the extension ran until then.
+    /// The source of this version.
+    pub source: InstallOrigin,
+    /// True if the extension was enabled before this version came.
     pub enabled: bool,
 }
 
-/// Where an extension came from.
+/// The source of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Came {
-    /// A repository.
+pub enum InstallOrigin {
+    /// A git repository.
     Git {
         /// Its address.
         url: String,
-        /// The commit, if it could be told.
+        /// The commit, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
-    /// A directory somewhere.
+    /// A directory outside of haft's own.
     Directory {
-        /// Absolute.
+        /// The absolute path.
         path: PathBuf,
     },
-    /// A directory in `extensions`, where the user put it. It is not run when it changes.
+    /// A directory in `extensions`, where the user put it. The extension does not run when the directory changes.
     Placed {
-        /// Absolute.
+        /// The absolute path.
         path: PathBuf,
-        /// The looks of its files, so that they need not be read to know that they are the same.
+        /// The hash of its files' metadata. If it is unchanged, the files need not be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         looks: Option<Digest>,
     },
@@ -99,37 +99,37 @@ pub enum Came {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
-    /// When, RFC 3339.
+    /// The time, in RFC 3339 format.
     pub at: String,
-    /// In which way.
-    pub how: How,
+    /// The way in which the user approved.
+    pub how: ApprovalMethod,
     /// The version of haft that asked.
     pub haft: String,
 }
 
-/// In which way the user said yes.
+/// The way in which the user approved an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
-    /// By an answer in a terminal.
+pub enum ApprovalMethod {
+    /// By an answer in the terminal.
     #[serde(rename = "terminal")]
     Terminal,
-    /// Before anything was asked.
+    /// With `--yes`, before the question.
     #[serde(rename = "--yes")]
     Yes,
 }
 
-impl Entry {
-    /// True if it runs in a copy of its own, where it may keep its state beside its code.
+impl LockEntry {
+    /// True if the extension runs in a private copy, where it may keep its state beside its code.
     pub fn runs_in_copy(&self) -> bool {
         self.permissions.is_none()
     }
 
-    /// True if the texts of a tool are other ones again and again, so that agreeing to some does not help.
-    pub fn is_unsteady(&self, tool: &str) -> bool {
+    /// True if a tool has changed its texts repeatedly, so that approving them again does not help.
+    pub fn has_changed_repeatedly(&self, tool: &str) -> bool {
         self.locks.get(tool).is_some_and(|times| *times > 1)
     }
 
-    /// Keeps the texts that a tool has now and that are locked.
+    /// Stores the present texts of a locked tool.
     pub(in super::super) fn lock_tool(&mut self, name: String, tool: PinnedTool) {
         if self.changed.get(&name).is_none_or(|was| !was.is_same(&tool)) {
             let times = self.locks.entry(name.clone()).or_default();
@@ -138,8 +138,8 @@ impl Entry {
         self.changed.insert(name, tool);
     }
 
-    /// True if it is this version that was approved, by the same word of the user's: what runs and what the user switches on
-    /// and off leave their own marks in an entry.
+    /// True if `other` is the same approved version from the same approval. Changes that haft or the user make to an
+    /// entry afterwards do not count.
     pub(crate) fn is_same_version(&self, other: &Self) -> bool {
         let version = |entry: &Self| (entry.tree, entry.manifest, entry.sandbox);
         version(self) == version(other)
@@ -149,13 +149,13 @@ impl Entry {
             && self.permissions == other.permissions
     }
 
-    /// This version and those before it.
+    /// Returns this version and the earlier ones.
     pub(super) fn versions(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.previous)
     }
 
-    /// Takes the place of an older entry, which can be gone back to. That it was switched off stays.
-    pub(crate) fn replace(mut self, before: Option<Self>) -> Self {
+    /// Replaces an older entry, which becomes available for a rollback. A disabled extension stays disabled.
+    pub(crate) fn replacing(mut self, before: Option<Self>) -> Self {
         let Some(mut before) = before else { return self };
         self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);
@@ -170,12 +170,12 @@ impl Entry {
         self
     }
 
-    /// One of the versions before this one, counted from the newest, with this one behind it; none when there is none, or when
-    /// the user keeps its files, which are not haft's to change. Going back is an answer to a newer version that waits for
-    /// one: it runs if this one ran before that.
-    pub(crate) fn rolled_back(&self, index: usize) -> Option<Self> {
+    /// Returns an earlier version as the present one, with this one as its predecessor; index 0 is the newest.
+    /// Returns `None` if there is none, or if the user keeps its files, which haft must not change. A pending update
+    /// is dropped: the extension is enabled if it was enabled before that update.
+    pub(crate) fn rollback_to(&self, index: usize) -> Option<Self> {
         let mut rest = self.previous.clone();
-        if rest.get(index).is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
+        if rest.get(index).is_none_or(|older| matches!(older.source, InstallOrigin::Placed { .. })) {
             return None;
         }
         let mut back = rest.remove(index);

@@ -1,13 +1,13 @@
-//! What is tested here is in the module above.
+//! Tests of the lock file.
 
 use super::super::digest::digest_of;
-use super::super::tools::{LockedTools, agree_to_tools};
+use super::super::tools::{LockFileToolPins, approve_tools};
 use super::*;
 use crate::pins::ToolPins as _;
 
-fn entry(text: &str) -> Entry {
-    Entry {
-        source: Came::Directory { path: "/src".into() },
+fn entry(text: &str) -> LockEntry {
+    LockEntry {
+        source: InstallOrigin::Directory { path: "/src".into() },
         tree: digest_of(text.as_bytes()),
         manifest: digest_of(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
@@ -19,20 +19,24 @@ fn entry(text: &str) -> Entry {
         changed: BTreeMap::new(),
         locks: BTreeMap::new(),
         waiting: None,
-        approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
+        approved: Approval {
+            at: "2026-01-02T03:04:05Z".into(),
+            how: ApprovalMethod::Terminal,
+            haft: "1".into(),
+        },
         previous: Vec::new(),
     }
 }
 
-fn approved() -> (tempfile::TempDir, Approved) {
+fn approved() -> (tempfile::TempDir, ApprovalStore) {
     let root = tempfile::tempdir().unwrap();
-    let approved = Approved::at(root.path().join("home"));
+    let approved = ApprovalStore::at(root.path().join("home"));
     approved.edit(|file| file.extensions.insert(ExtensionName::new("a"), entry("one"))).unwrap();
     (root, approved)
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn reads_what_was_written() {
     let (_root, approved) = approved();
     let file = approved.load().unwrap();
     assert_eq!(file.find("A").map(|(_, entry)| entry), Some(&entry("one")));
@@ -40,22 +44,26 @@ fn what_is_written_is_read() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        assert_eq!(approved.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(approved.lock_file_path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let none = Approved::at(approved.root.join("nowhere"));
+    let none = ApprovalStore::at(approved.root.join("nowhere"));
     assert_eq!(none.load().unwrap(), LockFile::default());
 }
 
-/// After this was done to the file, nothing is approved, and this is said.
+/// Checks that no extension is approved after this damage, and that the error contains `expect`.
 #[track_caller]
 fn check(spoil: impl FnOnce(&Path), expect: &str) {
     let (_root, approved) = approved();
-    spoil(&approved.file());
+    spoil(&approved.lock_file_path());
     let error = approved.load().unwrap_err();
     assert!(error.to_string().contains(expect), "{error}");
-    let before = fs::read(approved.file()).ok();
+    let before = fs::read(approved.lock_file_path()).ok();
     approved.edit(|file| file.extensions.clear()).unwrap_err();
-    assert_eq!(fs::read(approved.file()).ok(), before, "what cannot be read is not written over");
+    assert_eq!(
+        fs::read(approved.lock_file_path()).ok(),
+        before,
+        "a file that cannot be read is not overwritten"
+    );
 }
 
 fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
@@ -67,10 +75,10 @@ fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
 }
 
 #[test]
-fn a_spoiled_file_approves_nothing() {
+fn damaged_file_approves_nothing() {
     check(|path| fs::write(path, "{").unwrap(), "is damaged (line 1");
     check(|path| fs::write(path, "").unwrap(), "is damaged");
-    check(edited("\"version\": 1", "\"version\": 2"), "by a newer haft");
+    check(edited("\"version\": 1", "\"version\": 2"), "by a newer version of haft");
     check(edited("\"enabled\"", "\"trusted\": true, \"enabled\""), "unknown field `trusted`");
     check(edited("sha256:", "md5:"), "64 hexadecimal digits");
     check(edited("\"directory\"", "\"http\""), "unknown variant `http`");
@@ -78,7 +86,7 @@ fn a_spoiled_file_approves_nothing() {
 
 #[test]
 #[cfg(unix)]
-fn a_file_that_others_may_have_written_approves_nothing() {
+fn file_of_other_users_approves_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |mode| move |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     check(mode(0o662), "can be written by other users");
@@ -88,33 +96,33 @@ fn a_file_that_others_may_have_written_approves_nothing() {
         fs::rename(path, &other).unwrap();
         std::os::unix::fs::symlink(other, path).unwrap();
     };
-    check(link, "is a link");
+    check(link, "is a symlink");
     let dir = |path: &Path| {
         fs::remove_file(path).unwrap();
         fs::create_dir(path).unwrap();
     };
-    check(dir, "is no file");
+    check(dir, "is not a regular file");
 }
 
 #[test]
-fn the_versions_before_can_be_gone_back_to() {
+fn rolls_back_to_earlier_versions() {
     let versions = ["one", "two", "three", "four", "five"].map(entry);
-    let newest = versions.into_iter().reduce(|before, next| next.replace(Some(before))).unwrap();
-    let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
+    let newest = versions.into_iter().reduce(|before, next| next.replacing(Some(before))).unwrap();
+    let trees = |entry: &LockEntry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
     let expect = |texts: [&str; 4]| texts.map(|text| digest_of(text.as_bytes())).to_vec();
     assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
-    let back = newest.rolled_back(0).unwrap();
+    let back = newest.rollback_to(0).unwrap();
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
-    assert_eq!(back.rolled_back(0).unwrap(), newest);
-    assert_eq!(entry("one").rolled_back(0), None);
-    // The same code again is no other version.
-    assert_eq!(trees(&entry("one").replace(Some(entry("one")))).len(), 1);
-    let off = Entry { enabled: false, ..entry("one") };
-    assert!(!entry("two").replace(Some(off)).enabled);
+    assert_eq!(back.rollback_to(0).unwrap(), newest);
+    assert_eq!(entry("one").rollback_to(0), None);
+    // The same code approved again is not another version.
+    assert_eq!(trees(&entry("one").replacing(Some(entry("one")))).len(), 1);
+    let off = LockEntry { enabled: false, ..entry("one") };
+    assert!(!entry("two").replacing(Some(off)).enabled);
 }
 
 #[test]
-fn two_that_write_at_once_lose_nothing() {
+fn concurrent_edits_lose_nothing() {
     let (_root, approved) = approved();
     std::thread::scope(|scope| {
         for writer in 0..4 {
@@ -131,14 +139,14 @@ fn two_that_write_at_once_lose_nothing() {
 }
 
 #[test]
-fn what_another_process_writes_is_seen_and_not_lost() {
+fn sees_and_keeps_changes_of_another_process() {
     let (_root, one) = approved();
-    let two = Approved::at(one.root.clone());
-    let insert = |approved: &Approved, name: &str| {
+    let two = ApprovalStore::at(one.root.clone());
+    let insert = |approved: &ApprovalStore, name: &str| {
         approved.edit(|file| file.extensions.insert(ExtensionName::new(name), entry(name))).unwrap();
     };
-    let names = |approved: &Approved| {
-        let file = approved.current().unwrap();
+    let names = |approved: &ApprovalStore| {
+        let file = approved.load_cached().unwrap();
         file.extensions.keys().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     for (number, (writer, reader)) in [(&one, &two), (&two, &one), (&two, &one)].into_iter().enumerate() {
@@ -148,27 +156,31 @@ fn what_another_process_writes_is_seen_and_not_lost() {
     }
     insert(&one, "c");
     assert_eq!(names(&one), ["a", "b0", "b1", "b2", "c"]);
-    fs::remove_file(one.file()).unwrap();
+    fs::remove_file(one.lock_file_path()).unwrap();
     assert_eq!(names(&one), Vec::<String>::new());
 }
 
 #[test]
-fn what_did_not_change_is_not_read_again() {
+fn does_not_read_unchanged_file_again() {
     let (_root, approved) = approved();
-    let written = approved.current().unwrap();
-    assert!(Arc::ptr_eq(&written, &approved.clone().current().unwrap()), "by whoever looks");
+    let written = approved.load_cached().unwrap();
+    assert!(
+        Arc::ptr_eq(&written, &approved.clone().load_cached().unwrap()),
+        "every clone shares the cached file"
+    );
     approved.edit(|file| file.extensions.clear()).unwrap();
-    assert!(approved.current().unwrap().extensions.is_empty() && written.extensions.len() == 1);
+    assert!(approved.load_cached().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
     {
-        fs::set_permissions(approved.file(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-        assert!(approved.current().unwrap_err().is_loose(), "whose word it is may have changed");
+        fs::set_permissions(approved.lock_file_path(), std::os::unix::fs::PermissionsExt::from_mode(0o666))
+            .unwrap();
+        assert!(approved.load_cached().unwrap_err().is_writable_by_others(), "the owner may have changed");
     }
 }
 
-/// A tool's schema is a text within the text.
+/// A tool's schema is stored as a text within the text.
 #[test]
-fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
+fn keeps_tool_texts_with_the_code_that_registered_them() {
     let (_root, approved) = approved();
     let name = ExtensionName::new("a");
     let tool = |text: &str| crate::pins::PinnedTool {
@@ -176,36 +188,40 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
         schema: serde_json::json!({"type": "object", "title": text}).into(),
         guidelines: vec!["Be brief.".to_owned()],
     };
-    let pins = LockedTools::new(approved.clone(), |write| write());
-    assert_eq!(pins.pinned(&ExtensionName::new("b")), None);
-    assert_eq!(pins.pinned(&name), Some(BTreeMap::new()));
-    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
-    // What is there first counts.
-    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
+    let pins = LockFileToolPins::new(approved.clone(), |write| write());
+    assert_eq!(pins.pinned_tools(&ExtensionName::new("b")), None);
+    assert_eq!(pins.pinned_tools(&name), Some(BTreeMap::new()));
+    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
+    // The texts of the first registration count.
+    pins.pin_tools(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))]))
+        .unwrap();
     let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
-    assert_eq!(LockedTools::new(approved.clone(), |write| write()).pinned(&name), Some(expect));
-    // Other texts wait beside those that count until somebody agrees.
+    assert_eq!(LockFileToolPins::new(approved.clone(), |write| write()).pinned_tools(&name), Some(expect));
+    // Other texts are locked until the user approves them.
     let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
-    pins.locked(&name, other.clone()).unwrap();
+    pins.record_locked_tools(&name, other.clone()).unwrap();
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
     let shown = approved.load().unwrap().extensions[&name].clone();
-    assert!(agree_to_tools(&approved, &name, &shown).unwrap());
-    assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
-    assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
-    // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
+    assert!(approve_tools(&approved, &name, &shown).unwrap());
+    assert_eq!(pins.pinned_tools(&name).unwrap()["t"], tool("other"));
+    assert!(!approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"));
+    // The same texts again are not a change; a third version of them is, even after an approval.
     for (text, unsteady) in [("third", true), ("third", true)] {
-        pins.locked(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
-        assert_eq!(approved.load().unwrap().extensions[&name].is_unsteady("t"), unsteady);
+        pins.record_locked_tools(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
+        assert_eq!(approved.load().unwrap().extensions[&name].has_changed_repeatedly("t"), unsteady);
     }
     let third = approved.load().unwrap().extensions[&name].clone();
-    let newer = Entry { tree: entry("newer").tree, ..third.clone() };
-    assert!(!agree_to_tools(&approved, &name, &newer).unwrap(), "nobody has seen the texts of what is there");
+    let newer = LockEntry { tree: entry("newer").tree, ..third.clone() };
+    assert!(
+        !approve_tools(&approved, &name, &newer).unwrap(),
+        "the user has not seen the texts of this version"
+    );
     assert_eq!(approved.load().unwrap().extensions[&name], third);
-    assert!(agree_to_tools(&approved, &name, &third).unwrap());
+    assert!(approve_tools(&approved, &name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());
-    assert_eq!(entry("one").replace(Some(with_tools.clone())).tools.len(), 2);
-    let other = entry("two").replace(Some(with_tools));
-    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code has other tools");
+    assert_eq!(entry("one").replacing(Some(with_tools.clone())).tools.len(), 2);
+    let other = entry("two").replacing(Some(with_tools));
+    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code starts without tool texts");
 }

@@ -1,26 +1,36 @@
-//! What is tested here is in the module above.
+//! Tests of proposals and approvals.
 
 use super::*;
 
 #[test]
-fn another_commit_of_the_same_repository_is_recorded_and_another_repository_asked_about() {
+fn records_new_commit_and_asks_about_another_repository() {
     let root = tempfile::tempdir().unwrap();
-    let (store, source) = (Store::of_home(&root.path().join("home"), None), root.path().join("source"));
+    let (store, source) =
+        (ExtensionStore::for_home(&root.path().join("home"), None), root.path().join("source"));
     std::fs::create_dir(&source).unwrap();
     std::fs::write(source.join(MANIFEST_FILE), r#"{"name":"x"}"#).unwrap();
     std::fs::write(source.join("theme.json"), "{}").unwrap();
-    let came = |url: &str, commit: &str| Came::Git { url: url.into(), commit: Some(commit.into()) };
-    let propose = |came: &Came| {
-        store.propose_tree(store.workshop().unwrap().bench().unwrap(), &source, came.clone(), None).unwrap()
+    let git_origin =
+        |url: &str, commit: &str| InstallOrigin::Git { url: url.into(), commit: Some(commit.into()) };
+    let propose = |origin: &InstallOrigin| {
+        store
+            .propose_tree(
+                store.open_staging_area().unwrap().create_staging_dir().unwrap(),
+                &source,
+                origin.clone(),
+                None,
+            )
+            .unwrap()
     };
     let recorded = || store.approved.load().unwrap().extensions.into_values().next().unwrap().source;
-    let (one, two) = (came("https://example.invalid/x", "1"), came("https://example.invalid/x", "2"));
-    propose(&one).accept(How::Yes, "1").unwrap();
-    assert!(propose(&one).is_approved() && !propose(&one).record().unwrap());
-    assert!(propose(&two).is_approved() && propose(&two).record().unwrap());
+    let (one, two) =
+        (git_origin("https://example.invalid/x", "1"), git_origin("https://example.invalid/x", "2"));
+    propose(&one).accept(ApprovalMethod::Yes, "1").unwrap();
+    assert!(propose(&one).is_approved() && !propose(&one).record_origin().unwrap());
+    assert!(propose(&two).is_approved() && propose(&two).record_origin().unwrap());
     assert_eq!(recorded(), two);
-    let other = came("https://example.invalid/y", "2");
+    let other = git_origin("https://example.invalid/y", "2");
     assert!(!propose(&other).is_approved());
-    propose(&other).accept(How::Yes, "1").unwrap();
+    propose(&other).accept(ApprovalMethod::Yes, "1").unwrap();
     assert_eq!(recorded(), other);
 }

@@ -1,34 +1,38 @@
-//! The part of permissions that is asked beyond what was granted.
+//! The requested permissions that were not granted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use haft_launch::sandbox::Net;
+use haft_launch::sandbox::NetworkAccess;
 use haft_protocol::ext::{InterceptKind, Limits};
 
 use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, ToolPermissions};
 use crate::grant::GrantedPath;
 
-/// Returns the part of the permissions `asked` that `granted` does not cover. `home` is the path that `~` stands for.
-pub(super) fn beyond(asked: &Permissions, granted: &Permissions, home: Option<&Path>) -> Permissions {
-    let intercept = asked.intercept.iter().filter_map(|entry| beyond_intercepts(entry, &granted.intercept));
+/// Returns the part of the permissions `asked` that `granted` does not cover. `home` replaces `~`.
+pub(super) fn excess_permissions(
+    asked: &Permissions,
+    granted: &Permissions,
+    home: Option<&Path>,
+) -> Permissions {
+    let intercept = asked.intercept.iter().filter_map(|entry| excess_intercept(entry, &granted.intercept));
     Permissions {
         tools: ToolPermissions {
-            register: without(&asked.tools.register, &granted.tools.register),
-            effects: without(&asked.tools.effects, &granted.tools.effects),
+            register: not_granted(&asked.tools.register, &granted.tools.register),
+            effects: not_granted(&asked.tools.effects, &granted.tools.effects),
         },
-        events: without(&asked.events, &granted.events),
+        events: not_granted(&asked.events, &granted.events),
         intercept: intercept.collect(),
-        host: without(&asked.host, &granted.host),
-        fs: beyond_files(&asked.fs, &granted.fs, home),
-        net: if asked.net > granted.net { asked.net } else { Net::None },
-        env: without(&asked.env, &granted.env),
+        host: not_granted(&asked.host, &granted.host),
+        fs: excess_files(&asked.fs, &granted.fs, home),
+        net: if asked.net > granted.net { asked.net } else { NetworkAccess::None },
+        env: not_granted(&asked.env, &granted.env),
         exec: if asked.exec > granted.exec { asked.exec } else { ExecPermission::None },
     }
 }
 
-/// Another role is another permission: what the extension may do differs, and the meaning of its failure.
-fn beyond_intercepts(
+/// The role counts: it decides about the possible changes and about the effect of a failure.
+fn excess_intercept(
     asked: &InterceptPermission,
     granted: &[InterceptPermission],
 ) -> Option<InterceptPermission> {
@@ -41,7 +45,7 @@ fn beyond_intercepts(
     if asked.tools.is_empty() {
         return Some(asked.clone());
     }
-    let tools = without(&asked.tools, &granted.tools);
+    let tools = not_granted(&asked.tools, &granted.tools);
     match (tools.is_empty(), is_longer) {
         (true, false) => None,
         (true, true) => Some(asked.clone()),
@@ -60,21 +64,21 @@ fn answer_ms(permission: &InterceptPermission) -> u64 {
     })
 }
 
-fn beyond_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Path>) -> FsPermissions {
-    let changed = places(&granted.write, home);
-    let seen: Vec<_> = places(&granted.read, home).into_iter().chain(changed.iter().cloned()).collect();
+fn excess_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Path>) -> FsPermissions {
+    let changed = parse_paths(&granted.write, home);
+    let seen: Vec<_> = parse_paths(&granted.read, home).into_iter().chain(changed.iter().cloned()).collect();
     FsPermissions {
-        read: uncovered(&asked.read, &seen, home),
-        write: uncovered(&asked.write, &changed, home),
+        read: uncovered_paths(&asked.read, &seen, home),
+        write: uncovered_paths(&asked.write, &changed, home),
     }
 }
 
-/// Returns the places of paths; one that cannot be read covers nothing, and nothing covers it.
-fn places(paths: &[String], home: Option<&Path>) -> Vec<GrantedPath> {
+/// Parses paths. A path that cannot be parsed covers nothing.
+fn parse_paths(paths: &[String], home: Option<&Path>) -> Vec<GrantedPath> {
     paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok()).collect()
 }
 
-fn uncovered(asked: &[String], granted: &[GrantedPath], home: Option<&Path>) -> Vec<String> {
+fn uncovered_paths(asked: &[String], granted: &[GrantedPath], home: Option<&Path>) -> Vec<String> {
     let covered = |text: &String| match GrantedPath::parse(text, home) {
         Ok(path) => path.is_data() || granted.iter().any(|other| other.covers(&path)),
         Err(_) => false,
@@ -82,6 +86,6 @@ fn uncovered(asked: &[String], granted: &[GrantedPath], home: Option<&Path>) -> 
     asked.iter().filter(|text| !covered(text)).cloned().collect()
 }
 
-fn without<T: Ord + Clone>(asked: &BTreeSet<T>, granted: &BTreeSet<T>) -> BTreeSet<T> {
+fn not_granted<T: Ord + Clone>(asked: &BTreeSet<T>, granted: &BTreeSet<T>) -> BTreeSet<T> {
     asked.difference(granted).cloned().collect()
 }

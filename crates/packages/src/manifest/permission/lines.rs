@@ -1,149 +1,158 @@
-//! Permissions in words, for whoever is asked about them.
+//! Descriptions of permissions for the user who approves them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use haft_launch::sandbox::Net;
-use haft_protocol::ext::{InterceptKind, Service};
+use haft_launch::sandbox::NetworkAccess;
+use haft_protocol::ext::{HostService, InterceptKind};
 
-use super::{Effect, ExecPermission, InterceptAs, InterceptPermission, Permissions};
+use super::{ExecPermission, InterceptPermission, InterceptPermissionRole, Permissions, ToolEffect};
 use crate::grant::GrantedPath;
 
-/// One permission in words. It holds no character that is not shown as it is.
+/// The description of a permission. It contains only visible characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// Which one, by its place below `permissions`: `fs.write`.
+pub struct PermissionLine {
+    /// The name of the permission below `permissions`, for example `fs.write`.
     pub permission: &'static str,
-    /// The right that it gives the extension, fit to follow its name.
+    /// The right of the extension, as a verb phrase that follows the name.
     pub text: String,
-    /// True if it lets the extension do harm that nothing else would keep it from.
+    /// True if the extension could do harm with it that no other defense prevents.
     pub red: bool,
 }
 
-/// Returns the permissions `part` in words, the dangerous ones first. They are a part of `whole`: a permission that is
-/// harmless alone may not be harmless beside others.
-pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    let mut add = |permission, text: String, red| lines.push(Line { permission, text, red });
+/// Describes the permissions `part`, the dangerous ones first. They are a part of `whole`, which decides about the
+/// danger: a permission can be harmless alone and dangerous together with others.
+pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<PermissionLine> {
+    let mut lines: Vec<PermissionLine> = Vec::new();
+    let mut add = |permission, text: String, red| lines.push(PermissionLine { permission, text, red });
     let tools = &part.tools;
     if !tools.register.is_empty() {
-        add("tools.register", format!("offers the model {}", named("the tool", &tools.register)), false);
+        add(
+            "tools.register",
+            format!("offers {} to the model", label_names("the tool", &tools.register)),
+            false,
+        );
     }
     if !tools.effects.is_empty() {
-        add("tools.effects", format!("says of its tools that they {}", effects(&tools.effects)), false);
+        add("tools.effects", format!("declares that its tools {}", describe_effects(&tools.effects)), false);
     }
     if !part.events.is_empty() {
-        add("events", format!("is told of {}", joined(&part.events)), false);
+        add("events", format!("receives {}", label_names("the event", &part.events)), false);
     }
     for entry in &part.intercept {
-        add("intercept", of_intercept(entry), entry.role != InterceptAs::Gate);
+        add("intercept", describe_intercept(entry), entry.role != InterceptPermissionRole::Gate);
     }
     for service in &part.host {
-        let (text, red) = of_service(*service);
+        let (text, red) = describe_service(*service);
         add("host", text.to_owned(), red);
     }
-    for path in part.fs.read.iter().filter(|path| !is_own(path)) {
+    for path in part.fs.read.iter().filter(|path| !is_own_data(path)) {
         add("fs.read", format!("reads {path}"), is_wide(path));
     }
-    for path in part.fs.write.iter().filter(|path| !is_own(path)) {
-        add("fs.write", format!("reads and changes {path}, past haft's gates"), true);
+    for path in part.fs.write.iter().filter(|path| !is_own_data(path)) {
+        add("fs.write", format!("reads and changes {path}, bypassing haft's gates"), true);
     }
-    if let Some(text) = of_net(part.net) {
-        add("net", text.to_owned(), part.net == Net::All && learns(whole));
+    if let Some(text) = describe_net(part.net) {
+        add("net", text.to_owned(), part.net == NetworkAccess::All && sees_user_data(whole));
     }
     if !part.env.is_empty() {
-        add("env", format!("gets from your environment {}", joined(&part.env)), false);
+        add("env", format!("reads {}", label_names("the environment variable", &part.env)), false);
     }
-    if let Some(text) = of_exec(part.exec) {
+    if let Some(text) = describe_exec(part.exec) {
         add("exec", text.to_owned(), part.exec == ExecPermission::Any);
     }
     lines.sort_by_key(|line| !line.red);
     lines
 }
 
-/// True if the extension learns anything of the user's that it could pass on, beside the arguments of its tools.
-fn learns(permissions: &Permissions) -> bool {
+/// True if the extension sees any data of the user, besides the arguments of its tools.
+fn sees_user_data(permissions: &Permissions) -> bool {
     !permissions.events.is_empty()
         || !permissions.intercept.is_empty()
         || !permissions.host.is_empty()
-        || permissions.fs.read.iter().chain(&permissions.fs.write).any(|path| !is_own(path))
+        || permissions.fs.read.iter().chain(&permissions.fs.write).any(|path| !is_own_data(path))
 }
 
-fn of_intercept(entry: &InterceptPermission) -> String {
+fn describe_intercept(entry: &InterceptPermission) -> String {
     let mut text = match (entry.event, entry.role) {
-        (InterceptKind::ToolCall, InterceptAs::Gate) => format!("may refuse calls of {}", which(entry)),
-        (InterceptKind::ToolCall, _) => format!("may change and refuse calls of {}", which(entry)),
-        (InterceptKind::TurnStart, InterceptAs::Gate) => {
-            "may keep turns from beginning, also by failing".to_owned()
+        (InterceptKind::ToolCall, InterceptPermissionRole::Gate) => {
+            format!("can block calls of {}", describe_tools(entry))
         }
-        (InterceptKind::TurnStart, _) => "may keep turns from beginning".to_owned(),
-        (InterceptKind::AssistantMessage, InterceptAs::Gate) => {
-            "may withhold what the model says, also by failing".to_owned()
+        (InterceptKind::ToolCall, _) => format!("can change and block calls of {}", describe_tools(entry)),
+        (InterceptKind::TurnStart, InterceptPermissionRole::Gate) => {
+            "can block turns; its failure blocks, too".to_owned()
         }
-        (InterceptKind::AssistantMessage, InterceptAs::Rewrite) => {
-            "may change and withhold what you are shown of what the model says".to_owned()
+        (InterceptKind::TurnStart, _) => "can block turns".to_owned(),
+        (InterceptKind::AssistantMessage, InterceptPermissionRole::Gate) => {
+            "can withhold the model's messages; its failure withholds them, too".to_owned()
         }
-        (InterceptKind::AssistantMessage, InterceptAs::Redactor) => {
-            "may change and withhold what you are shown of what the model says, also by failing".to_owned()
+        (InterceptKind::AssistantMessage, InterceptPermissionRole::Rewrite) => {
+            "can change and withhold the model's messages that you see".to_owned()
         }
-        (InterceptKind::BeforeAgentStart, _) => "adds to what the model is told before you".to_owned(),
+        (InterceptKind::AssistantMessage, InterceptPermissionRole::Redactor) => {
+            "can change and withhold the model's messages that you see; its failure withholds them, too"
+                .to_owned()
+        }
+        (InterceptKind::BeforeAgentStart, _) => "adds text to the system prompt".to_owned(),
         (InterceptKind::BeforeCompact, _) => {
-            "may write the summary that takes the place of a long conversation".to_owned()
+            "can write the summary when a conversation is compacted".to_owned()
         }
     };
     if let Some(timeout) = entry.timeout_ms {
-        text.push_str(&format!(", within {timeout} ms"));
+        text.push_str(&format!(" (timeout {timeout} ms)"));
     }
     text
 }
 
-fn which(entry: &InterceptPermission) -> String {
+fn describe_tools(entry: &InterceptPermission) -> String {
     match entry.tools.is_empty() {
         true => "every tool".to_owned(),
-        false => named("the tool", &entry.tools),
+        false => label_names("the tool", &entry.tools),
     }
 }
 
-fn of_service(service: Service) -> (&'static str, bool) {
+fn describe_service(service: HostService) -> (&'static str, bool) {
     match service {
-        Service::FsRead => ("has haft read files for it, through the gates", false),
-        Service::FsWrite => ("has haft change files for it, through the gates", false),
-        Service::Exec => ("has haft run commands for it, through the gates", true),
+        HostService::FsRead => ("asks haft to read files, subject to the gates", false),
+        HostService::FsWrite => ("asks haft to change files, subject to the gates", false),
+        HostService::Exec => ("asks haft to run commands, subject to the gates", true),
     }
 }
 
-fn of_net(net: Net) -> Option<&'static str> {
+fn describe_net(net: NetworkAccess) -> Option<&'static str> {
     match net {
-        Net::None => None,
-        Net::Loopback => Some("talks to its own processes over a network device of its own"),
-        Net::All => Some("talks to anybody over the network, this machine included"),
+        NetworkAccess::None => None,
+        NetworkAccess::Loopback => {
+            Some("connects only to its own processes, on a private loopback interface")
+        }
+        NetworkAccess::All => Some("connects to any host on the network, including this machine"),
     }
 }
 
-fn of_exec(exec: ExecPermission) -> Option<&'static str> {
+fn describe_exec(exec: ExecPermission) -> Option<&'static str> {
     match exec {
         ExecPermission::None => None,
-        ExecPermission::Own => Some("starts programs of its own directory"),
-        ExecPermission::Any => Some("starts any program of the system"),
+        ExecPermission::Own => Some("starts programs in its own directory"),
+        ExecPermission::Any => Some("starts any program on the system"),
     }
 }
 
-fn effects(effects: &BTreeSet<Effect>) -> String {
+fn describe_effects(effects: &BTreeSet<ToolEffect>) -> String {
     let words = effects.iter().map(|effect| match effect {
-        Effect::Read => "read files",
-        Effect::Write => "change files",
-        Effect::Exec => "run programs",
-        Effect::Net => "use the network",
+        ToolEffect::Read => "read files",
+        ToolEffect::Write => "change files",
+        ToolEffect::Exec => "run programs",
+        ToolEffect::Net => "use the network",
     });
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Its own data, which every extension may change, so that there is nothing to say about it.
-fn is_own(path: &str) -> bool {
+/// True for a path in the extension's own data, which needs no permission.
+fn is_own_data(path: &str) -> bool {
     GrantedPath::parse(path, None).is_ok_and(|path| path.is_data())
 }
 
-/// All that there is, or all that is the user's.
+/// True if the path covers the whole file system or the home directory.
 fn is_wide(path: &str) -> bool {
     let home = std::env::home_dir();
     let Ok(path) = GrantedPath::parse(path, home.as_deref()) else { return true };
@@ -151,11 +160,11 @@ fn is_wide(path: &str) -> bool {
     home.to_str().and_then(|home| GrantedPath::parse(home, None).ok()).is_none_or(|home| path.covers(&home))
 }
 
-fn named(what: &str, names: &BTreeSet<String>) -> String {
+fn label_names(what: &str, names: &BTreeSet<String>) -> String {
     let s = if names.len() == 1 { "" } else { "s" };
-    format!("{what}{s} {}", joined(names))
+    format!("{what}{s} {}", join_names(names))
 }
 
-fn joined(names: &BTreeSet<String>) -> String {
+fn join_names(names: &BTreeSet<String>) -> String {
     names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

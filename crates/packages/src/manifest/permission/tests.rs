@@ -1,13 +1,13 @@
-//! What is read, refused, compared and said.
+//! Tests of reading, comparing and describing permissions.
 
 use std::path::Path;
 
 use super::*;
-use crate::manifest::{Fields, Object};
+use crate::manifest::{JsonObject, ObjectFields};
 
 fn read(json: &str) -> Result<Permissions, String> {
-    let object: Object = serde_json::from_str(json).unwrap();
-    let fields = Fields::new(Path::new("m"), object).map_err(|error| error.to_string())?;
+    let object: JsonObject = serde_json::from_str(json).unwrap();
+    let fields = ObjectFields::new(Path::new("m"), object).map_err(|error| error.to_string())?;
     Permissions::read(&fields).map_err(|error| error.to_string())
 }
 
@@ -24,7 +24,7 @@ fn check_mistake(json: &str, expect: &[&str]) {
     }
 }
 
-/// All that can be asked for.
+/// A request for every permission.
 const EVERYTHING: &str = r#"{
     "tools": {"register": ["weather"], "effects": ["net"]},
     "events": ["turn_start", "tool_call"],
@@ -38,19 +38,19 @@ const EVERYTHING: &str = r#"{
 }"#;
 
 #[test]
-fn what_a_manifest_says_is_read_and_written_as_it_is() {
+fn reads_and_writes_manifest_form() {
     let all = permissions(EVERYTHING);
     assert_eq!(all.host.len(), 3);
-    assert_eq!((all.net, all.exec), (Net::All, ExecPermission::Own));
-    assert_eq!(all.time_for(InterceptKind::ToolCall), Some(Duration::from_secs(5)));
-    assert_eq!(all.time_for(InterceptKind::TurnStart), None);
+    assert_eq!((all.net, all.exec), (NetworkAccess::All, ExecPermission::Own));
+    assert_eq!(all.timeout_for(InterceptKind::ToolCall), Some(Duration::from_secs(5)));
+    assert_eq!(all.timeout_for(InterceptKind::TurnStart), None);
     let text = serde_json::to_string(&all).unwrap();
     assert_eq!(serde_json::from_str::<Permissions>(&text).unwrap(), all);
     insta::assert_snapshot!(text, @r#"{"tools":{"register":["weather"],"effects":["net"]},"events":["tool_call","turn_start"],"intercept":[{"event":"tool_call","role":"gate","tools":["bash"],"timeout_ms":5000}],"host":["fs.read","fs.write","exec"],"fs":{"read":["$WORKSPACE"],"write":["$DATA"]},"net":"all","env":["WEATHER_TOKEN"],"exec":"own"}"#);
 }
 
 #[test]
-fn nothing_asked_is_nothing_granted() {
+fn empty_request_grants_nothing() {
     let none = permissions("{}");
     assert_eq!(none, Permissions::default());
     assert_eq!(none.lines(), []);
@@ -59,42 +59,57 @@ fn nothing_asked_is_nothing_granted() {
 }
 
 #[test]
-fn whatever_is_not_understood_is_refused_by_its_name() {
+fn rejects_unknown_parts_by_name() {
     check_mistake(r#"{"clipboard":true}"#, &["`clipboard` is not known", "tools, events"]);
     check_mistake(r#"{"commands":["x"]}"#, &["`commands` is not known"]);
     check_mistake(r#"{"tools":["weather"]}"#, &["`tools` must be an object"]);
     check_mistake(r#"{"tools":{"registers":[]}}"#, &["`tools.registers` is not known"]);
-    check_mistake(r#"{"tools":{"register":["b\u0430sh"]}}"#, &["`tools.register` names", "no tool"]);
-    check_mistake(r#"{"tools":{"register":["*"]}}"#, &["`tools.register` names \"*\""]);
+    check_mistake(
+        r#"{"tools":{"register":["b\u0430sh"]}}"#,
+        &["`tools.register` has", "not a valid tool name"],
+    );
+    check_mistake(r#"{"tools":{"register":["*"]}}"#, &["`tools.register` has \"*\""]);
     check_mistake(
         r#"{"tools":{"effects":["none"]}}"#,
-        &["`tools.effects` names \"none\"", "`read`, `write`"],
+        &["`tools.effects` has the unknown value \"none\"", "`read`, `write`"],
     );
-    check_mistake(r#"{"events":["warp"]}"#, &["`events` names \"warp\"", "`session_start`"]);
-    check_mistake(r#"{"host":["prompt"]}"#, &["`host` names \"prompt\"", "`fs.read`, `fs.write`, `exec`"]);
-    check_mistake(r#"{"fs":{"read":["maps"]}}"#, &["`fs.read` names \"maps\" is not absolute"]);
-    check_mistake(r#"{"fs":{"write":["$DATA/../x"]}}"#, &["`fs.write`", "has `..` in it"]);
+    check_mistake(r#"{"events":["warp"]}"#, &["`events` has the unknown value \"warp\"", "`session_start`"]);
+    check_mistake(
+        r#"{"host":["prompt"]}"#,
+        &["`host` has the unknown value \"prompt\"", "`fs.read`, `fs.write`, `exec`"],
+    );
+    check_mistake(
+        r#"{"fs":{"read":["maps"]}}"#,
+        &["`fs.read` has an invalid path: \"maps\" is not absolute"],
+    );
+    check_mistake(r#"{"fs":{"write":["$DATA/../x"]}}"#, &["`fs.write`", "contains `..`"]);
     check_mistake(r#"{"fs":{"exec":[]}}"#, &["`fs.exec` is not known"]);
-    check_mistake(r#"{"net":"github.com"}"#, &["`net` names \"github.com\"", "`none`, `loopback`, `all`"]);
+    check_mistake(
+        r#"{"net":"github.com"}"#,
+        &["`net` has the unknown value \"github.com\"", "`none`, `loopback`, `all`"],
+    );
     check_mistake(r#"{"net":true}"#, &["`net` must be a string"]);
     check_mistake(r#"{"exec":["git"]}"#, &["`exec` must be a string, not a list"]);
-    check_mistake(r#"{"EXEC":"any","exec":"none"}"#, &["`exec` is there twice"]);
+    check_mistake(r#"{"EXEC":"any","exec":"none"}"#, &["`exec` occurs twice"]);
 }
 
 #[test]
-fn an_intercept_says_all_that_matters() {
+fn rejects_invalid_intercepts() {
     check_mistake(r#"{"intercept":[{"role":"gate"}]}"#, &["`intercept[0].event` is required"]);
     check_mistake(r#"{"intercept":[{"event":"tool_call"}]}"#, &["`intercept[0].role` is required"]);
     check_mistake(r#"{"intercept":["tool_call"]}"#, &["`intercept` must be a list of objects"]);
     let wrong = [
-        (r#""event":"warp","role":"gate""#, "`intercept[0].event` names \"warp\""),
-        (r#""event":"tool_call","role":"observe""#, "`intercept[0].role` names \"observe\""),
+        (r#""event":"warp","role":"gate""#, "`intercept[0].event` has the unknown value \"warp\""),
+        (r#""event":"tool_call","role":"observe""#, "`intercept[0].role` has the unknown value \"observe\""),
         (r#""event":"tool_call","role":"redactor""#, "cannot be `redactor` for `tool_call`"),
         (r#""event":"before_compact","role":"gate""#, "cannot be `gate` for `before_compact`"),
-        (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` can be there only"),
-        (r#""event":"tool_call","role":"gate","tools":["b sh"]"#, "`intercept[0].tools` names"),
+        (r#""event":"turn_start","role":"gate","tools":["bash"]"#, "`intercept[0].tools` is allowed only"),
+        (r#""event":"tool_call","role":"gate","tools":["b sh"]"#, "`intercept[0].tools` has"),
         (r#""event":"tool_call","role":"gate","timeout_ms":60001"#, "must be at most 60000"),
-        (r#""event":"tool_call","role":"gate","on_timeout":"pass""#, "`intercept[0].on_timeout` can only be"),
+        (
+            r#""event":"tool_call","role":"gate","on_timeout":"pass""#,
+            "`intercept[0].on_timeout` must be `block`",
+        ),
         (r#""event":"tool_call","role":"gate","required":true"#, "`intercept[0].required` is not known"),
     ];
     for (entry, expect) in wrong {
@@ -102,12 +117,12 @@ fn an_intercept_says_all_that_matters() {
     }
     let twice = r#"{"intercept":[{"event":"tool_call","role":"gate","tools":["bash"]},
                                  {"event":"tool_call","role":"gate","tools":["edit"]}]}"#;
-    check_mistake(twice, &["`intercept[1].event` is there twice"]);
+    check_mistake(twice, &["`intercept[1].event` occurs twice"]);
     permissions(&twice.replacen("gate", "rewrite", 1));
 }
 
 #[test]
-fn variables_that_run_other_code_or_that_all_have_cannot_be_asked_for() {
+fn rejects_dangerous_and_default_variables() {
     let refused = [
         "LD_PRELOAD",
         "DYLD_INSERT_LIBRARIES",
@@ -131,42 +146,42 @@ fn variables_that_run_other_code_or_that_all_have_cannot_be_asked_for() {
     assert!(permissions(r#"{"env":["OPENAI_API_KEY"]}"#).env.contains("OPENAI_API_KEY"));
 }
 
-/// The lines of what is asked beyond what is granted, with `/h/u` as home.
+/// Checks the descriptions of the permissions beyond the grant, with `/h/u` as home.
 #[track_caller]
 fn check_excess(asked: &str, granted: &str, expect: &[&str]) {
     let asked = permissions(asked);
-    let beyond = excess::beyond(&asked, &permissions(granted), Some(Path::new("/h/u")));
+    let beyond = excess::excess_permissions(&asked, &permissions(granted), Some(Path::new("/h/u")));
     let lines: Vec<_> = lines::lines(&beyond, &asked).into_iter().map(|line| line.text).collect();
     assert_eq!(lines, expect);
 }
 
 #[test]
-fn only_what_goes_beyond_the_grant_is_excess() {
+fn excess_is_only_beyond_grant() {
     check_excess(EVERYTHING, EVERYTHING, &[]);
     check_excess("{}", EVERYTHING, &[]);
-    assert_eq!(permissions(EVERYTHING).excess(&Permissions::default()), permissions(EVERYTHING).lines());
+    assert_eq!(permissions(EVERYTHING).excess_over(&Permissions::default()), permissions(EVERYTHING).lines());
     check_excess(
         r#"{"tools":{"register":["a","b"]},"events":["turn_end"],"host":["fs.read","exec"],"env":["A","B"]}"#,
         r#"{"tools":{"register":["a"]},"host":["fs.read"],"env":["A"]}"#,
         &[
-            "has haft run commands for it, through the gates",
-            "offers the model the tool b",
-            "is told of turn_end",
-            "gets from your environment B",
+            "asks haft to run commands, subject to the gates",
+            "offers the tool b to the model",
+            "receives the event turn_end",
+            "reads the environment variable B",
         ],
     );
     check_excess(
         r#"{"net":"all"}"#,
         r#"{"net":"loopback"}"#,
-        &["talks to anybody over the network, this machine included"],
+        &["connects to any host on the network, including this machine"],
     );
     check_excess(r#"{"net":"loopback"}"#, r#"{"net":"all"}"#, &[]);
-    check_excess(r#"{"exec":"any"}"#, r#"{"exec":"own"}"#, &["starts any program of the system"]);
+    check_excess(r#"{"exec":"any"}"#, r#"{"exec":"own"}"#, &["starts any program on the system"]);
     check_excess(r#"{"exec":"own"}"#, r#"{"exec":"any"}"#, &[]);
 }
 
 #[test]
-fn paths_are_compared_by_their_parts() {
+fn compares_paths_by_component() {
     let read = |path: &str| format!(r#"{{"fs":{{"read":["{path}"]}}}}"#);
     let write = |path: &str| format!(r#"{{"fs":{{"write":["{path}"]}}}}"#);
     check_excess(&read("/a/b"), &read("/a"), &[]);
@@ -180,37 +195,37 @@ fn paths_are_compared_by_their_parts() {
     check_excess(&read("$WORKSPACE"), &read("/"), &[]);
     check_excess(&read("$WORKSPACE"), &read("/h"), &["reads $WORKSPACE"]);
     check_excess(&read("/a"), &write("/a"), &[]);
-    check_excess(&write("/a"), &read("/a"), &["reads and changes /a, past haft's gates"]);
+    check_excess(&write("/a"), &read("/a"), &["reads and changes /a, bypassing haft's gates"]);
     check_excess(&write("$DATA/x"), "{}", &[]);
 }
 
 #[test]
-fn another_role_more_tools_and_more_time_are_excess() {
+fn other_role_more_tools_and_more_time_are_excess() {
     let of = |rest: &str| format!(r#"{{"intercept":[{{"event":"tool_call",{rest}}}]}}"#);
     let bash = of(r#""role":"gate","tools":["bash"]"#);
     let all = of(r#""role":"gate""#);
     check_excess(&bash, &all, &[]);
-    check_excess(&all, &bash, &["may refuse calls of every tool"]);
+    check_excess(&all, &bash, &["can block calls of every tool"]);
     check_excess(
         &of(r#""role":"gate","tools":["Bash","edit"]"#),
         &bash,
-        &["may refuse calls of the tool edit"],
+        &["can block calls of the tool edit"],
     );
     check_excess(
         &of(r#""role":"rewrite","tools":["bash"]"#),
         &all,
-        &["may change and refuse calls of the tool bash"],
+        &["can change and block calls of the tool bash"],
     );
-    check_excess(&bash, &of(r#""role":"rewrite","tools":["bash"]"#), &["may refuse calls of the tool bash"]);
+    check_excess(&bash, &of(r#""role":"rewrite","tools":["bash"]"#), &["can block calls of the tool bash"]);
     let slow = of(r#""role":"gate","tools":["bash"],"timeout_ms":20000"#);
-    check_excess(&slow, &bash, &["may refuse calls of the tool bash, within 20000 ms"]);
-    check_excess(&slow, &all, &["may refuse calls of the tool bash, within 20000 ms"]);
+    check_excess(&slow, &bash, &["can block calls of the tool bash (timeout 20000 ms)"]);
+    check_excess(&slow, &all, &["can block calls of the tool bash (timeout 20000 ms)"]);
     check_excess(&slow, &slow, &[]);
     check_excess(&of(r#""role":"gate","timeout_ms":1000"#), &all, &[]);
-    check_excess(&all, &of(r#""role":"gate","timeout_ms":1000"#), &["may refuse calls of every tool"]);
+    check_excess(&all, &of(r#""role":"gate","timeout_ms":1000"#), &["can block calls of every tool"]);
 }
 
-/// The lines, each dangerous one marked.
+/// Returns the descriptions, each dangerous one marked.
 fn shown(json: &str) -> String {
     let lines = permissions(json).lines();
     let shown = lines
@@ -220,38 +235,38 @@ fn shown(json: &str) -> String {
 }
 
 #[test]
-fn lines_say_it_in_words_with_the_dangerous_ones_first() {
+fn describes_permissions_dangerous_ones_first() {
     insta::assert_snapshot!(shown(EVERYTHING), @r"
-    ! host: has haft run commands for it, through the gates
-    ! net: talks to anybody over the network, this machine included
-    - tools.register: offers the model the tool weather
-    - tools.effects: says of its tools that they use the network
-    - events: is told of tool_call, turn_start
-    - intercept: may refuse calls of the tool bash, within 5000 ms
-    - host: has haft read files for it, through the gates
-    - host: has haft change files for it, through the gates
+    ! host: asks haft to run commands, subject to the gates
+    ! net: connects to any host on the network, including this machine
+    - tools.register: offers the tool weather to the model
+    - tools.effects: declares that its tools use the network
+    - events: receives the events tool_call, turn_start
+    - intercept: can block calls of the tool bash (timeout 5000 ms)
+    - host: asks haft to read files, subject to the gates
+    - host: asks haft to change files, subject to the gates
     - fs.read: reads $WORKSPACE
-    - env: gets from your environment WEATHER_TOKEN
-    - exec: starts programs of its own directory
+    - env: reads the environment variable WEATHER_TOKEN
+    - exec: starts programs in its own directory
     ");
     insta::assert_snapshot!(shown(r#"{"tools":{"register":["weather","wind"]},"net":"all","env":["TOKEN"]}"#), @r"
-    - tools.register: offers the model the tools weather, wind
-    - net: talks to anybody over the network, this machine included
-    - env: gets from your environment TOKEN
+    - tools.register: offers the tools weather, wind to the model
+    - net: connects to any host on the network, including this machine
+    - env: reads the environment variable TOKEN
     ");
     insta::assert_snapshot!(shown(r#"{
         "intercept": [{"event":"tool_call","role":"rewrite"}, {"event":"turn_start","role":"gate"},
                       {"event":"assistant_message","role":"redactor"}, {"event":"before_compact","role":"rewrite"}],
         "fs": {"read":["~/maps","~","/"], "write":["$DATA","$WORKSPACE"]}, "exec":"any"
     }"#), @r"
-    ! intercept: may change and refuse calls of every tool
-    ! intercept: may change and withhold what you are shown of what the model says, also by failing
-    ! intercept: may write the summary that takes the place of a long conversation
+    ! intercept: can change and block calls of every tool
+    ! intercept: can change and withhold the model's messages that you see; its failure withholds them, too
+    ! intercept: can write the summary when a conversation is compacted
     ! fs.read: reads ~
     ! fs.read: reads /
-    ! fs.write: reads and changes $WORKSPACE, past haft's gates
-    ! exec: starts any program of the system
-    - intercept: may keep turns from beginning, also by failing
+    ! fs.write: reads and changes $WORKSPACE, bypassing haft's gates
+    ! exec: starts any program on the system
+    - intercept: can block turns; its failure blocks, too
     - fs.read: reads ~/maps
     ");
 }

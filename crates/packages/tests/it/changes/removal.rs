@@ -1,15 +1,15 @@
-//! Removing: what goes, what stays, and what is refused.
+//! Removal of extensions: deleted files, kept files, and rejected removals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_packages::install::lock::How;
-use haft_packages::install::{InstallError, State, Store};
+use haft_packages::install::lock::ApprovalMethod;
+use haft_packages::install::{ExtensionStore, InstallError, InstallStatus};
 
 use super::{PLAIN, World, extension, names, one};
 
 #[test]
-fn removing_deletes_what_was_approved_and_nothing_else() {
+fn removal_deletes_only_approved_files() {
     let world = World::new();
     for number in 1..3 {
         let dir = world.placed("dir");
@@ -32,7 +32,7 @@ fn removing_deletes_what_was_approved_and_nothing_else() {
 }
 
 #[test]
-fn removing_what_is_as_it_was_approved_leaves_nothing() {
+fn removal_of_unchanged_extension_leaves_nothing() {
     let world = World::new();
     let dir = world.placed("dir");
     let removed = world.store.remove(&world.row()).unwrap();
@@ -41,15 +41,15 @@ fn removing_what_is_as_it_was_approved_leaves_nothing() {
 }
 
 #[test]
-fn what_nobody_approved_is_moved_aside_whole() {
+fn moves_aside_whole_directory_without_approval() {
     let world = World::new();
     let dir = extension(&world.store.global.join("dir"), PLAIN, "one");
     let kept = world.store.remove(&world.row()).unwrap().kept.unwrap();
     assert!(!dir.exists());
     assert_eq!(names(&kept.to), ["extension.json", "run"]);
-    // A project's own lies in a repository, and is deleted as it always was.
+    // A project's extension is in a repository and is deleted directly.
     let project = world.at("project");
-    let store = Store { project: Some(project.clone()), ..world.store.clone() };
+    let store = ExtensionStore { project: Some(project.clone()), ..world.store.clone() };
     extension(&project.join("x"), PLAIN, "one");
     let row = store.find("x", None).unwrap();
     assert_eq!(store.remove(&row).unwrap().kept, None);
@@ -57,16 +57,16 @@ fn what_nobody_approved_is_moved_aside_whole() {
 }
 
 #[test]
-fn without_a_lock_file_that_can_be_changed_nothing_is_removed() {
+fn removes_nothing_if_lock_file_cannot_be_changed() {
     let world = World::new();
     let (dir, row) = (world.placed("dir"), world.row());
-    fs::write(world.store.approved.file(), "{").unwrap();
+    fs::write(world.store.approved.lock_file_path(), "{").unwrap();
     world.store.remove(&row).unwrap_err();
     assert_eq!(names(&dir), ["extension.json", "run"]);
     assert!(!world.store.global.join(".removed").exists());
 }
 
-/// In the place of a directory of an extension's lies a link to one of the user's, with the same files in it.
+/// Replaces a directory of the extension by a link to one of the user's with the same files.
 #[cfg(unix)]
 fn lead_out(world: &World, dir: &Path) -> PathBuf {
     let outside = world.at("outside");
@@ -86,19 +86,19 @@ fn with_library(dir: &Path) -> PathBuf {
 
 #[test]
 #[cfg(unix)]
-fn nothing_is_deleted_through_a_link_in_a_placed_directory() {
+fn deletes_nothing_through_link_in_placed_directory() {
     let world = World::new();
     let dir = with_library(&world.store.global.join("dir"));
-    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     let precious = lead_out(&world, &dir);
     let removed = world.store.remove(&world.row()).unwrap();
-    assert_eq!(names(&removed.kept.unwrap().to), ["lib"], "the link is not what was approved");
+    assert_eq!(names(&removed.kept.unwrap().to), ["lib"], "the link differs from the approved directory");
     assert_eq!(fs::read_to_string(precious).unwrap(), "precious");
 }
 
 #[test]
 #[cfg(unix)]
-fn nothing_is_deleted_through_a_link_in_a_private_copy() {
+fn deletes_nothing_through_link_in_private_copy() {
     let change: [fn(&World); 3] = [
         |world| drop(world.store.remove(&world.row()).unwrap()),
         |world| {
@@ -120,11 +120,11 @@ fn nothing_is_deleted_through_a_link_in_a_private_copy() {
 
 #[test]
 #[cfg(unix)]
-fn a_directory_that_nobody_may_write_to_is_removed_whole() {
+fn removes_read_only_directory() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let dir = with_library(&world.store.global.join("dir"));
-    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
     for path in ["lib/deep", "lib", ""] {
         fs::set_permissions(dir.join(path), fs::Permissions::from_mode(0o500)).unwrap();
     }
@@ -133,26 +133,26 @@ fn a_directory_that_nobody_may_write_to_is_removed_whole() {
     assert!(!dir.exists() && names(&world.store.global).is_empty());
 }
 
-/// A yes is for what was shown: what is approved by the time of the answer stays, with all its files.
+/// The confirmation is valid for the shown version: a version that was approved in the meantime stays with its files.
 #[test]
-fn what_was_approved_meanwhile_is_not_removed() {
+fn does_not_remove_version_approved_in_the_meantime() {
     let world = World::new();
     world.install(PLAIN, "one");
     let shown = world.row();
     let second = world.install(PLAIN, "two").entry;
     let refused = |error| assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
     refused(world.store.remove(&shown).unwrap_err());
-    assert_eq!((world.entry(), world.row().state), (second, State::Enabled));
+    assert_eq!((world.entry(), world.row().state), (second, InstallStatus::Enabled));
     assert_eq!(names(&world.at("home/copies/x")), ["extension.json", "run"]);
     let shown = world.row();
-    // What a person switches meanwhile is no other version.
+    // Enabling or disabling does not make another version.
     world.store.set_enabled(&shown, false).unwrap();
     world.store.remove(&shown).unwrap();
     refused(world.store.remove(&shown).unwrap_err());
 }
 
 #[test]
-fn what_was_approved_where_it_lies_meanwhile_is_not_removed() {
+fn does_not_remove_placed_version_approved_in_the_meantime() {
     let world = World::new();
     let dir = extension(&world.store.global.join("dir"), PLAIN, "one");
     let shown = world.row();
@@ -160,22 +160,22 @@ fn what_was_approved_where_it_lies_meanwhile_is_not_removed() {
     let before = dirs();
     for run in ["one", "two"] {
         extension(&dir, PLAIN, run);
-        world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+        world.store.propose_in_place(&dir).unwrap().accept(ApprovalMethod::Yes, "1").unwrap();
         let error = world.store.remove(&shown).unwrap_err();
         assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
-        assert_eq!((dirs(), world.row().state), (before.clone(), State::Enabled));
+        assert_eq!((dirs(), world.row().state), (before.clone(), InstallStatus::Enabled));
     }
 }
 
 #[test]
-fn what_an_interrupted_removal_moved_aside_is_told() {
+fn reports_files_moved_aside_by_interrupted_removal() {
     let world = World::new();
     let dir = world.placed("dir");
     let aside = world.store.global.join(".removed/dir-1");
     fs::create_dir_all(world.store.global.join(".removed/dir-mine")).unwrap();
     fs::rename(&dir, &aside).unwrap();
     let removed = world.store.remove(&world.row()).unwrap();
-    one(&removed.warnings, &format!("is in {}", aside.display()));
+    one(&removed.warnings, &format!("moved its other files to {}", aside.display()));
     assert_eq!(names(&aside), ["extension.json", "run"]);
     assert!(world.store.approved.load().unwrap().extensions.is_empty());
 }

@@ -1,4 +1,5 @@
-//! `assistant_message`: what does the user see of what the model said? The transcript keeps the original.
+//! `assistant_message`: an extension changes or hides the model's text for the user. The transcript
+//! keeps the original.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"3","event":"assistant_message","text":"the key is SECRET"}
@@ -7,41 +8,41 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The user is about to see what the model said. Asked for every message with text.
+/// Before the user sees the model's text. Sent for every message with text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptAssistantMessage {
-    /// The text blocks, joined by a newline; or an earlier interceptor's replacement.
+    /// The text blocks, joined by newlines, or the replacement of an earlier interceptor.
     pub text: String,
 }
 
 /// The decision about the answer that the user sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssistantMessageDecision {
-    /// The text that was asked about.
+    /// Shows the original text.
     Show,
-    /// This instead.
+    /// Shows this text instead.
     Replace {
-        /// Not empty.
+        /// The replacement; not empty.
         text: String,
     },
-    /// Nothing. Tool calls of the message still run.
+    /// Shows no text. Tool calls of the message still run.
     Suppress {
         /// The text for the user instead.
         reason: String,
     },
 }
 
-impl Hook for InterceptAssistantMessage {
+impl InterceptHook for InterceptAssistantMessage {
     type Decision = AssistantMessageDecision;
 
     const KIND: InterceptKind = InterceptKind::AssistantMessage;
 
     fn read(response: EventInterceptResponse) -> Result<AssistantMessageDecision, AnswerError> {
-        Ok(if response.blocks() {
+        Ok(if response.is_blocking() {
             AssistantMessageDecision::Suppress { reason: response.reason }
         } else if response.replace_text.is_empty() {
             AssistantMessageDecision::Show
@@ -51,7 +52,7 @@ impl Hook for InterceptAssistantMessage {
     }
 
     fn respond(decision: AssistantMessageDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             AssistantMessageDecision::Show => {}
             AssistantMessageDecision::Replace { text } => response.replace_text = text,

@@ -1,4 +1,5 @@
-//! `before_agent_start`: add a section to the system prompt before a prompt is worked on.
+//! `before_agent_start`: an extension adds a section to the system prompt before the agent works on
+//! a prompt.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"4","event":"before_agent_start","prompt":"weather?","system_prompt":"You are …"}
@@ -7,43 +8,44 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// A prompt is about to be worked on.
+/// Before the agent works on a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeAgentStart {
     /// The user's prompt.
     pub prompt: String,
-    /// The system prompt as it stands, sections of earlier extensions included.
+    /// The current system prompt, including sections of earlier extensions.
     pub system_prompt: String,
 }
 
 /// The decision about the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeAgentStartDecision {
-    /// Nothing.
+    /// Adds nothing.
     Unchanged,
-    /// This section is appended, under the extension's name.
+    /// Appends this section, under the extension's name.
     Append {
         /// The section's text.
         text: String,
     },
-    /// The whole prompt, as newer zot extensions send it: what follows the prompt that was asked about is appended.
+    /// The whole prompt, as newer zot extensions send it. haft appends the part after the original
+    /// prompt.
     Whole {
-        /// The prompt that was asked about, and more.
+        /// The original prompt, followed by the addition.
         system_prompt: String,
     },
 }
 
-impl Hook for InterceptBeforeAgentStart {
+impl InterceptHook for InterceptBeforeAgentStart {
     type Decision = BeforeAgentStartDecision;
 
     const KIND: InterceptKind = InterceptKind::BeforeAgentStart;
 
     fn read(response: EventInterceptResponse) -> Result<BeforeAgentStartDecision, AnswerError> {
-        if response.blocks() {
+        if response.is_blocking() {
             return Err(AnswerError::new("before_agent_start cannot block; intercept turn_start for that"));
         }
         Ok(match (response.append_system_prompt, response.system_prompt) {
@@ -54,7 +56,7 @@ impl Hook for InterceptBeforeAgentStart {
     }
 
     fn respond(decision: BeforeAgentStartDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             BeforeAgentStartDecision::Unchanged => {}
             BeforeAgentStartDecision::Append { text } => response.append_system_prompt = text,

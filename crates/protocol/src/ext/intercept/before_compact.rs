@@ -1,4 +1,4 @@
-//! `before_compact`: the conversation is about to be summed up. The extension may refuse, or write the summary itself.
+//! `before_compact`: an extension cancels a compaction or writes the summary itself.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"5","event":"before_compact","reason":"threshold","tokens_before":180000,"window":200000,"first_kept":"0000000000000002","entries":[{"id":"0000000000000001","text":"[user]\nfix it","may_begin":true},{"id":"0000000000000002","text":"[assistant]\ndone","may_begin":true}]}
@@ -7,49 +7,51 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::event::CompactReason;
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The conversation is about to be summed up, so that it fits into the model's window. Answered within the time of a
-/// tool call, since a model may have to be asked.
+/// Before the conversation is compacted to fit into the context window. The deadline is that of a
+/// tool call, because the extension may ask a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeCompact {
-    /// Why.
+    /// The reason for the compaction.
     pub reason: CompactReason,
     /// The user's instructions for the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// Tokens of the context now, partly estimated.
+    /// The tokens in the context, partly estimated.
     pub tokens_before: u64,
-    /// The number of tokens that the model can read and write in one request, where known.
+    /// The size of the context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// The summary of an earlier compaction: it stands for what was before the entries.
+    /// The summary of an earlier compaction: the conversation before the entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_summary: Option<String>,
-    /// Files that were read by what is summed up, and by what that had summed up.
+    /// The files that the summarized part read, including earlier summarized parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_read: Vec<String>,
-    /// Files that were changed, likewise.
+    /// The files that these parts changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_modified: Vec<String>,
-    /// The first of the entries that is still sent word for word; absent if the summary stands for all of them.
+    /// The first entry that stays verbatim; absent if the summary replaces all entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<String>,
     /// The conversation, oldest first.
     pub entries: Vec<CompactEntry>,
 }
 
-/// One message of a conversation that is about to be summed up.
+/// One message of the conversation before a compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompactEntry {
-    /// Its name in the session.
+    /// The id of the entry in the session.
     pub id: String,
-    /// The message as text. Long results and arguments of tools are cut in the middle; a picture is a word.
+    /// The message as text. Long tool results and arguments are cut in the middle; a word replaces
+    /// an image.
     pub text: String,
-    /// The kept part may begin with it: it is no tool's result, and no call waits for one.
+    /// True if the kept part can begin with this entry: it is not a tool result, and no earlier
+    /// call lacks its result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_begin: bool,
 }
@@ -57,29 +59,29 @@ pub struct CompactEntry {
 /// The decision about the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeCompactDecision {
-    /// The model sums it up.
+    /// The model writes the summary.
     Default,
-    /// It stays as it is.
+    /// Cancels the compaction.
     Cancel {
         /// The text for the user.
         reason: String,
     },
-    /// This is the summary, and no model is asked.
+    /// Uses this summary without a request to a model.
     Replace {
-        /// The summary for the model from here on; not empty.
+        /// The new summary for the model; not empty.
         summary: String,
-        /// The first entry that is kept, if not the suggested one: an entry that says `may_begin`.
+        /// The first kept entry, if it differs from the suggested one: an entry with `may_begin`.
         first_kept: Option<String>,
     },
 }
 
-impl Hook for InterceptBeforeCompact {
+impl InterceptHook for InterceptBeforeCompact {
     type Decision = BeforeCompactDecision;
 
     const KIND: InterceptKind = InterceptKind::BeforeCompact;
 
     fn read(response: EventInterceptResponse) -> Result<BeforeCompactDecision, AnswerError> {
-        Ok(if response.blocks() {
+        Ok(if response.is_blocking() {
             BeforeCompactDecision::Cancel { reason: response.reason }
         } else if response.summary.trim().is_empty() {
             BeforeCompactDecision::Default
@@ -89,7 +91,7 @@ impl Hook for InterceptBeforeCompact {
     }
 
     fn respond(decision: BeforeCompactDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             BeforeCompactDecision::Default => {}
             BeforeCompactDecision::Cancel { reason } => {

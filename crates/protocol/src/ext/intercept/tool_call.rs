@@ -1,4 +1,4 @@
-//! `tool_call`: may this tool run, and with which arguments?
+//! `tool_call`: an extension allows, changes or blocks a tool call.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
@@ -7,53 +7,54 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
-/// A tool is about to run.
+/// Before a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptToolCall {
-    /// The model's id of the call; one of the host's, if it is a `host_call`.
+    /// The model's id of the call; for a `host_call`, an id of the host.
     pub tool_id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub tool_name: String,
-    /// The arguments as they stand: the model's, or an earlier interceptor's.
+    /// The current arguments: the model's, or those of an earlier interceptor.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: RawJson,
-    /// The extension that has the host run the tool; absent when the model called it, and for extensions that do not
-    /// announce `host_services`. Since haft.
+    /// The extension that runs the tool with `host_call`. Absent for calls of the model, and for
+    /// interceptors without `host_services`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<ExtensionName>,
 }
 
-/// The meaning of a response to `tool_call`, before the host holds it against the role of the extension.
+/// The meaning of a response to `tool_call`, before the host validates it for the role of the
+/// extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolCallDecision {
-    /// It runs with the arguments that were asked about.
+    /// Runs the call with the original arguments.
     Allow,
-    /// It runs with these.
+    /// Runs the call with these arguments.
     Rewrite {
         /// An object that fits the tool's schema.
         args: RawJson,
     },
-    /// It does not run.
+    /// Blocks the call.
     Block {
         /// The text for the model.
         reason: String,
     },
 }
 
-impl Hook for InterceptToolCall {
+impl InterceptHook for InterceptToolCall {
     type Decision = ToolCallDecision;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
     fn read(response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
-        if response.blocks() {
+        if response.is_blocking() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
         match response.modified_args {
@@ -67,7 +68,7 @@ impl Hook for InterceptToolCall {
     }
 
     fn respond(decision: ToolCallDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         match decision {
             ToolCallDecision::Allow => {}
             ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),

@@ -1,4 +1,4 @@
-//! `turn_start`: may the model be called?
+//! `turn_start`: an extension allows or blocks a request to the model.
 //!
 //! ```json
 //! {"type":"event_intercept","id":"2","event":"turn_start","step":3}
@@ -7,43 +7,43 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventInterceptResponse, Hook, InterceptKind};
+use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
-/// The model is about to be called.
+/// Before each request to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptTurnStart {
-    /// The step within this prompt, counted from 1.
+    /// The number of the step, counted from 1 in each prompt.
     pub step: u32,
 }
 
-/// The decision about the start of a turn.
+/// The decision about the start of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStartDecision {
-    /// It does.
+    /// Allows the request.
     Allow,
-    /// It ends here.
+    /// Ends the turn.
     Block {
         /// The text for the user.
         reason: String,
     },
 }
 
-impl Hook for InterceptTurnStart {
+impl InterceptHook for InterceptTurnStart {
     type Decision = TurnStartDecision;
 
     const KIND: InterceptKind = InterceptKind::TurnStart;
 
     fn read(response: EventInterceptResponse) -> Result<TurnStartDecision, AnswerError> {
-        Ok(match response.blocks() {
+        Ok(match response.is_blocking() {
             true => TurnStartDecision::Block { reason: response.reason },
             false => TurnStartDecision::Allow,
         })
     }
 
     fn respond(decision: TurnStartDecision, id: RequestId) -> EventInterceptResponse {
-        let mut response = EventInterceptResponse::pass(id);
+        let mut response = EventInterceptResponse::pass_through(id);
         if let TurnStartDecision::Block { reason } = decision {
             response.block = Some(true);
             response.reason = reason;

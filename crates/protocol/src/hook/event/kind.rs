@@ -1,4 +1,4 @@
-//! The registry of what happens: one line a kind, in the order of PicoClaw's numbers.
+//! The registry of event kinds, one line each, in the order of PicoClaw's numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,56 +12,56 @@ use crate::hook::fold;
 use crate::json::RawJson;
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
-        /// What happened, by name.
+    ($kinds:ident, $payloads:ident; $($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
+        /// The kind of an event.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Kind {
+        pub enum $kinds {
             $($(#[$doc])* $kind,)*
         }
 
-        impl Kind {
-            /// Every kind, in the order of the numbers.
+        impl $kinds {
+            /// All kinds, in the order of the numbers.
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
 
-            /// The name from PicoClaw 0.2.9 on.
+            /// Returns the name since PicoClaw 0.2.9.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// The name before that, and the one in users' documents.
+            /// Returns the name before PicoClaw 0.2.9, which users' documents still use.
             pub const fn legacy_name(self) -> &'static str {
                 match self { $(Self::$kind => $legacy,)* }
             }
 
-            /// `meta.TracePath` of such an event.
+            /// Returns `meta.TracePath` of an event of this kind.
             pub const fn trace_path(self) -> &'static str {
                 match self { $(Self::$kind => $trace,)* }
             }
         }
 
-        /// What happened, with its particulars. All fields are always there; durations are in nanoseconds.
+        /// An event and its data. All fields are always present; durations are in nanoseconds.
         #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(untagged)]
-        pub enum Payload {
+        pub enum $payloads {
             $($(#[$doc])* $kind($payload),)*
         }
 
-        impl Payload {
-            /// Which kind it is of.
-            pub const fn kind(&self) -> Kind {
-                match self { $(Self::$kind(_) => Kind::$kind,)* }
+        impl $payloads {
+            /// Returns the kind.
+            pub const fn kind(&self) -> $kinds {
+                match self { $(Self::$kind(_) => $kinds::$kind,)* }
             }
 
-            /// Reads the particulars of an event, as PicoClaw or haft writes them.
+            /// Reads the payload of an event, as PicoClaw or haft writes it.
             ///
             /// # Errors
-            /// Which field, and what is wrong with it.
-            pub fn read(kind: Kind, payload: &RawJson) -> Result<Self, String> {
-                match kind { $(Kind::$kind => fold::read(payload).map(Self::$kind),)* }
+            /// The field and the mistake.
+            pub fn read(kind: $kinds, payload: &RawJson) -> Result<Self, String> {
+                match kind { $($kinds::$kind => fold::read(payload).map(Self::$kind),)* }
             }
         }
 
-        $(impl From<$payload> for Payload {
+        $(impl From<$payload> for $payloads {
             fn from(payload: $payload) -> Self {
                 Self::$kind(payload)
             }
@@ -69,63 +69,63 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
+kinds! { HookEventKind, HookEventPayload;
     /// A turn begins.
     TurnStart(TurnStart) = "agent.turn.start", "turn_start", "turn.start";
-    /// A turn is over.
+    /// A turn ended.
     TurnEnd(TurnEnd) = "agent.turn.end", "turn_end", "turn.end";
-    /// The model is called.
+    /// haft sends a request to the model.
     LlmRequest(LlmRequest) = "agent.llm.request", "llm_request", "turn.llm.request";
-    /// The model says something. PicoClaw never tells it.
+    /// A piece of the answer arrived. PicoClaw never sends this event.
     LlmDelta(LlmDelta) = "agent.llm.delta", "llm_delta", "turn.llm.delta";
     /// The model has answered.
     LlmResponse(LlmResponded) = "agent.llm.response", "llm_response", "turn.llm.response";
-    /// The model is called again after a failure.
+    /// haft repeats a failed request to the model.
     LlmRetry(LlmRetry) = "agent.llm.retry", "llm_retry", "turn.llm.retry";
-    /// A part of the conversation was left out to make room.
+    /// A part of the conversation was dropped to free context.
     ContextCompress(ContextCompress) = "agent.context.compress", "context_compress", "turn.context.compress";
-    /// The conversation was summed up.
+    /// The conversation was compacted.
     SessionSummarize(SessionSummarize) =
         "agent.session.summarize", "session_summarize", "turn.session.summarize";
-    /// A tool begins.
+    /// A tool starts.
     ToolExecStart(ToolExecStart) = "agent.tool.exec_start", "tool_exec_start", "turn.tool.start";
-    /// A tool is over.
+    /// A tool has finished.
     ToolExecEnd(ToolExecEnd) = "agent.tool.exec_end", "tool_exec_end", "turn.tool.end";
-    /// A call is not made.
+    /// A tool call was skipped.
     ToolExecSkipped(ToolExecSkipped) = "agent.tool.exec_skipped", "tool_exec_skipped", "turn.tool.skipped";
-    /// Messages that came during the turn joined the conversation.
+    /// Steering messages joined the conversation.
     SteeringInjected(SteeringInjected) =
         "agent.steering.injected", "steering_injected", "turn.steering.injected";
-    /// What a tool found later waits for its turn.
+    /// A late result of a tool waits for its turn.
     FollowUpQueued(FollowUpQueued) = "agent.follow_up.queued", "follow_up_queued", "turn.follow_up.queued";
     /// The turn was interrupted.
     InterruptReceived(InterruptReceived) =
         "agent.interrupt.received", "interrupt_received", "turn.interrupt.received";
-    /// A part of the turn was given to another agent.
+    /// A part of the turn was given to a sub-agent.
     SubTurnSpawn(SubTurnSpawn) = "agent.subturn.spawn", "subturn_spawn", "subturn.spawn";
-    /// That agent is done.
+    /// The sub-agent finished.
     SubTurnEnd(SubTurnEnd) = "agent.subturn.end", "subturn_end", "subturn.end";
-    /// What it found reached the turn.
+    /// The sub-agent's result reached the turn.
     SubTurnResultDelivered(SubTurnResultDelivered) =
         "agent.subturn.result_delivered", "subturn_result_delivered", "subturn.result_delivered";
-    /// What it found came too late.
+    /// The sub-agent's result came too late.
     SubTurnOrphan(SubTurnOrphan) = "agent.subturn.orphan", "subturn_orphan", "subturn.orphan";
-    /// Something failed.
+    /// An error occurred.
     Error(ErrorEvent) = "agent.error", "error", "turn.error";
 }
 
-impl Kind {
-    /// The kind of that name, in either scheme.
+impl HookEventKind {
+    /// Returns the kind of this name, in either scheme.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| name == kind.name() || name == kind.legacy_name())
     }
 
-    /// The number that PicoClaw to 0.2.8 sends for it.
+    /// Returns the number that PicoClaw up to 0.2.8 sends for the kind.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The kind of that number.
+    /// Returns the kind of this number.
     pub fn from_number(number: u64) -> Option<Self> {
         usize::try_from(number).ok().and_then(|number| Self::ALL.get(number)).copied()
     }
@@ -134,30 +134,30 @@ impl Kind {
 /// The severity of an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// For who looks for a fault.
+pub enum EventSeverity {
+    /// Details for debugging.
     Debug,
-    /// As usual.
+    /// A normal event.
     #[default]
     Info,
-    /// Something was left out.
+    /// A warning: something was left out.
     Warn,
-    /// Something failed.
+    /// A failure.
     Error,
 }
 
-impl Payload {
+impl HookEventPayload {
     /// Returns the severity of the event.
-    pub fn severity(&self) -> Severity {
+    pub fn severity(&self) -> EventSeverity {
         match self {
-            Self::Error(_) | Self::SubTurnOrphan(_) => Severity::Error,
-            Self::LlmRetry(_) | Self::ContextCompress(_) | Self::ToolExecSkipped(_) => Severity::Warn,
+            Self::Error(_) | Self::SubTurnOrphan(_) => EventSeverity::Error,
+            Self::LlmRetry(_) | Self::ContextCompress(_) | Self::ToolExecSkipped(_) => EventSeverity::Warn,
             Self::TurnEnd(end) => match end.status.as_str() {
-                TurnEnd::ERROR => Severity::Error,
-                TurnEnd::ABORTED => Severity::Warn,
-                _ => Severity::Info,
+                TurnEnd::ERROR => EventSeverity::Error,
+                TurnEnd::ABORTED => EventSeverity::Warn,
+                _ => EventSeverity::Info,
             },
-            Self::ToolExecEnd(end) if end.is_error => Severity::Warn,
+            Self::ToolExecEnd(end) if end.is_error => EventSeverity::Warn,
             Self::TurnStart(_)
             | Self::LlmRequest(_)
             | Self::LlmDelta(_)
@@ -170,7 +170,7 @@ impl Payload {
             | Self::InterruptReceived(_)
             | Self::SubTurnSpawn(_)
             | Self::SubTurnEnd(_)
-            | Self::SubTurnResultDelivered(_) => Severity::Info,
+            | Self::SubTurnResultDelivered(_) => EventSeverity::Info,
         }
     }
 }

@@ -1,28 +1,28 @@
-//! `hook.event`: how PicoClaw to 0.2.8 tells what happens.
+//! `hook.event`: the form of events up to PicoClaw 0.2.8.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Kind, Occurrence};
-use crate::hook::{Meta, TurnContext};
+use super::{HookEventKind, TurnEvent};
+use crate::hook::{TurnContext, TurnMeta};
 use crate::json::RawJson;
 
 /// The params of `hook.event`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct LegacyEvent {
-    /// Which kind.
+    /// The kind of the event.
     pub kind: LegacyKind,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     #[serde(default)]
     pub time: String,
-    /// Which turn.
+    /// The turn.
     #[serde(default)]
-    pub meta: Meta,
+    pub meta: TurnMeta,
     /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
-    /// The particulars: see [`Payload`](super::Payload); `null` when there are none.
+    /// The data of the event: see the table of events; `null` if there is none.
     #[serde(default)]
     pub payload: Option<RawJson>,
 }
@@ -30,15 +30,15 @@ pub struct LegacyEvent {
 /// The spelling of a kind: PicoClaw's documents show a name, its code sends a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyKind {
-    /// `"turn_end"`.
-    Name(Kind),
-    /// `1`.
-    Number(Kind),
+    /// The name, such as `"turn_end"`.
+    Name(HookEventKind),
+    /// The number, such as `1`.
+    Number(HookEventKind),
 }
 
 impl LegacyKind {
-    /// The kind, however it is written.
-    pub const fn kind(self) -> Kind {
+    /// Returns the kind, in either spelling.
+    pub const fn kind(self) -> HookEventKind {
         match self {
             Self::Name(kind) | Self::Number(kind) => kind,
         }
@@ -57,8 +57,9 @@ impl Serialize for LegacyKind {
 impl<'de> Deserialize<'de> for LegacyKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = RawJson::deserialize(deserializer)?;
-        let named = || json.read::<String>().ok().and_then(|name| Kind::from_name(&name)).map(Self::Name);
-        let numbered = || json.read::<u64>().ok().and_then(Kind::from_number).map(Self::Number);
+        let named =
+            || json.read::<String>().ok().and_then(|name| HookEventKind::from_name(&name)).map(Self::Name);
+        let numbered = || json.read::<u64>().ok().and_then(HookEventKind::from_number).map(Self::Number);
         named().or_else(numbered).ok_or_else(|| D::Error::custom(format_args!("{json} is no kind of event")))
     }
 }
@@ -69,8 +70,8 @@ impl schemars::JsonSchema for LegacyKind {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.legacy_name()).collect();
-        let numbers: Vec<_> = Kind::ALL.iter().map(|kind| kind.number()).collect();
+        let names: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.legacy_name()).collect();
+        let numbers: Vec<_> = HookEventKind::ALL.iter().map(|kind| kind.number()).collect();
         schemars::json_schema!({
             "description": "How a kind is written: PicoClaw's documents show a name, its code sends a number.",
             "anyOf": [{ "type": "string", "enum": names }, { "type": "integer", "enum": numbers }],
@@ -78,16 +79,20 @@ impl schemars::JsonSchema for LegacyKind {
     }
 }
 
-impl Occurrence {
-    /// In the form of PicoClaw to 0.2.8; `kind` is [`LegacyKind::Name`] or [`LegacyKind::Number`].
+impl TurnEvent {
+    /// Converts the event to the form of PicoClaw up to 0.2.8; `kind` is [`LegacyKind::Name`] or
+    /// [`LegacyKind::Number`].
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn legacy(&self, kind: fn(Kind) -> LegacyKind) -> Result<LegacyEvent, serde_json::Error> {
+    /// None for values that this crate can build; callers must not rely on that.
+    pub fn to_legacy_event(
+        &self,
+        kind: fn(HookEventKind) -> LegacyKind,
+    ) -> Result<LegacyEvent, serde_json::Error> {
         Ok(LegacyEvent {
             kind: kind(self.payload.kind()),
             time: self.time.clone(),
-            meta: Meta { trace_path: self.trace_path().to_owned(), ..self.meta.clone() },
+            meta: TurnMeta { trace_path: self.trace_path().to_owned(), ..self.meta.clone() },
             context: self.context.clone(),
             payload: Some(RawJson::from_value(&self.payload)?),
         })

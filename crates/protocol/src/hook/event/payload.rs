@@ -1,4 +1,4 @@
-//! The particulars of events, under PicoClaw's names.
+//! The payloads of events, under PicoClaw's names.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,84 +16,85 @@ macro_rules! payloads {
 }
 
 payloads! {
-    /// A turn begins.
+    /// (same texts as in hook/event/kind.rs for each variant; the table on the page is generated
+    /// from these)
     TurnStart {
-        /// What the user asked.
+        /// The user's message.
         user_message: String,
-        /// Images and files that came with it.
+        /// The number of images and files in the message.
         media_count: usize,
-        /// The channel: `cli`. As PicoClaw to 0.2.6 says it.
+        /// The channel: `cli`. Sent for PicoClaw up to 0.2.6.
         channel: String,
-        /// The conversation on the channel: `direct`. As PicoClaw to 0.2.6 says it.
+        /// The conversation on the channel: `direct`. Sent for PicoClaw up to 0.2.6.
         #[serde(rename = "ChatID")]
         chat_id: String,
     }
 
-    /// The model is called.
+    /// haft sends a request to the model.
     LlmRequest {
         /// The model.
         model: String,
-        /// Messages, the system prompt included.
+        /// The number of messages, including the system prompt.
         messages_count: usize,
-        /// Tools that it is offered.
+        /// The number of tools in the request.
         tools_count: usize,
-        /// The most tokens that it may write; 0 when that is left to the provider.
+        /// The output limit in tokens; 0 for the default of the provider.
         max_tokens: u64,
-        /// Its temperature; 0 when that is left to the provider.
+        /// The temperature; 0 for the default of the provider.
         temperature: f64,
     }
 
-    /// The model says something.
+    /// A piece of the answer arrived. PicoClaw never sends this event.
     LlmDelta {
-        /// Bytes of text.
+        /// The length of the text in bytes.
         content_delta_len: usize,
-        /// Bytes of reasoning.
+        /// The length of the reasoning in bytes.
         reasoning_delta_len: usize,
     }
 
     /// The model has answered.
     LlmResponded {
-        /// Bytes of text.
+        /// The length of the text in bytes.
         content_len: usize,
-        /// Tools that it calls.
+        /// The number of tool calls.
         tool_calls: usize,
-        /// True if it shows its reasoning.
+        /// True if the answer contains reasoning.
         has_reasoning: bool,
     }
 
-    /// The model is called again after a failure.
+    /// haft repeats a failed request to the model.
     LlmRetry {
-        /// Which try, from 1.
+        /// The number of the attempt, counted from 1.
         attempt: u32,
-        /// How many there can be.
+        /// The maximum number of attempts.
         max_retries: u32,
-        /// In a word: `timeout`, `rate_limit`, `context_limit`.
+        /// The kind of failure: `timeout`, `rate_limit`, `context_limit`.
         reason: String,
-        /// What failed.
+        /// The error message.
         error: String,
-        /// How long is waited before, in nanoseconds.
+        /// The delay before the attempt, in nanoseconds.
         backoff: u64,
     }
 
-    /// A part of the conversation was left out to make room.
+    /// A part of the conversation was dropped to free context.
     ContextCompress {
-        /// `proactive_budget`, `llm_retry` or `summarize`.
+        /// The reason: `proactive_budget`, `llm_retry` or `summarize`.
         reason: String,
-        /// Messages that are gone.
+        /// The number of dropped messages.
         dropped_messages: usize,
-        /// Messages that are left.
+        /// The number of remaining messages.
         remaining_messages: usize,
     }
 
-    /// The conversation was summed up.
+    /// The conversation was compacted.
     SessionSummarize {
-        /// Messages that the summary stands for.
+        /// The number of summarized messages.
         summarized_messages: usize,
-        /// Messages that stay word for word.
+        /// The number of messages that are kept unchanged.
         kept_messages: usize,
-        /// Bytes of the summary.
+        /// The length of the summary in bytes.
         summary_len: usize,
-        /// True if messages were too long to be summed up.
+        /// True if some messages were too long to summarize.
         omitted_oversized: bool,
     }
 
@@ -101,121 +102,121 @@ payloads! {
     ToolExecStart {
         /// The tool.
         tool: String,
-        /// Its arguments; `null` when there is nothing.
+        /// The arguments; `null` if there are none.
         #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<RawJson>,
     }
 
-    /// A tool is over.
+    /// A tool has finished.
     ToolExecEnd {
         /// The tool.
         tool: String,
-        /// Nanoseconds.
+        /// The duration in nanoseconds.
         duration: u64,
-        /// Bytes that the model is shown.
+        /// The length of the text for the model, in bytes.
         #[serde(rename = "ForLLMLen")]
         for_llm_len: usize,
-        /// Bytes that the user is shown instead.
+        /// The length of the different text for the user, in bytes.
         for_user_len: usize,
-        /// True if it failed.
+        /// True if the call failed.
         is_error: bool,
-        /// True if its result comes later.
+        /// True if the result comes later.
         #[serde(rename = "Async")]
         is_async: bool,
     }
 
-    /// A call is not made.
+    /// A tool call was skipped.
     ToolExecSkipped {
         /// The tool.
         tool: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     }
 
-    /// Messages that came during the turn joined the conversation.
+    /// Steering messages joined the conversation.
     SteeringInjected {
-        /// How many.
+        /// The number of messages.
         count: usize,
-        /// Their bytes.
+        /// The total length of the messages in bytes.
         total_content_len: usize,
     }
 
-    /// What a tool found later waits for its turn.
+    /// A late result of a tool waits for its turn.
     FollowUpQueued {
         /// The tool.
         source_tool: String,
-        /// Bytes.
+        /// The length in bytes.
         content_len: usize,
-        /// The channel: `cli`. As PicoClaw to 0.2.6 says it.
+        /// The channel: `cli`. Sent for PicoClaw up to 0.2.6.
         channel: String,
-        /// The conversation on the channel: `direct`. As PicoClaw to 0.2.6 says it.
+        /// The conversation on the channel: `direct`. Sent for PicoClaw up to 0.2.6.
         #[serde(rename = "ChatID")]
         chat_id: String,
     }
 
     /// The turn was interrupted.
     InterruptReceived {
-        /// `steering`, `graceful` or `hard_abort`.
+        /// The kind: `steering`, `graceful` or `hard_abort`.
         kind: String,
-        /// Whose message it was.
+        /// The role of the author.
         role: String,
-        /// Its bytes.
+        /// The length of the message in bytes.
         content_len: usize,
-        /// Messages that wait.
+        /// The number of queued messages.
         queue_depth: usize,
-        /// Bytes of what the model is told about it.
+        /// The length of the hint for the model, in bytes.
         hint_len: usize,
     }
 
-    /// A part of the turn was given to another agent.
+    /// A part of the turn was given to a sub-agent.
     SubTurnSpawn {
-        /// Which agent.
+        /// The id of the agent.
         #[serde(rename = "AgentID")]
         agent_id: String,
-        /// What for.
+        /// The task.
         label: String,
-        /// The turn that it is a part of.
+        /// The parent turn.
         #[serde(rename = "ParentTurnID")]
         parent_turn_id: String,
     }
 
-    /// That agent is done.
+    /// The sub-agent finished.
     SubTurnEnd {
-        /// Which agent.
+        /// The id of the agent.
         #[serde(rename = "AgentID")]
         agent_id: String,
-        /// As of a turn.
+        /// The status, as in `turn_end`.
         status: String,
     }
 
-    /// What it found reached the turn.
+    /// The sub-agent's result reached the turn.
     SubTurnResultDelivered {
         /// The channel.
         target_channel: String,
         /// The conversation on the channel.
         #[serde(rename = "TargetChatID")]
         target_chat_id: String,
-        /// Bytes.
+        /// The length in bytes.
         content_len: usize,
     }
 
-    /// What it found came too late.
+    /// The sub-agent's result came too late.
     SubTurnOrphan {
-        /// The turn that it was a part of.
+        /// The parent turn.
         #[serde(rename = "ParentTurnID")]
         parent_turn_id: String,
-        /// The turn that found it.
+        /// The child turn.
         #[serde(rename = "ChildTurnID")]
         child_turn_id: String,
-        /// Why it was too late.
+        /// The reason why the result was too late.
         reason: String,
     }
 
-    /// Something failed.
+    /// An error occurred.
     ErrorEvent {
-        /// Where: `llm`, `hook.before_llm`.
+        /// The stage: `llm`, `hook.before_llm`.
         stage: String,
-        /// What went wrong.
+        /// The error message.
         message: String,
     }
 }

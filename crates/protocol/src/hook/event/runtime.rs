@@ -1,45 +1,45 @@
-//! `hook.runtime_event`: how PicoClaw from 0.2.9 on tells what happens.
+//! `hook.runtime_event`: the form of events since PicoClaw 0.2.9.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Occurrence, Severity};
-use crate::hook::Meta;
+use super::{EventSeverity, TurnEvent};
+use crate::hook::TurnMeta;
 use crate::json::RawJson;
 
 /// The params of `hook.runtime_event`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RuntimeEvent {
-    /// `evt-1`, counted for each process.
+    /// The id, counted for each process: `evt-1`.
     pub id: String,
-    /// Which kind: see [`Kind::name`](super::Kind::name).
+    /// The kind of the event: a name of the table of events.
     pub kind: String,
-    /// When: RFC 3339.
+    /// The time, RFC 3339.
     pub time: String,
     /// The source of the event.
     pub source: EventSource,
     /// The scope of the event.
     pub scope: EventScope,
     /// The correlation of the event.
-    pub correlation: Correlation,
+    pub correlation: EventCorrelation,
     /// The severity.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub severity: Option<Severity>,
-    /// The particulars: see [`Payload`](super::Payload).
+    pub severity: Option<EventSeverity>,
+    /// The data of the event: see the table of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<RawJson>,
-    /// The rest.
+    /// Further attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attrs: Option<Attrs>,
+    pub attrs: Option<EventAttributes>,
 }
 
 /// The source of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventSource {
-    /// `agent`.
+    /// The component: `agent`.
     pub component: String,
-    /// Which one: `main`.
+    /// The name of the component: `main`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
@@ -48,16 +48,16 @@ pub struct EventSource {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventScope {
-    /// Which process of the host.
+    /// The id of the host process.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub runtime_id: String,
-    /// Which agent.
+    /// The id of the agent.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_id: String,
-    /// Which session.
+    /// The id of the session.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session_key: String,
-    /// Which turn.
+    /// The id of the turn.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub turn_id: String,
     /// The channel: `cli`.
@@ -81,10 +81,10 @@ pub struct EventScope {
     /// `direct`, `group` or `channel`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub chat_type: String,
-    /// The author.
+    /// The sender's id.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub sender_id: String,
-    /// The message.
+    /// The id of the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_id: String,
 }
@@ -92,17 +92,17 @@ pub struct EventScope {
 /// The correlation of an event. Absent parts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Correlation {
-    /// Where in the turn: `meta.TracePath` of other calls.
+pub struct EventCorrelation {
+    /// The place in the turn: `meta.TracePath` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace_id: String,
-    /// The turn that this one is a part of.
+    /// The parent turn.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parent_turn_id: String,
-    /// The request that it belongs to.
+    /// The request that the event belongs to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub request_id: String,
-    /// The message that it replies to.
+    /// The message that the event replies to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reply_to_id: String,
 }
@@ -110,11 +110,11 @@ pub struct Correlation {
 /// Further attributes of an event of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Attrs {
-    /// The part that acts: `meta.Source` of other calls.
+pub struct EventAttributes {
+    /// The acting part: `meta.Source` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_source: String,
-    /// The call of the model within the turn; absent before the first.
+    /// The number of the request to the model in the turn; absent before the first.
     #[serde(skip_serializing_if = "is_zero")]
     pub iteration: u32,
 }
@@ -123,15 +123,16 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl Occurrence {
-    /// In the form of PicoClaw from 0.2.9 on, as the `number`th event of its process.
+impl TurnEvent {
+    /// Converts the event to the form of PicoClaw since 0.2.9, as the `number`th event of its
+    /// process.
     ///
     /// # Errors
-    /// None for what this crate can build; kept, so that no caller has to assume it.
-    pub fn runtime(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
+    /// None for values that this crate can build; callers must not rely on that.
+    pub fn to_runtime_event(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
         let kind = self.payload.kind();
-        let Meta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;
-        let attrs = Attrs { agent_source: source.clone(), iteration: *iteration };
+        let TurnMeta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;
+        let attrs = EventAttributes { agent_source: source.clone(), iteration: *iteration };
         Ok(RuntimeEvent {
             id: format!("evt-{number}"),
             kind: kind.name().to_owned(),
@@ -143,14 +144,14 @@ impl Occurrence {
                 turn_id: turn_id.clone(),
                 ..self.inbound_scope()
             },
-            correlation: Correlation {
+            correlation: EventCorrelation {
                 trace_id: self.trace_path().to_owned(),
                 parent_turn_id: parent_turn_id.clone(),
-                ..Correlation::default()
+                ..EventCorrelation::default()
             },
             severity: Some(self.payload.severity()),
             payload: Some(RawJson::from_value(&self.payload)?),
-            attrs: (attrs != Attrs::default()).then_some(attrs),
+            attrs: (attrs != EventAttributes::default()).then_some(attrs),
         })
     }
 

@@ -1,45 +1,45 @@
-//! The particulars of a turn that is over.
+//! The payload of the event for the end of a turn.
 
 use serde::{Deserialize, Serialize};
 
-/// A turn is over.
+/// A turn ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct TurnEnd {
     /// [`COMPLETED`](Self::COMPLETED), [`ERROR`](Self::ERROR) or [`ABORTED`](Self::ABORTED).
     pub status: String,
-    /// The directory that the agent works in.
+    /// The working directory of the agent.
     pub workspace: String,
-    /// Calls of the model.
+    /// The number of requests to the model.
     pub iterations: u32,
-    /// Nanoseconds.
+    /// The duration in nanoseconds.
     pub duration: u64,
-    /// Bytes of the answer.
+    /// The length of the answer in bytes.
     pub final_content_len: usize,
     /// The user's prompt.
     pub user_message: String,
     /// The answer.
     pub final_content: String,
-    /// Skills in use. PicoClaw's; empty in haft.
+    /// Skills in use. Only PicoClaw has them; empty in haft.
     pub active_skills: Vec<String>,
-    /// Skills that were tried. PicoClaw's; empty in haft.
+    /// Skills that were tried. Only PicoClaw has them; empty in haft.
     pub attempted_skills: Vec<String>,
-    /// Skills that led to the answer. PicoClaw's; empty in haft.
+    /// Skills that led to the answer. Only PicoClaw has them; empty in haft.
     pub final_successful_path: Vec<String>,
-    /// Skills as the turn went on. PicoClaw's; empty in haft.
+    /// Skills at several points of the turn. Only PicoClaw has them; empty in haft.
     pub skill_context_snapshots: Vec<SkillSnapshot>,
-    /// Tools that ran, each once.
+    /// The tools that ran, each once.
     pub tool_kinds: Vec<String>,
-    /// Tools that ran, in order.
+    /// The tool executions, in order.
     pub tool_executions: Vec<ToolExecution>,
 }
 
 impl TurnEnd {
-    /// The model had no more to say.
+    /// The model finished.
     pub const COMPLETED: &'static str = "completed";
     /// Something failed, or a hook ended the turn.
     pub const ERROR: &'static str = "error";
-    /// The user or a hook stopped it.
+    /// The user or a hook stopped the turn.
     pub const ABORTED: &'static str = "aborted";
 }
 
@@ -47,7 +47,7 @@ impl TurnEnd {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct SkillSnapshot {
-    /// From 1.
+    /// The number of the snapshot, counted from 1.
     pub sequence: u32,
     /// The trigger of the change.
     pub trigger: String,
@@ -62,7 +62,7 @@ pub struct SkillSnapshot {
 pub struct ToolExecution {
     /// The tool.
     pub name: String,
-    /// True if it did what it was asked.
+    /// True if the tool succeeded.
     pub success: bool,
     /// The error message.
     #[serde(skip_serializing_if = "String::is_empty")]

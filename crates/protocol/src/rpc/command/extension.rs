@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ExtensionName, PanelId};
 use crate::read::null_is_default;
 
-/// The commands that a person can type.
+/// Lists the commands that a person can type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListCommands {}
 
-/// A command is run.
+/// Runs a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunCommand {
     /// Its name, without the slash.
@@ -26,56 +26,57 @@ pub struct CompleteCommand {
     /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// The text behind the name and the blanks that follow it, up to the cursor.
+    /// The text from the first argument to the cursor.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prefix: String,
 }
 
-/// The extensions there are.
+/// Lists the extensions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListExtensions {}
 
-/// Extensions are looked for again.
+/// Reloads the extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadExt {
-    /// The extension that is started again; absent: all are looked for.
+    /// The extension to restart; absent: search for all extensions again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<ExtensionName>,
 }
 
-/// A key, while an extension's panel has the focus.
+/// Sends a key to the panel of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelKey {
-    /// The owner of the panel.
+pub struct PanelKeyCommand {
+    /// The extension that owns the panel.
     pub extension: ExtensionName,
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
-    /// `up down left right enter esc tab pageup pagedown home end backspace delete rune`.
+    /// The key: `up`, `down`, `left`, `right`, `enter`, `esc`, `tab`, `pageup`, `pagedown`, `home`,
+    /// `end`, `backspace`, `delete` or `rune`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub key: String,
-    /// For `rune`: what was typed; more than one character when pasted.
+    /// For `rune`: the typed text. Pasted text has more than one character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// The room of a panel.
+/// Sets the size of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelResize {
-    /// The owner of the panel.
+pub struct PanelResizeCommand {
+    /// The extension that owns the panel.
     pub extension: ExtensionName,
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
-    /// Columns.
+    /// The width in columns.
     pub width: u32,
-    /// Rows.
+    /// The height in rows.
     pub height: u32,
 }
 
-/// The person closed a panel.
+/// Closes a panel of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct PanelClose {
-    /// The owner of the panel.
+pub struct PanelCloseCommand {
+    /// The extension that owns the panel.
     pub extension: ExtensionName,
-    /// Which panel.
+    /// The id of the panel.
     pub panel_id: PanelId,
 }

@@ -1,4 +1,4 @@
-//! `hello`, `ping`, `shutdown`: the life of a connection.
+//! `hello`, `ping`, `shutdown`: the start and the end of a connection.
 
 use std::fmt;
 
@@ -6,18 +6,20 @@ use serde::{Deserialize, Serialize};
 
 /// Introduces the client and its capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Hello {
-    /// The token, where the process was started with one.
+pub struct HelloCommand {
+    /// The token; required if the process was started with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Token>,
+    pub token: Option<AuthToken>,
     /// The client's name and version, for the log. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
-    /// True if the client answers `ui_request`s. If not, every question has its default at once. Since haft.
+    pub client: Option<ClientInfo>,
+    /// True if the client answers `ui_request`. Otherwise every question gets its default at once.
+    /// Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ui: Option<bool>,
-    /// The tools that the client wants to be asked about before each call of theirs, in every session; `"*"` for all. Absent:
-    /// what was said before, at first none; `[]`: none. Who names one answers `ui_request`s, as with `ui`. Since haft.
+    /// The tools whose calls the client wants to approve, in every session; `"*"` for all. Absent:
+    /// unchanged, at first none; `[]`: none. A client that names a tool must answer `ui_request`,
+    /// as with `ui`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Vec<String>>,
 }
@@ -25,7 +27,7 @@ pub struct Hello {
 /// A client's name and version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
-pub struct Client {
+pub struct ClientInfo {
     /// Its name.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
@@ -34,21 +36,21 @@ pub struct Client {
     pub version: Option<String>,
 }
 
-/// The token that allows a client to drive the process. `Debug` does not show it.
+/// The token that allows a client to drive the process. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
-pub struct Token(pub String);
+pub struct AuthToken(pub String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AuthToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
 }
 
-/// A sign of life.
+/// Asks for a sign of life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Ping {}
+pub struct PingCommand {}
 
 /// Ends the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Shutdown {}
+pub struct ShutdownCommand {}

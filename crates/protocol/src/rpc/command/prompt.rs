@@ -1,27 +1,27 @@
-//! `prompt`, `steer`, `follow_up`, `interrupt`, `take_queued`, `abort`: what is said to the agent.
+//! `prompt`, `steer`, `follow_up`, `interrupt`, `take_queued`, `abort`: messages to the agent.
 
 use serde::{Deserialize, Serialize};
 
 use crate::content::Image;
 use crate::read::null_is_default;
 
-/// A message for the model.
+/// Sends a message to the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Prompt {
-    /// The text; may be empty beside images. One that begins with `/` and the name of a command or a template is run as
-    /// that, if it is not `plain`.
+pub struct PromptCommand {
+    /// The text; can be empty if there are images. If it begins with `/` and the name of a command
+    /// or template, haft runs that command, unless `plain` is true.
     pub message: String,
     /// Images for the model.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// The model is told the text as it stands, whatever it begins with.
+    /// True if the model gets the text unchanged, whatever it begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain: Option<bool>,
 }
 
-/// Something for the agent at work.
+/// Sends a message to an agent that works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Steer {
+pub struct SteerCommand {
     /// The text.
     pub message: String,
     /// Images for the model.
@@ -39,22 +39,23 @@ pub struct FollowUp {
     pub images: Vec<Image>,
 }
 
-/// Comes to an end in good order.
+/// Interrupts the agent in good order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Interrupt {
-    /// The text for the last request to the model; without it, a text of haft.
+pub struct InterruptCommand {
+    /// The text for the last request to the model; absent: haft's default text.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub hint: String,
 }
 
-/// Takes back what waits for the agent.
+/// Returns the queued messages and removes them from the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TakeQueued {}
 
-/// Stops at once.
+/// Stops the current work at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Abort {
-    /// True if waiting prompts are cancelled, too: each is replied to with `aborted` and never begins. Since haft.
+pub struct AbortCommand {
+    /// True if haft cancels waiting prompts, too: each fails with `aborted` and never starts. Since
+    /// haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<bool>,
 }

@@ -1,37 +1,38 @@
-//! `set_model`, `get_models`, `set_thinking`, `get_tools`, `set_tools`: what the agent works with.
+//! `set_model`, `get_models`, `set_thinking`, `get_tools`, `set_tools`: the model and the tools of
+//! the agent.
 
 use serde::{Deserialize, Serialize};
 
-use crate::thinking::Thinking;
+use crate::thinking::ThinkingLevel;
 
-/// Another model.
+/// Selects another model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetModel {
-    /// The model's id at the provider of the moment, or `PROVIDER/MODEL`.
+    /// The model's id at the current provider, or `PROVIDER/MODEL`.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub model: String,
 }
 
-/// The models that can be asked.
+/// Lists the available models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetModels {}
 
-/// Another level of thinking.
+/// Sets the thinking level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetThinking {
-    /// The level. One that the model does not have becomes its nearest.
-    pub level: Thinking,
+    /// The level. haft uses the nearest level that the model has.
+    pub level: ThinkingLevel,
 }
 
-/// The tools there are.
+/// Lists the tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetTools {}
 
-/// Other tools.
+/// Selects the tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetTools {
-    /// The names of those that are offered; absent or `null` for all there are. A name without a tool counts as soon as
-    /// there is one.
+    /// The names of the offered tools; absent or `null` for all. An unknown name takes effect when
+    /// a tool with that name is registered.
     #[serde(default)]
     pub tools: Option<Vec<String>>,
 }

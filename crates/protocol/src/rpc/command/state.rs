@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Sums up the conversation.
+/// Summarizes the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Compact {
+pub struct CompactCommand {
     /// Instructions for the summary. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
-/// Asks for the state of the session.
+/// Returns the state of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetState {}
 
-/// The conversation.
+/// Returns the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetMessages {}
 
-/// Forgets the conversation.
+/// Clears the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Clear {}
+pub struct ClearCommand {}

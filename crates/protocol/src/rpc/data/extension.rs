@@ -9,21 +9,21 @@ use crate::ids::ExtensionName;
 /// The commands that a person can type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandsData {
-    /// The commands, those of extensions first.
+    /// The commands; those of extensions come first.
     pub commands: Vec<CommandInfo>,
 }
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandInfo {
-    /// Its name, without the slash.
+    /// The name, without the slash.
     pub name: String,
-    /// One line; may be empty.
+    /// One line of text; can be empty.
     pub description: String,
-    /// The extension whose command it is; absent for a template or a skill.
+    /// The extension that owns the command; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// True if `complete_command` says what may follow it.
+    /// True if `complete_command` works for this command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub completes: bool,
 }
@@ -31,7 +31,8 @@ pub struct CommandInfo {
 /// The completions of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionsData {
-    /// The items, the likeliest first. None where the command does not complete, or its extension fails to.
+    /// The completions, the most likely first. Empty if the command has no completion, or if its
+    /// extension fails.
     #[serde(default)]
     pub items: Vec<CompletionItem>,
 }
@@ -39,9 +40,9 @@ pub struct CompletionsData {
 /// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResult {
-    /// The action of the command.
-    pub action: CommandAction,
-    /// The extension whose command it is; absent for a template or a skill.
+    /// The effect of the command.
+    pub action: CommandActionKind,
+    /// The extension that owns the command; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
 }
@@ -49,51 +50,52 @@ pub struct CommandResult {
 /// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CommandAction {
-    /// A prompt: it is worked on, or waits behind another one; events follow as for the command `prompt`.
+pub enum CommandActionKind {
+    /// The command sends a prompt, which starts or waits; events follow as for the command
+    /// `prompt`.
     Prompt,
-    /// A text for the editor: the event `insert` says it.
+    /// The event `insert` has text for the input field.
     Insert,
-    /// A text to be shown: the event `ext_display` says it.
+    /// The event `ext_display` has text to show.
     Display,
-    /// A panel: the event `panel_open` says it.
+    /// The event `panel_open` has a panel.
     OpenPanel,
-    /// Nothing more.
+    /// No further effect.
     Noop,
 }
 
-/// The extensions there are.
+/// The extensions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionsData {
-    /// The extensions, in the order in which they are asked.
+    /// The extensions, in the order in which haft calls them.
     pub extensions: Vec<ExtensionInfo>,
 }
 
-/// An extension, and how it is.
+/// An extension and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionInfo {
     /// Its name.
     pub name: ExtensionName,
-    /// Its version, as its manifest says.
+    /// The version in the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its description of itself.
+    /// The description in the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its state: `starting`, `ready`, `restarting`, `idle`, `stopping`, `stopped` or `failed`.
+    /// The state: `starting`, `ready`, `restarting`, `idle`, `stopping`, `stopped` or `failed`.
     pub state: String,
-    /// Its failure, when it is `restarting` or `failed`.
+    /// The failure, if the state is `restarting` or `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ExtensionFault>,
-    /// Where it was found: `explicit`, `built_in`, `global`, `project` or `hook`.
+    /// The origin: `explicit`, `built_in`, `global`, `project` or `hook`.
     pub origin: String,
-    /// Where it lies.
+    /// The directory of the extension.
     pub dir: String,
-    /// True if what it guards must not happen without it.
+    /// True if haft blocks what the extension guards while the extension does not run.
     pub required: bool,
-    /// True if the person decided to go on without it: it is not asked about anything.
+    /// True if the user chose to continue without the extension: haft asks it nothing.
     pub gates_off: bool,
-    /// Its log file, if logs are written.
+    /// The log file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// The commands that it registered.
@@ -102,15 +104,15 @@ pub struct ExtensionInfo {
     /// The tools that it registered.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Its items of the status line.
+    /// The extension's items in the status line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusItem>,
 }
 
-/// An extension's item in the status line.
+/// A text of an extension in the status line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StatusItem {
-    /// The extension's name for it.
+    /// The key of the item.
     pub key: String,
     /// The text.
     pub text: String,
@@ -119,14 +121,15 @@ pub struct StatusItem {
 /// The result of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadData {
-    /// Extensions that ran before and were stopped: replaced, or not there any more.
+    /// The number of stopped extensions: replaced ones and removed ones.
     pub stopped: u64,
-    /// Extensions that were found and started.
+    /// The number of extensions that were found and started.
     pub loaded: u64,
-    /// Of those, the ones that are ready.
+    /// The number of those that are ready.
     pub ready: u64,
-    /// Extensions that go on as they were, because what is there now does not work.
+    /// The number of extensions that keep running unchanged because their new version does not
+    /// work.
     pub kept: u64,
-    /// The failures; each was reported as an event, too.
+    /// The failures. Each one was also sent as an event.
     pub errors: Vec<ExtensionFault>,
 }

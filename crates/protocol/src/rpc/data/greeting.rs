@@ -11,19 +11,19 @@ pub struct HelloData {
     pub version: String,
     /// The provider of the session's model.
     pub provider: String,
-    /// The session's model, as its provider calls it.
+    /// The model's id at the provider.
     pub model: String,
-    /// Capabilities of this haft beyond zot's RPC mode: words that stay. Since haft.
+    /// The capabilities beyond zot's RPC mode. Names never change. Since haft.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// The session that commands mean which name none. Since haft.
+    /// The current session: commands without `session` apply to it. Since haft.
     #[serde(default)]
     pub session: String,
 }
 
-/// A sign of life.
+/// The reply to `ping`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Pong {
+pub struct PongData {
     /// Always `true`.
     pub pong: bool,
 }

@@ -1,11 +1,11 @@
-//! The reply to `get_messages`: the conversation as it is shown.
+//! The reply to `get_messages`: the conversation as clients see it.
 
 use serde::Serialize;
 
-use crate::content::{Content, ShownContent};
+use crate::content::{ContentBlock, ShownContent};
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
-use crate::message::{AssistantBlock, Message, Time};
+use crate::message::{AssistantBlock, Message, Rfc3339Time};
 
 /// The conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -22,22 +22,22 @@ pub enum ShownMessage {
     User {
         /// Text and images.
         content: Vec<ShownContent<'static>>,
-        /// When.
-        time: Time,
+        /// The time, RFC 3339.
+        time: Rfc3339Time,
     },
     /// An answer of the model.
     Assistant {
         /// The blocks in the model's order.
         content: Vec<AssistantBlock>,
         /// When the message was complete.
-        time: Time,
+        time: Rfc3339Time,
     },
     /// The result of a tool call.
     Tool {
         /// One block, of the type `tool_result`.
         content: Vec<ShownBlock>,
-        /// When.
-        time: Time,
+        /// The time, RFC 3339.
+        time: Rfc3339Time,
     },
 }
 
@@ -47,7 +47,7 @@ pub enum ShownMessage {
 pub enum ShownBlock {
     /// A result.
     ToolResult {
-        /// The call.
+        /// The id of the tool call.
         call_id: ToolCallId,
         /// The tool. Since haft.
         name: String,
@@ -55,7 +55,7 @@ pub enum ShownBlock {
         is_error: bool,
         /// The content for the model.
         content: Vec<ShownContent<'static>>,
-        /// The extension whose tool gave it. Since haft.
+        /// The extension that owns the tool. Since haft.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
         /// Data for people and programs, such as the diff of a change. Since haft.
@@ -67,7 +67,9 @@ pub enum ShownBlock {
 impl From<&Message> for ShownMessage {
     fn from(message: &Message) -> Self {
         match message {
-            Message::User { content, time } => Self::User { content: shown(content), time: time.clone() },
+            Message::User { content, time } => {
+                Self::User { content: to_shown_content(content), time: time.clone() }
+            }
             Message::Assistant(said) => {
                 Self::Assistant { content: said.content.clone(), time: said.time.clone() }
             }
@@ -76,7 +78,7 @@ impl From<&Message> for ShownMessage {
                     call_id: result.call_id.clone(),
                     name: result.name.clone(),
                     is_error: result.is_error,
-                    content: shown(&result.content),
+                    content: to_shown_content(&result.content),
                     extension: result.extension.clone(),
                     details: result.details.clone(),
                 }],
@@ -87,12 +89,12 @@ impl From<&Message> for ShownMessage {
 }
 
 impl MessagesData {
-    /// These messages, as they are shown.
-    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+    /// Converts these messages to the form for clients.
+    pub fn from_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         Self { messages: messages.into_iter().map(ShownMessage::from).collect() }
     }
 }
 
-fn shown(content: &[Content]) -> Vec<ShownContent<'static>> {
+fn to_shown_content(content: &[ContentBlock]) -> Vec<ShownContent<'static>> {
     content.iter().map(|content| ShownContent::from(content).into_owned()).collect()
 }

@@ -2,25 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Time, Usage};
+use crate::message::{Rfc3339Time, TokenUsage};
 
 /// A session that is open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionData {
-    /// Its id, by which commands name it.
+    /// The id of the session.
     pub session: String,
-    /// True if it leaves no file.
+    /// True if the session has no file.
     pub ephemeral: bool,
-    /// Its file, which is there as soon as something was said.
+    /// The session file, which exists after the first message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// The sessions there are.
+/// The open and stored sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionsData {
-    /// Those that are open in the order in which they were opened, then those of this directory on the disk, the one that
-    /// was written last first.
+    /// The open sessions in the order in which they were opened, then the sessions of this
+    /// directory on the disk, newest first.
     pub sessions: Vec<SessionInfo>,
 }
 
@@ -31,21 +31,21 @@ pub struct SessionInfo {
     pub session: String,
     /// True if it is open in this process.
     pub open: bool,
-    /// True if commands mean it that name none.
+    /// True if it is the current session.
     pub current: bool,
-    /// True if it is at work.
+    /// True if a prompt or compaction runs.
     pub busy: bool,
     /// Its file, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The directory that it is about.
+    /// The directory of the session.
     pub cwd: String,
-    /// When it began.
-    pub created: Time,
-    /// When something was last said in it.
+    /// The time of its creation.
+    pub created: Rfc3339Time,
+    /// The time of its last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<Time>,
-    /// The name that it was given.
+    pub last: Option<Rfc3339Time>,
+    /// The name of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its tags.
@@ -54,10 +54,10 @@ pub struct SessionInfo {
     /// The first prompt of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_text: Option<String>,
-    /// The number of messages it has, on all branches.
+    /// The number of messages on all branches.
     pub messages: u64,
-    /// The usage of all answers.
-    pub usage: Usage,
+    /// The total usage.
+    pub usage: TokenUsage,
     /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
@@ -66,20 +66,20 @@ pub struct SessionInfo {
 /// The entries of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TreeData {
-    /// Every entry behind the one that it follows.
+    /// The entries; each one comes after its parent.
     pub entries: Vec<EntryInfo>,
-    /// The entry that the next one will follow; absent at the beginning.
+    /// The entry that the next one follows; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf: Option<String>,
 }
 
-/// Where a session goes on from.
+/// The entry from which a session continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MovedData {
     /// The entry that the next one follows; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// With `before`, all of the text that the user said in the entry that was named.
+    /// With `before`: the user's complete text in that entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -89,21 +89,21 @@ pub struct MovedData {
 pub struct EntryInfo {
     /// Its id.
     pub id: String,
-    /// The entry that it follows; absent for a first one.
+    /// The parent entry; absent for a first entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// The kind by its name in the session's file: `message`, `compaction`, `model_change`, …
+    /// The type in the session file: `message`, `compaction`, `model_change`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Of a message: `user`, `assistant` or `tool`.
+    /// The role of a message: `user`, `assistant` or `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The first line of what it says, if it says something; of a long one the first 200 characters.
+    /// The first line of the text, if there is text; at most 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The mark that a person put on it.
+    /// The user's label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// When it was written.
-    pub time: Time,
+    /// The time of the entry.
+    pub time: Rfc3339Time,
 }

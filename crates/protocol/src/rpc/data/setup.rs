@@ -4,44 +4,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::ExtensionName;
 use crate::json::RawJson;
-use crate::thinking::Thinking;
+use crate::thinking::ThinkingLevel;
 
-/// The model that is asked from the next step on.
+/// The model for requests from the next step on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelData {
     /// Its provider.
     pub provider: String,
-    /// The model, as its provider calls it.
+    /// The model's id at the provider.
     pub model: String,
 }
 
-/// The models that can be asked.
+/// The available models.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelsData {
-    /// The models, those of a provider together.
+    /// The models, grouped by provider.
     pub models: Vec<ModelInfo>,
 }
 
 /// The known facts of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelInfo {
-    /// The model, as its provider calls it.
+    /// The model's id at the provider.
     pub id: String,
     /// Its provider.
     pub provider: String,
-    /// Tokens that it reads and writes in one request; 0 when not known.
+    /// The context window in tokens; 0 if unknown.
     pub context_window: u64,
-    /// Tokens that it writes in one answer at most; 0 when not known.
+    /// The output limit in tokens; 0 if unknown.
     pub max_output: u64,
-    /// True if it thinks before it answers, as far as is known.
+    /// True if the model is known to support reasoning.
     pub reasoning: bool,
-    /// Its name for people. Since haft.
+    /// The display name. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The levels that it can be told to think at; absent when not known. Since haft.
+    /// The supported thinking levels; absent if unknown. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<Vec<Thinking>>,
-    /// True if it reads images; absent when not known. Since haft.
+    pub thinking: Option<Vec<ThinkingLevel>>,
+    /// True if the model accepts images; absent if unknown. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
 }
@@ -49,14 +49,14 @@ pub struct ModelInfo {
 /// The thinking level from the next step on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThinkingData {
-    /// The level: the nearest to the wanted one that the model has.
-    pub level: Thinking,
+    /// The level in use: the nearest one that the model has.
+    pub level: ThinkingLevel,
 }
 
-/// The tools there are.
+/// The tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsData {
-    /// The tools, in the order that the model is shown them.
+    /// The tools, in the order in which the model gets them.
     pub tools: Vec<ToolInfo>,
 }
 
@@ -69,16 +69,16 @@ pub struct ToolInfo {
     pub description: String,
     /// JSON Schema of the arguments.
     pub schema: RawJson,
-    /// True if the model is offered it.
+    /// True if haft offers the tool to the model.
     pub active: bool,
-    /// The extension whose tool it is; absent for haft's own.
+    /// The extension that owns the tool; absent for haft's own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
 }
 
-/// The tools that are offered from the next step on.
+/// The tools for requests from the next step on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsSet {
-    /// Their names; a name without a tool is not among them.
+    /// The names of the offered tools, without unknown names.
     pub active: Vec<String>,
 }

@@ -2,27 +2,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Usage;
-use crate::thinking::Thinking;
+use crate::message::TokenUsage;
+use crate::thinking::ThinkingLevel;
 
-/// Work has begun.
+/// The reply to a command that starts work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Started {
+pub struct StartedData {
     /// Always `true`.
     pub started: bool,
 }
 
-/// A message waits for its place in the work.
+/// The reply to a queued message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuedData {
-    /// True if a prompt is worked on, which takes it; if not, it waits for the next one.
+    /// True if a prompt runs and gets the message; otherwise the message waits for the next prompt.
     pub running: bool,
 }
 
-/// The answer to an interrupt: true if there was something to interrupt.
+/// The reply to `interrupt`: true if the agent was working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptData {
-    /// True if a prompt was worked on.
+    /// True if a prompt was running.
     pub interrupted: bool,
 }
 
@@ -31,53 +31,54 @@ pub struct InterruptData {
 pub struct StateData {
     /// The provider of the model.
     pub provider: String,
-    /// The model, as its provider calls it.
+    /// The model's id at the provider.
     pub model: String,
-    /// The directory that is worked in, absolute.
+    /// The absolute working directory.
     pub cwd: String,
-    /// The number of messages the conversation has.
+    /// The number of messages in the conversation.
     pub message_count: u64,
-    /// True if a prompt is worked on, or the conversation is being summed up.
+    /// True if a prompt or a compaction runs.
     pub busy: bool,
     /// The usage since the session began.
-    pub usage: Usage,
-    /// The session. Since haft.
+    pub usage: TokenUsage,
+    /// The id of the session. Since haft.
     pub session: String,
-    /// Its file, which is there as soon as something was said; absent when nothing is recorded. Since haft.
+    /// The session file, which exists after the first message; absent if the session is not
+    /// recorded. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The thinking level. Since haft.
-    pub thinking: Thinking,
-    /// The use of the model's window. Since haft.
+    pub thinking: ThinkingLevel,
+    /// The use of the context window. Since haft.
     pub context: ContextData,
-    /// The number of prompts that wait behind the one that is worked on. Since haft.
+    /// The number of waiting prompts. Since haft.
     pub prompts: u64,
-    /// The messages that wait. Since haft.
+    /// The queued messages. Since haft.
     pub queue: QueueData,
-    /// The session's name, if it has one. Since haft.
+    /// The name of the session, if it has one. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// The use of the model's window.
+/// The use of the context window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ContextData {
-    /// Tokens of the conversation and all that is sent along with it.
+    /// The tokens of the conversation and everything that is sent with it.
     pub tokens: u64,
-    /// The number of them that are estimated.
+    /// The estimated part of `tokens`.
     pub estimated: u64,
-    /// The number of tokens that the model can read and write in one request, where known.
+    /// The size of the context window in tokens, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
 }
 
-/// Messages that wait, oldest first, as text. Images are told by a word.
+/// Queued messages, oldest first, as text. A word replaces each image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueueData {
-    /// For the end of the current tools.
+    /// Messages for the next step of the current turn.
     pub steering: Vec<String>,
-    /// For the moment when the agent would stop.
+    /// Messages for the moment at which the agent would stop.
     pub follow_up: Vec<String>,
-    /// For the next prompt.
+    /// Messages for the next prompt.
     pub next_turn: Vec<String>,
 }

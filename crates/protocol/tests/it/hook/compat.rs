@@ -1,9 +1,11 @@
-//! The user's document and PicoClaw's own lines, word for word.
+//! The lines of the user's document and of PicoClaw, unchanged.
 
 use std::collections::BTreeMap;
 
-use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Call, Kind, Line, Payload, Question, read_reply};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::hook::{
+    BOUNDS, Call, CallLine, HookEventKind, HookEventPayload, HookQuestion, read_reply,
+};
 use insta::assert_snapshot;
 
 use super::lines::line;
@@ -12,18 +14,18 @@ const SEED: &str = include_str!("../../../fixtures/compat/hook/seed.jsonl");
 const FLOW: &str = include_str!("../../../fixtures/compat/hook/flow.jsonl");
 const PICOCLAW: &str = include_str!("../../../fixtures/compat/hook/picoclaw.jsonl");
 
-/// Every line in order: the method of a call, and what a reply means for the call of its id.
+/// Describes every line in order: the method of a call, and the decision in a reply.
 fn transcript(lines: &str) -> String {
     let mut calls: BTreeMap<u64, Call> = BTreeMap::new();
     let mut out = String::new();
     for text in lines.lines() {
         if text.contains("\"method\"") {
-            let Line { id, call, .. } = line(text);
+            let CallLine { id, call, .. } = line(text);
             out += &format!("{}\n", call.method().name());
             calls.extend(id.map(|id| (id, call)));
             continue;
         }
-        let reply = read_reply(text.as_bytes(), BOUNDS, Plain::default()).unwrap();
+        let reply = read_reply(text.as_bytes(), BOUNDS, PlainSpan::default()).unwrap();
         let means = match (reply.outcome, calls.get(&reply.id)) {
             (Err(error), _) => format!("error {}: {error}", error.code),
             (Ok(result), Some(Call::Hello(asked))) => decision(asked, &result),
@@ -39,7 +41,7 @@ fn transcript(lines: &str) -> String {
     out
 }
 
-fn decision<Q: Question>(asked: &Q, result: &haft_protocol::RawJson) -> String
+fn decision<Q: HookQuestion>(asked: &Q, result: &haft_protocol::RawJson) -> String
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -56,13 +58,13 @@ fn every_block_of_the_document_is_read() {
     hook.hello
       ()
     hook.before_llm
-      Modify(LlmEdit { model: None, messages: None, add_tools: [ToolDefinition { kind: "function", function: FunctionDefinition { name: "my_plugin_tool", description: "Plugin injected tool", parameters: {"type":"object","properties":{"query":{"type":"string"}}} } }], options: None }); the tool "echo" is offered as it was
+      Modify(LlmEdit { model: None, messages: None, add_tools: [ToolDefinition { kind: "function", function: FunctionDefinition { name: "my_plugin_tool", description: "Plugin injected tool", parameters: {"type":"object","properties":{"query":{"type":"string"}}} } }], options: None }); the tool "echo" cannot be changed; the change was ignored
     hook.after_llm
       Continue
     hook.before_tool
       Modify { tool: None, arguments: Some({"text":"modified hello"}) }
       Deny { reason: "Invalid arguments" }
-      Respond(ToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
+      Respond(HookToolResult { for_llm: "Plugin tool executed successfully", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })
     hook.after_tool
       Continue
     hook.approve_tool
@@ -91,7 +93,7 @@ fn the_complete_flow_of_the_document_is_read() {
 }
 
 #[test]
-fn what_picoclaw_sends_is_read_and_said_again() {
+fn lines_of_picoclaw_round_trip() {
     let again = |text: &str| {
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
         let own: serde_json::Value = serde_json::from_str(&line(text).encode().unwrap()).unwrap();
@@ -101,7 +103,7 @@ fn what_picoclaw_sends_is_read_and_said_again() {
     SEED.lines().chain(FLOW.lines()).filter(|text| text.contains("\"method\"")).for_each(again);
 }
 
-/// Whatever was sent is still there.
+/// Checks that all of `sent` is present in `own`.
 #[track_caller]
 fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
     match (sent, own) {
@@ -117,17 +119,17 @@ fn contained(sent: &serde_json::Value, own: &serde_json::Value) {
 }
 
 #[test]
-fn both_ways_to_write_a_kind_are_read() {
-    let kinds: Vec<Kind> = [PICOCLAW, SEED]
+fn reads_both_spellings_of_a_kind() {
+    let kinds: Vec<HookEventKind> = [PICOCLAW, SEED]
         .iter()
         .flat_map(|lines| lines.lines())
         .filter(|text| text.contains("hook.event"))
         .map(|text| {
             let Call::Event(event) = line(text).call else { panic!("no event: {text}") };
-            let payload = Payload::read(event.kind.kind(), &event.payload.unwrap()).unwrap();
+            let payload = HookEventPayload::read(event.kind.kind(), &event.payload.unwrap()).unwrap();
             assert_eq!(payload.kind(), event.kind.kind());
             event.kind.kind()
         })
         .collect();
-    assert_eq!(kinds, [Kind::ToolExecStart, Kind::ToolExecStart]);
+    assert_eq!(kinds, [HookEventKind::ToolExecStart, HookEventKind::ToolExecStart]);
 }

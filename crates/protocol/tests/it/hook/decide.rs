@@ -1,13 +1,13 @@
-//! What a result means for each question, wrong ones included.
+//! The decisions in results, including wrong ones.
 
-use haft_protocol::hook::{Hello, Question, ResponseDecision, ResultDecision};
+use haft_protocol::hook::{HookHello, HookQuestion, ResponseDecision, ResultDecision};
 
 use super::samples;
 use crate::samples::json;
 
-/// The decision, or what is wrong and the outline of what was there.
+/// Checks the decision, or the error and the outline of the result.
 #[track_caller]
-pub(crate) fn check<Q: Question>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
+pub(crate) fn check<Q: HookQuestion>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -16,15 +16,15 @@ where
         assert!(decided.reports.is_empty(), "{result}: {:?}", decided.reports);
         format!("{:?}", decided.decision)
     });
-    let wrong = |wrong: &haft_protocol::hook::Malformed| (wrong.detail.clone(), wrong.found.clone());
+    let wrong = |wrong: &haft_protocol::hook::MalformedReply| (wrong.detail.clone(), wrong.found.clone());
     let got = decided.as_ref().map(String::as_str).map_err(wrong);
     let expect = expect.map_err(|(detail, found)| (detail.to_owned(), found.to_owned()));
     assert_eq!(got, expect, "{result}");
 }
 
-/// The one thing that is reported.
+/// Checks the only report.
 #[track_caller]
-pub(crate) fn check_report<Q: Question>(question: &Q, result: &str, decision: &str, report: &str)
+pub(crate) fn check_report<Q: HookQuestion>(question: &Q, result: &str, decision: &str, report: &str)
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -34,8 +34,8 @@ where
 }
 
 #[test]
-fn any_object_is_a_greeting() {
-    let hello = Hello::new("gate", Vec::new());
+fn hello_accepts_any_object() {
+    let hello = HookHello::new("gate", Vec::new());
     for result in ["{}", "null", r#"{"ok":false}"#, r#"{"name":7}"#] {
         check(&hello, result, Ok("()"));
     }
@@ -44,7 +44,7 @@ fn any_object_is_a_greeting() {
 }
 
 #[test]
-fn nothing_is_go_on() {
+fn empty_result_means_continue() {
     for result in
         ["{}", "null", r#"{"action":""}"#, r#"{"action":"continue","reason":"x"}"#, r#"{"ok":true}"#]
     {
@@ -56,7 +56,7 @@ fn nothing_is_go_on() {
 }
 
 #[track_caller]
-fn check_echo<Q: Question>(question: &Q, field: &str)
+fn check_echo<Q: HookQuestion>(question: &Q, field: &str)
 where
     Q::Decision: std::fmt::Debug,
 {
@@ -67,7 +67,7 @@ where
 }
 
 #[test]
-fn who_sends_the_params_back_changes_nothing() {
+fn repeated_params_change_nothing() {
     check_echo(&samples::before_llm(), "request");
     check_echo(&samples::after_llm(), "response");
     check_echo(&samples::before_tool(), "call");
@@ -76,7 +76,7 @@ fn who_sends_the_params_back_changes_nothing() {
         &samples::before_tool(),
         r#"{"meta":{"AgentID":"main"},"tool":"bash","arguments":{"command":"true"}}"#,
         Err((
-            r#""tool" stands beside "call", not in it"#,
+            r#""tool" must be inside "call""#,
             r#"{"meta":{"AgentID":"…"},"tool":"…","arguments":{"command":"…"}}"#,
         )),
     );
@@ -95,7 +95,7 @@ fn both_aborts_keep_their_reason() {
 }
 
 #[test]
-fn an_action_of_another_stage_is_none() {
+fn action_of_another_point_is_rejected() {
     let check = |action: &str, detail: &str| {
         let result = format!(r#"{{"action":"{action}"}}"#);
         let wrong = Err((detail, result.as_str()));
@@ -103,18 +103,18 @@ fn an_action_of_another_stage_is_none() {
         check(&samples::after_llm(), &result, wrong);
         check(&samples::after_tool(), &result, wrong);
     };
-    check("respond", "the action \"respond\" means nothing here");
-    check("deny_tool", "the action \"deny_tool\" means nothing here");
+    check("respond", "the action \"respond\" is not valid for this method");
+    check("deny_tool", "the action \"deny_tool\" is not valid for this method");
     check("block", "unknown action \"block\"");
     check("Continue", "unknown action \"Continue\"");
 }
 
 #[test]
-fn a_call_is_denied_or_answered() {
+fn tool_call_can_be_denied_or_answered() {
     let call = samples::before_tool();
     check(&call, r#"{"action":"deny_tool","reason":"no"}"#, Ok(r#"Deny { reason: "no" }"#));
     check(&call, r#"{"action":"deny_tool","call":7}"#, Ok(r#"Deny { reason: "" }"#));
-    let fog = r#"Respond(ToolResult { for_llm: "fog", for_user: "", silent: false, is_error: true, is_async: false, media: ["a.png"], artifact_tags: [], response_handled: false })"#;
+    let fog = r#"Respond(HookToolResult { for_llm: "fog", for_user: "", silent: false, is_error: true, is_async: false, media: ["a.png"], artifact_tags: [], response_handled: false })"#;
     check(
         &call,
         r#"{"action":"respond","call":{"tool":"x"},"result":{"for_llm":"fog","is_error":true,"media":["a.png"]}}"#,
@@ -129,13 +129,13 @@ fn a_call_is_denied_or_answered() {
         &call,
         r#"{"action":"respond","result":{}}"#,
         Ok(
-            r#"Respond(ToolResult { for_llm: "", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })"#,
+            r#"Respond(HookToolResult { for_llm: "", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })"#,
         ),
     );
 }
 
 #[test]
-fn a_call_is_changed() {
+fn tool_call_can_be_changed() {
     let call = samples::before_tool();
     let changed = r#"Modify { tool: Some("exec"), arguments: Some({"n":9007199254740992}) }"#;
     check(
@@ -157,7 +157,7 @@ fn a_call_is_changed() {
 }
 
 #[test]
-fn a_call_that_is_changed_in_other_words_is_not_made() {
+fn misspelled_change_blocks_the_call() {
     let call = samples::before_tool();
     let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
     check(r#"{"action":"modify"}"#, "modify without \"call\"", r#"{"action":"modify"}"#);
@@ -168,32 +168,28 @@ fn a_call_that_is_changed_in_other_words_is_not_made() {
     );
     check(
         r#"{"decision":"modify","args":{"a":1}}"#,
-        "it says \"decision\" and no \"action\"",
+        "\"decision\" without \"action\"",
         r#"{"decision":"…","args":{"a":a number}}"#,
     );
     check(
         r#"{"action":"modify","call":{"tool":"bash","args":{}}}"#,
-        "\"call\" has \"args\" and no \"arguments\"",
+        "\"call\" has \"args\" instead of \"arguments\"",
         r#"{"action":"modify","call":{"tool":"…","args":{}}}"#,
     );
-    check(
-        r#"{"call":{"command":"ls"}}"#,
-        "nothing in \"call\" has a name that counts",
-        r#"{"call":{"command":"…"}}"#,
-    );
+    check(r#"{"call":{"command":"ls"}}"#, "\"call\" has no known field", r#"{"call":{"command":"…"}}"#);
     check(
         r#"{"arguments":{"a":1}}"#,
-        "\"arguments\" stands beside \"call\", not in it",
+        "\"arguments\" must be inside \"call\"",
         r#"{"arguments":{"a":a number}}"#,
     );
-    check(r#"{"approved":false}"#, "it says \"approved\" and no \"action\"", r#"{"approved":false}"#);
-    check(r#"{"block":true}"#, "it says \"block\" and no \"action\"", r#"{"block":true}"#);
+    check(r#"{"approved":false}"#, "\"approved\" without \"action\"", r#"{"approved":false}"#);
+    check(r#"{"block":true}"#, "\"block\" without \"action\"", r#"{"block":true}"#);
     check(
         r#"{"call":{"arguments":[1]}}"#,
         "call.arguments: expected a JSON object",
         r#"{"call":{"arguments":[…]}}"#,
     );
-    check(r#"{"call":"x"}"#, "\"call\" is no object", r#"{"call":"…"}"#);
+    check(r#"{"call":"x"}"#, "\"call\" is not an object", r#"{"call":"…"}"#);
     check(
         r#"{"action":5}"#,
         "action: invalid type: integer `5`, expected a string",
@@ -202,35 +198,35 @@ fn a_call_that_is_changed_in_other_words_is_not_made() {
     check("[]", "invalid type: sequence, expected an object", "[]");
     check(
         r#"{"action":"continue","Action":"deny_tool"}"#,
-        "\"action\" is there twice, once as \"Action\"",
+        "\"action\" occurs twice, once as \"Action\"",
         r#"{"action":"continue","Action":"deny_tool"}"#,
     );
 }
 
 #[test]
-fn a_call_that_is_answered_in_other_words_is_not_made() {
+fn misspelled_response_blocks_the_call() {
     let call = samples::before_tool();
     let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
     check(r#"{"action":"respond"}"#, "respond without \"result\"", r#"{"action":"respond"}"#);
     check(
         r#"{"result":{"for_llm":"x"}}"#,
-        "\"result\" counts with the action \"respond\" only",
+        "\"result\" is only valid with the action \"respond\"",
         r#"{"result":{"for_llm":"…"}}"#,
     );
     check(
         r#"{"action":"respond","result":{"result":{"for_llm":"x"}}}"#,
-        "\"result\" has \"result\" and no \"for_llm\"",
+        "\"result\" has \"result\" instead of \"for_llm\"",
         r#"{"action":"respond","result":{"result":{…}}}"#,
     );
     check(
         r#"{"action":"respond","result":{"content":"x"}}"#,
-        "nothing in \"result\" has a name that counts",
+        "\"result\" has no known field",
         r#"{"action":"respond","result":{"content":"…"}}"#,
     );
 }
 
 #[test]
-fn a_verdict_that_agrees_is_go_on() {
+fn agreeing_verdict_means_continue() {
     for result in [r#"{"approved":true}"#, r#"{"allow":true}"#, r#"{"block":false}"#, r#"{"deny":null}"#] {
         check(&samples::before_tool(), result, Ok("Continue"));
     }
@@ -238,7 +234,7 @@ fn a_verdict_that_agrees_is_go_on() {
         &samples::before_tool(),
         r#"{"action":"continue","result":{"for_llm":"x"}}"#,
         "Continue",
-        "\"result\" counts with the action \"respond\" only",
+        "\"result\" is only valid with the action \"respond\"",
     );
     check(&samples::before_tool(), r#"{"action":"continue","result":{}}"#, Ok("Continue"));
 }
@@ -258,16 +254,16 @@ fn only_true_approves() {
     check(
         &call,
         r#"{"approved":true,"APPROVED":false}"#,
-        Err((r#""approved" is there twice, once as "APPROVED""#, r#"{"approved":true,"APPROVED":false}"#)),
+        Err((r#""approved" occurs twice, once as "APPROVED""#, r#"{"approved":true,"APPROVED":false}"#)),
     );
     check(&call, "7", Err(("invalid type: integer `7`, expected an object", "a number")));
 }
 
 #[test]
-fn who_does_not_say_whether_denies_and_is_told() {
+fn missing_approved_denies_with_a_report() {
     let check = |result: &str, found: &str| {
         let report = format!(
-            r#"the reply to hook.approve_tool cannot be used: it says no "approved", which denies; it was {found}, expected {{"approved":true|false,"reason":"…"}}"#
+            r#"the reply to hook.approve_tool is invalid: no "approved", which denies; got {found}, expected {{"approved":true|false,"reason":"…"}}"#
         );
         check_report(&samples::approve_tool(), result, r#"Deny { reason: "" }"#, &report);
     };
@@ -278,16 +274,16 @@ fn who_does_not_say_whether_denies_and_is_told() {
 }
 
 #[test]
-fn what_is_wrong_and_what_is_right_are_said_in_one_line() {
+fn error_contains_the_actual_and_expected_form() {
     let wrong = samples::after_tool().decide(&json(r#"{"action":"modify","result":{"for_llm":"x"}}"#));
     assert_eq!(
         wrong.unwrap_err().to_string(),
-        r#"the reply to hook.after_tool cannot be used: "result" has "for_llm" and no "result"; it was {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
+        r#"the reply to hook.after_tool is invalid: "result" has "for_llm" instead of "result"; got {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
     );
 }
 
 #[test]
-fn an_approval_that_says_otherwise_denies_and_is_told() {
+fn contradictory_approval_denies_with_a_report() {
     let call = samples::approve_tool();
     for agrees in [
         r#""action":"""#,
@@ -317,15 +313,15 @@ fn an_approval_that_says_otherwise_denies_and_is_told() {
     ] {
         let result = format!(r#"{{"approved":true,"reason":"no",{says}}}"#);
         let report = format!(
-            r#"the reply to hook.approve_tool cannot be used: it approves, and says "{word}" against that, which denies; it was {{"approved":true,"reason":"…",{found}}}, expected {{"approved":true|false,"reason":"…"}}"#
+            r#"the reply to hook.approve_tool is invalid: "{word}" contradicts the approval, which denies; got {{"approved":true,"reason":"…",{found}}}, expected {{"approved":true|false,"reason":"…"}}"#
         );
         check_report(&call, &result, r#"Deny { reason: "no" }"#, &report);
     }
 }
 
 #[test]
-fn a_payload_beside_a_verdict_counts_and_the_verdict_is_told() {
-    let report = "it says \"decision\" and no \"action\"";
+fn payload_applies_and_extra_verdict_is_reported() {
+    let report = "\"decision\" without \"action\"";
     let modify = |payload: &str| format!(r#"{{"decision":"modify",{payload}}}"#);
     let decided =
         samples::after_tool().decide(&json(&modify(r#""result":{"result":{"for_llm":"x"}}"#))).unwrap();
@@ -340,6 +336,6 @@ fn a_payload_beside_a_verdict_counts_and_the_verdict_is_told() {
     let found = r#"{"decision":"…","call":{"tool":"…"}}"#;
     check(&samples::before_tool(), &modify(r#""call":{"tool":"exec"}"#), Err((report, found)));
     let found = r#"{"block":true,"call":{}}"#;
-    let report = "it says \"block\" and no \"action\"";
+    let report = "\"block\" without \"action\"";
     check(&samples::before_tool(), r#"{"block":true,"call":{}}"#, Err((report, found)));
 }

@@ -1,7 +1,8 @@
 //! Requests that a hook changes.
 
 use haft_protocol::hook::{
-    BeforeLlm, Decided, LlmDecision, LlmEdit, LlmOptions, Message, MessageEdit, Question, ToolDefinition,
+    BeforeLlm, HookMessage, HookQuestion, LlmDecision, LlmEdit, LlmOptions, MessageEdit, ParsedDecision,
+    ToolDefinition,
 };
 use serde_json::{Value, json};
 
@@ -9,12 +10,12 @@ use super::samples::{before_llm, message, tool};
 use crate::samples::json as raw;
 
 #[track_caller]
-fn decide(request: &Value) -> Decided<LlmDecision> {
+fn decide(request: &Value) -> ParsedDecision<LlmDecision> {
     let result = json!({ "action": "modify", "request": request }).to_string();
     before_llm().decide(&raw(&result)).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// An edit about which nothing is said.
+/// Returns an edit without reports.
 #[track_caller]
 fn edit(request: &Value) -> LlmEdit {
     let decided = decide(request);
@@ -26,25 +27,25 @@ fn edit(request: &Value) -> LlmEdit {
     }
 }
 
-fn asked() -> Vec<Message> {
+fn asked() -> Vec<HookMessage> {
     before_llm().messages
 }
 
 #[track_caller]
-fn check_messages(said: &[Message], expect: Option<Vec<MessageEdit>>) {
+fn check_messages(said: &[HookMessage], expect: Option<Vec<MessageEdit>>) {
     assert_eq!(edit(&json!({ "messages": said })).messages, expect);
 }
 
 fn kept(places: &[usize]) -> Vec<MessageEdit> {
-    places.iter().copied().map(MessageEdit::Kept).collect()
+    places.iter().copied().map(MessageEdit::Unchanged).collect()
 }
 
-fn new(message: Message) -> MessageEdit {
+fn new(message: HookMessage) -> MessageEdit {
     MessageEdit::New(Box::new(message))
 }
 
 #[test]
-fn what_is_left_out_stays() {
+fn omitted_fields_keep_their_values() {
     let model = Some("other".to_owned());
     assert_eq!(edit(&json!({ "model": "other" })), LlmEdit { model, ..LlmEdit::default() });
     assert_eq!(edit(&json!({ "model": "" })), LlmEdit::default());
@@ -56,7 +57,7 @@ fn what_is_left_out_stays() {
 }
 
 #[test]
-fn options_are_taken_as_a_whole() {
+fn options_are_replaced_as_a_whole() {
     let options = |options: Value| edit(&json!({ "options": options })).options;
     let only = LlmOptions { temperature: Some(0.0), ..LlmOptions::default() };
     assert_eq!(options(json!({ "temperature": 0, "top_k": 3 })), Some(only));
@@ -74,7 +75,7 @@ fn options_are_taken_as_a_whole() {
 }
 
 #[test]
-fn messages_that_were_shown_are_found_again() {
+fn original_messages_are_matched() {
     let [system, user, call, result] = asked().try_into().unwrap();
     let (note, note_again) = (message("user", "be brief"), new(message("user", "be brief")));
     let all = [system.clone(), user.clone(), call.clone(), result.clone()];
@@ -83,39 +84,49 @@ fn messages_that_were_shown_are_found_again() {
     check_messages(&[user.clone(), system.clone(), call.clone(), result.clone()], None);
     check_messages(
         &[user.clone(), call.clone(), result.clone(), note.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), MessageEdit::Kept(3), note_again.clone()]),
+        Some(vec![
+            MessageEdit::Unchanged(1),
+            MessageEdit::Unchanged(2),
+            MessageEdit::Unchanged(3),
+            note_again.clone(),
+        ]),
     );
     check_messages(
         &[note, user.clone(), call.clone(), result.clone()],
-        Some(vec![note_again, MessageEdit::Kept(1), MessageEdit::Kept(2), MessageEdit::Kept(3)]),
+        Some(vec![
+            note_again,
+            MessageEdit::Unchanged(1),
+            MessageEdit::Unchanged(2),
+            MessageEdit::Unchanged(3),
+        ]),
     );
     check_messages(&[call.clone(), result.clone()], Some(kept(&[2, 3])));
     check_messages(&[result.clone(), call.clone(), user.clone()], Some(kept(&[3, 2, 1])));
-    let twice = vec![MessageEdit::Kept(1), new(user.clone())];
+    let twice = vec![MessageEdit::Unchanged(1), new(user.clone())];
     check_messages(&[user.clone(), user.clone()], Some(twice));
-    let redacted = Message { content: "***".into(), ..result.clone() };
+    let redacted = HookMessage { content: "***".into(), ..result.clone() };
     check_messages(
         &[user, call, redacted.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), new(redacted)]),
+        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), new(redacted)]),
     );
 }
 
 #[test]
-fn what_a_hook_does_not_know_of_a_message_is_no_change() {
+fn omitted_message_details_are_not_a_change() {
     let [_, user, call, result] = asked().try_into().unwrap();
-    let forgetful = Message { reasoning_content: String::new(), ..call.clone() };
+    let forgetful = HookMessage { reasoning_content: String::new(), ..call.clone() };
     check_messages(&[user.clone(), forgetful, result.clone()], None);
-    // What the model is shown is one.
-    let blind = Message { media: Vec::new(), ..result };
+    // The text for the model is the same.
+    let blind = HookMessage { media: Vec::new(), ..result };
     check_messages(
         &[user, call, blind.clone()],
-        Some(vec![MessageEdit::Kept(1), MessageEdit::Kept(2), new(blind)]),
+        Some(vec![MessageEdit::Unchanged(1), MessageEdit::Unchanged(2), new(blind)]),
     );
 }
 
 #[test]
 fn a_long_conversation_is_compared_quickly() {
-    let many: Vec<Message> = (0..20_000).map(|_| message("user", "same")).collect();
+    let many: Vec<HookMessage> = (0..20_000).map(|_| message("user", "same")).collect();
     let asked = BeforeLlm { messages: many.clone(), ..BeforeLlm::default() };
     let said = json!({ "request": { "messages": &many[1..] } }).to_string();
     let LlmDecision::Modify(edit) = asked.decide(&raw(&said)).unwrap().decision else {
@@ -125,8 +136,8 @@ fn a_long_conversation_is_compared_quickly() {
 }
 
 #[test]
-fn the_system_prompt_stays() {
-    let system = "the system prompt cannot be changed, so no message was";
+fn system_prompt_cannot_change() {
+    let system = "a hook cannot change the system prompt; all changes of messages were ignored";
     let other = [message("system", "You are mine."), message("user", "x")];
     let decided = decide(&json!({ "model": "other", "messages": other }));
     let model = Some("other".to_owned());
@@ -136,7 +147,7 @@ fn the_system_prompt_stays() {
     let decided = decide(&json!({ "messages": two }));
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![system.to_owned()]));
     let decided = decide(&json!({ "messages": [] }));
-    let empty = "a request without messages cannot be sent, so none was taken away";
+    let empty = "a request needs messages; the removal of all messages was ignored";
     assert_eq!((decided.decision, decided.reports), (LlmDecision::Continue, vec![empty.to_owned()]));
 }
 
@@ -155,7 +166,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn tools_are_added_and_none_is_changed() {
+fn tools_can_be_added_but_not_changed() {
     let (read, bash, weather) = (tool("read"), tool("bash"), tool("weather"));
     check_tools(&[], &[], &[], &[]);
     let added = std::slice::from_ref(&weather);
@@ -164,33 +175,33 @@ fn tools_are_added_and_none_is_changed() {
     check_tools(added, added, &[missing], &[]);
     let mut other = read;
     other.function.parameters = raw("{}");
-    check_tools(&[other, bash], &[], &["the tool \"read\" is offered as it was"], &[]);
+    check_tools(&[other, bash], &[], &["the tool \"read\" cannot be changed; the change was ignored"], &[]);
 }
 
 #[test]
-fn tools_that_no_model_takes_are_not_added() {
+fn invalid_tools_are_not_added() {
     let all = [tool("read"), tool("bash")];
     let check = |bad: ToolDefinition, why: &str| {
         let said = [all.as_slice(), &[tool("weather"), bad]].concat();
         check_tools(&said, &[tool("weather")], &[], &[why]);
     };
     let name = "a name is a letter and up to 63 letters, digits, _ and -";
-    check(tool("weather"), "the tool \"weather\" is not offered: it is there twice");
-    check(tool(""), &format!("the tool \"\" is not offered: {name}"));
-    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" is not offered: {name}"));
+    check(tool("weather"), "the tool \"weather\" was not added: the name occurs twice");
+    check(tool(""), &format!("the tool \"\" was not added: {name}"));
+    check(tool("b\u{430}sh"), &format!("the tool \"b\u{430}sh\" was not added: {name}"));
     let mut long = tool("long");
     long.function.description = "x".repeat(5000);
-    check(long, "the tool \"long\" is not offered: its description is longer than 4 KiB");
+    check(long, "the tool \"long\" was not added: its description is longer than 4 KiB");
     let mut long = tool("long");
     long.function.parameters = raw(&json!({ "a": "x".repeat(70_000) }).to_string());
-    check(long, "the tool \"long\" is not offered: its parameters are longer than 64 KiB");
+    check(long, "the tool \"long\" was not added: its parameters are longer than 64 KiB");
 }
 
 #[test]
-fn there_is_an_end_to_tools_and_to_what_is_said_of_them() {
+fn number_of_tools_and_reports_is_limited() {
     let many: Vec<_> = (0..1000).map(|n| tool(&format!("t{n}"))).collect();
     let decided = decide(&json!({ "tools": many }));
     let LlmDecision::Modify(edit) = decided.decision else { panic!("some are added") };
     assert_eq!((edit.add_tools.len(), decided.reports.len()), (128, 8));
-    assert_eq!(decided.reports[0], "the tool \"t128\" is not offered: one hook can add 128 tools");
+    assert_eq!(decided.reports[0], "the tool \"t128\" was not added: one hook can add 128 tools");
 }

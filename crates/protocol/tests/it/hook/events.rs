@@ -1,4 +1,4 @@
-//! What happened, in both forms.
+//! Events in both forms.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::*;
@@ -6,9 +6,12 @@ use insta::assert_snapshot;
 
 use super::samples::{meta, occurrence};
 
-/// One of every kind, in order.
-fn payloads() -> Vec<Payload> {
-    Kind::ALL.iter().map(|kind| Payload::read(*kind, &RawJson::empty_object()).unwrap()).collect()
+/// One payload of every kind, in order.
+fn payloads() -> Vec<HookEventPayload> {
+    HookEventKind::ALL
+        .iter()
+        .map(|kind| HookEventPayload::read(*kind, &RawJson::empty_object()).unwrap())
+        .collect()
 }
 
 #[test]
@@ -44,30 +47,33 @@ fn every_kind_has_its_names_number_place_and_fields() {
 
 #[test]
 fn a_kind_is_found_by_name_and_number() {
-    for kind in Kind::ALL {
-        assert_eq!(Kind::from_name(kind.name()), Some(*kind));
-        assert_eq!(Kind::from_name(kind.legacy_name()), Some(*kind));
-        assert_eq!(Kind::from_number(kind.number().into()), Some(*kind));
+    for kind in HookEventKind::ALL {
+        assert_eq!(HookEventKind::from_name(kind.name()), Some(*kind));
+        assert_eq!(HookEventKind::from_name(kind.legacy_name()), Some(*kind));
+        assert_eq!(HookEventKind::from_number(kind.number().into()), Some(*kind));
     }
-    assert_eq!(Kind::from_number(19), None);
-    assert_eq!(Kind::from_name("agent.turn"), None);
+    assert_eq!(HookEventKind::from_number(19), None);
+    assert_eq!(HookEventKind::from_name("agent.turn"), None);
 }
 
 #[test]
-fn what_failed_matters_more() {
+fn failures_have_a_higher_severity() {
     let usual: Vec<_> = payloads().iter().map(|payload| payload.severity()).collect();
     let count = |severity| usual.iter().filter(|found| **found == severity).count();
-    assert_eq!((count(Severity::Info), count(Severity::Warn), count(Severity::Error)), (14, 3, 2));
-    let check = |payload: Payload, expect| assert_eq!(payload.severity(), expect);
+    assert_eq!(
+        (count(EventSeverity::Info), count(EventSeverity::Warn), count(EventSeverity::Error)),
+        (14, 3, 2)
+    );
+    let check = |payload: HookEventPayload, expect| assert_eq!(payload.severity(), expect);
     let end = |status: &str| TurnEnd { status: status.into(), ..TurnEnd::default() }.into();
-    check(end(TurnEnd::COMPLETED), Severity::Info);
-    check(end(TurnEnd::ERROR), Severity::Error);
-    check(end(TurnEnd::ABORTED), Severity::Warn);
-    check(ToolExecEnd { is_error: true, ..ToolExecEnd::default() }.into(), Severity::Warn);
+    check(end(TurnEnd::COMPLETED), EventSeverity::Info);
+    check(end(TurnEnd::ERROR), EventSeverity::Error);
+    check(end(TurnEnd::ABORTED), EventSeverity::Warn);
+    check(ToolExecEnd { is_error: true, ..ToolExecEnd::default() }.into(), EventSeverity::Warn);
 }
 
 #[test]
-fn both_forms_say_the_same() {
+fn both_forms_carry_the_same_data() {
     let end = TurnEnd {
         status: TurnEnd::COMPLETED.into(),
         workspace: "/src/app".into(),
@@ -86,9 +92,9 @@ fn both_forms_say_the_same() {
     };
     let end = occurrence(end);
     let lines = [
-        Line::notification(end.runtime(3).unwrap()).encode().unwrap(),
-        Line::notification(end.legacy(LegacyKind::Name).unwrap()).encode().unwrap(),
-        Line::notification(end.legacy(LegacyKind::Number).unwrap()).encode().unwrap(),
+        CallLine::notification(end.to_runtime_event(3).unwrap()).encode().unwrap(),
+        CallLine::notification(end.to_legacy_event(LegacyKind::Name).unwrap()).encode().unwrap(),
+        CallLine::notification(end.to_legacy_event(LegacyKind::Number).unwrap()).encode().unwrap(),
     ];
     assert_snapshot!(lines.concat(), @r#"
     {"jsonrpc":"2.0","method":"hook.runtime_event","params":{"id":"evt-3","kind":"agent.turn.end","time":"2026-11-22T09:00:00.5Z","source":{"component":"agent","name":"main"},"scope":{"agent_id":"main","session_key":"0199","turn_id":"main-turn-1","channel":"cli","chat_id":"direct","chat_type":"direct","sender_id":"ada"},"correlation":{"trace_id":"turn.end"},"severity":"info","payload":{"Status":"completed","Workspace":"/src/app","Iterations":2,"Duration":1500000000,"FinalContentLen":4,"UserMessage":"list","FinalContent":"done","ActiveSkills":[],"AttemptedSkills":[],"FinalSuccessfulPath":[],"SkillContextSnapshots":[],"ToolKinds":["bash"],"ToolExecutions":[{"name":"bash","success":true}]},"attrs":{"agent_source":"runTurn","iteration":1}}}
@@ -98,10 +104,10 @@ fn both_forms_say_the_same() {
 }
 
 #[test]
-fn what_is_not_known_is_left_out() {
-    let bare = Occurrence {
+fn unknown_values_are_omitted() {
+    let bare = TurnEvent {
         context: None,
-        meta: Meta {
+        meta: TurnMeta {
             iteration: 0,
             source: String::new(),
             parent_turn_id: "main-turn-0".into(),
@@ -109,6 +115,6 @@ fn what_is_not_known_is_left_out() {
         },
         ..occurrence(SteeringInjected { count: 1, total_content_len: 5 })
     };
-    let line = Line::notification(bare.runtime(1).unwrap()).encode().unwrap();
+    let line = CallLine::notification(bare.to_runtime_event(1).unwrap()).encode().unwrap();
     assert_snapshot!(line.trim_end(), @r#"{"jsonrpc":"2.0","method":"hook.runtime_event","params":{"id":"evt-1","kind":"agent.steering.injected","time":"2026-11-22T09:00:00.5Z","source":{"component":"agent","name":"main"},"scope":{"agent_id":"main","session_key":"0199","turn_id":"main-turn-1"},"correlation":{"trace_id":"turn.special","parent_turn_id":"main-turn-0"},"severity":"info","payload":{"Count":1,"TotalContentLen":5}}}"#);
 }

@@ -1,9 +1,10 @@
-//! The exact bytes of what both sides say. Shell hooks match on them, so a change here is a change of the protocol.
+//! The exact bytes of both sides. Shell hooks match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 
-use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Call, Line, Method, Question, Reply, Results, read_reply};
+use haft_protocol::codec::PlainSpan;
+use haft_protocol::hook::{BOUNDS, Call, CallLine, HookQuestion, HookReply, HookResults, Method, read_reply};
 use serde_json::Value;
 
 use super::samples;
@@ -12,12 +13,12 @@ const HOST: &str = include_str!("../../../fixtures/hook/host.jsonl");
 const HOOK: &str = include_str!("../../../fixtures/hook/hook.jsonl");
 
 #[track_caller]
-pub(crate) fn line(text: &str) -> Line {
-    Line::read(text.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {text}"))
+pub(crate) fn line(text: &str) -> CallLine {
+    CallLine::read(text.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 #[test]
-fn every_method_is_written_like_this() {
+fn every_method_matches_the_fixture() {
     let lines = samples::lines();
     let methods: BTreeSet<_> = lines.iter().map(|line| line.call.method()).collect();
     assert_eq!(methods, Method::ALL.iter().copied().collect(), "methods without a sample");
@@ -26,7 +27,7 @@ fn every_method_is_written_like_this() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn written_lines_are_read_back() {
     for (text, sample) in HOST.lines().zip(samples::lines()) {
         assert_eq!(line(text), sample);
     }
@@ -34,7 +35,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn lines_fit_the_schema() {
-    let schema = jsonschema::validator_for(schemars::schema_for!(Line).as_value()).unwrap();
+    let schema = jsonschema::validator_for(schemars::schema_for!(CallLine).as_value()).unwrap();
     for text in HOST.lines() {
         let value: Value = serde_json::from_str(text).unwrap();
         if let Err(error) = schema.validate(&value) {
@@ -43,24 +44,24 @@ fn lines_fit_the_schema() {
     }
 }
 
-/// The question of a reply, by its id.
-fn asked(id: u64) -> Line {
+/// Returns the request of a reply, by its id.
+fn asked(id: u64) -> CallLine {
     samples::lines().into_iter().find(|line| line.id == Some(id)).unwrap()
 }
 
 #[test]
-fn every_reply_is_written_like_this() {
+fn every_reply_matches_the_fixture() {
     let written: String = samples::replies().iter().map(|reply| reply.encode().unwrap()).collect();
     assert_eq!(written, HOOK);
     for (text, sample) in HOOK.lines().zip(samples::replies()) {
-        assert_eq!(read_reply(text.as_bytes(), BOUNDS, Plain::default()).unwrap(), sample);
+        assert_eq!(read_reply(text.as_bytes(), BOUNDS, PlainSpan::default()).unwrap(), sample);
     }
 }
 
 #[test]
 fn results_fit_the_schema_of_their_method() {
-    let root = schemars::schema_for!(Results).to_value();
-    for Reply { id, outcome, .. } in samples::replies() {
+    let root = schemars::schema_for!(HookResults).to_value();
+    for HookReply { id, outcome, .. } in samples::replies() {
         let Ok(result) = outcome else { continue };
         let method = asked(id).call.method().name();
         let mut schema = root["properties"][method].clone();
@@ -74,9 +75,9 @@ fn results_fit_the_schema_of_their_method() {
 }
 
 #[test]
-fn a_line_that_is_no_call_is_refused_with_its_id() {
+fn invalid_call_is_rejected_with_its_id() {
     let check = |text: &str, expect: (Option<u64>, &str)| {
-        let unread = Line::read(text.as_bytes(), BOUNDS).unwrap_err();
+        let unread = CallLine::read(text.as_bytes(), BOUNDS).unwrap_err();
         assert_eq!((unread.id, unread.detail.as_str()), expect, "{text}");
     };
     check(r#"{"jsonrpc":"2.0","id":7,"method":"hook.later"}"#, (Some(7), "unknown method \"hook.later\""));
@@ -94,12 +95,15 @@ fn a_line_that_is_no_call_is_refused_with_its_id() {
 }
 
 #[track_caller]
-fn check_borrowed<Q: Question + Clone + Into<Call>>(question: &Q) {
-    assert_eq!(Line::asking(7, question).unwrap(), Line::request(7, question.clone()).encode().unwrap());
+fn check_borrowed<Q: HookQuestion + Clone + Into<Call>>(question: &Q) {
+    assert_eq!(
+        CallLine::encode_question(7, question).unwrap(),
+        CallLine::request(7, question.clone()).encode().unwrap()
+    );
 }
 
 #[test]
-fn a_question_that_stays_with_its_owner_is_the_same_line() {
+fn borrowed_call_encodes_to_the_same_line() {
     check_borrowed(&samples::before_llm());
     check_borrowed(&samples::after_llm());
     check_borrowed(&samples::before_tool());

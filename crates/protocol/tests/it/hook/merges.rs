@@ -1,7 +1,8 @@
-//! Answers of the model and of tools that a hook changes in part.
+//! Partial changes of answers and results by hooks.
 
 use haft_protocol::hook::{
-    AfterLlm, AfterTool, LlmResponse, Question, ResponseDecision, ResultDecision, ToolCall, ToolResult,
+    AfterLlm, AfterTool, HookQuestion, HookToolCall, HookToolResult, LlmResponse, ResponseDecision,
+    ResultDecision,
 };
 
 use super::decide::check;
@@ -16,14 +17,14 @@ fn response(result: &str) -> LlmResponse {
 }
 
 #[track_caller]
-fn result(said: &str) -> ToolResult {
+fn result(said: &str) -> HookToolResult {
     let decided = after_tool().decide(&json(said)).unwrap();
     let ResultDecision::Modify(result) = decided.decision else { panic!("{decided:?}") };
     result
 }
 
 #[test]
-fn a_part_of_an_answer_leaves_the_rest() {
+fn partial_answer_keeps_the_rest() {
     let AfterLlm { response: own, .. } = after_llm();
     let expect = LlmResponse { content: "***".into(), ..own.clone() };
     assert_eq!(response(r#"{"action":"modify","response":{"response":{"content":"***"}}}"#), expect);
@@ -35,7 +36,7 @@ fn a_part_of_an_answer_leaves_the_rest() {
 }
 
 #[test]
-fn a_whole_answer_takes_the_place_of_the_model_s() {
+fn complete_answer_replaces_the_models() {
     let said = r#"{"response":{"response":{"content":"Stop.","finish_reason":"stop","reasoning":"","reasoning_details":null}}}"#;
     let expect = LlmResponse {
         content: "Stop.".into(),
@@ -47,7 +48,7 @@ fn a_whole_answer_takes_the_place_of_the_model_s() {
 }
 
 #[test]
-fn calls_that_lost_their_names_get_them_back() {
+fn missing_call_names_are_restored() {
     let said =
         r#"{"response":{"response":{"content":"x","tool_calls":[{"id":"toolu_2"},{"id":"toolu_1"}]}}}"#;
     let mut own = after_llm().response.tool_calls;
@@ -65,12 +66,12 @@ fn calls_can_be_changed_and_added() {
     assert_eq!(second.function.read_arguments(), Ok(json("{}")));
     assert_eq!(
         *second,
-        ToolCall { function: second.function.clone(), ..ToolCall::new("new", "", &json("{}")) }
+        HookToolCall { function: second.function.clone(), ..HookToolCall::new("new", "", &json("{}")) }
     );
 }
 
 #[test]
-fn calls_that_cannot_be_made_are_refused() {
+fn invalid_calls_are_rejected() {
     let check = |calls: &str, detail: &str| {
         let said = format!(r#"{{"response":{{"response":{{"tool_calls":[{calls}]}}}}}}"#);
         let wrong = after_llm().decide(&json(&said)).unwrap_err();
@@ -94,54 +95,54 @@ fn calls_that_cannot_be_made_are_refused() {
 }
 
 #[test]
-fn an_answer_that_stands_one_level_too_high_is_refused() {
+fn answer_at_the_wrong_level_is_rejected() {
     let found = r#"{"action":"modify","response":{"content":"…"}}"#;
     check(
         &after_llm(),
         r#"{"action":"modify","response":{"content":"x"}}"#,
-        Err((r#""response" has "content" and no "response""#, found)),
+        Err((r#""response" has "content" instead of "response""#, found)),
     );
     check(
         &after_llm(),
         r#"{"content":"x"}"#,
-        Err((r#""content" stands beside "response", not in it"#, r#"{"content":"…"}"#)),
+        Err((r#""content" must be inside "response""#, r#"{"content":"…"}"#)),
     );
     check(
         &after_llm(),
         r#"{"response":{"text":"x"}}"#,
-        Err((r#"nothing in "response" has a name that counts"#, r#"{"response":{"text":"…"}}"#)),
+        Err((r#""response" has no known field"#, r#"{"response":{"text":"…"}}"#)),
     );
 }
 
 #[test]
-fn a_part_of_a_result_leaves_the_rest() {
+fn partial_result_keeps_the_rest() {
     let AfterTool { result: own, .. } = after_tool();
     let said = r#"{"action":"modify","result":{"result":{"for_llm":"***"}}}"#;
-    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..own.clone() });
+    assert_eq!(result(said), HookToolResult { for_llm: "***".into(), ..own.clone() });
     let said = r#"{"result":{"tool":"x","result":{"media":null,"is_error":true}}}"#;
-    assert_eq!(result(said), ToolResult { media: Vec::new(), is_error: true, ..own });
+    assert_eq!(result(said), HookToolResult { media: Vec::new(), is_error: true, ..own });
 }
 
 #[test]
-fn a_whole_result_takes_the_place_of_the_tool_s() {
+fn complete_result_replaces_the_tools() {
     let said = r#"{"result":{"result":{"for_llm":"***","silent":false,"is_error":false,"async":false}}}"#;
-    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..ToolResult::default() });
+    assert_eq!(result(said), HookToolResult { for_llm: "***".into(), ..HookToolResult::default() });
 }
 
 #[test]
-fn a_result_that_stands_one_level_too_high_is_refused() {
+fn result_at_the_wrong_level_is_rejected() {
     for field in ["for_llm", "for_user", "silent", "is_error", "media", "response_handled"] {
         let wrong = after_tool().decide(&json(&format!(r#"{{"result":{{"{field}":null}}}}"#))).unwrap_err();
-        assert_eq!(wrong.detail, format!("\"result\" has {field:?} and no \"result\""));
+        assert_eq!(wrong.detail, format!("\"result\" has {field:?} instead of \"result\""));
         let wrong = after_tool().decide(&json(&format!(r#"{{"{field}":null}}"#))).unwrap_err();
-        assert_eq!(wrong.detail, format!("{field:?} stands beside \"result\", not in it"));
+        assert_eq!(wrong.detail, format!("{field:?} must be inside \"result\""));
     }
     check(&after_tool(), r#"{"result":{"tool":"x"}}"#, Ok("Continue"));
     check(&after_tool(), r#"{"result":{"result":null}}"#, Ok("Continue"));
 }
 
 #[test]
-fn an_edited_answer_calls_no_more_than_128_tools_or_as_many_as_the_model_did() {
+fn number_of_calls_in_a_changed_answer_is_limited() {
     let call = |index: usize| format!(r#"{{"id":"c{index}","function":{{"name":"x","arguments":"{{}}"}}}}"#);
     let said = |calls: usize| {
         let calls: Vec<String> = (0..calls).map(call).collect();

@@ -1,13 +1,13 @@
-//! Lines of hooks: which are replies, which are noise, and whose call a bad one fails.
+//! Lines of hooks: replies, unrelated lines, and the calls that wrong lines fail.
 
-use haft_protocol::codec::{Bounds, Plain};
-use haft_protocol::hook::{BOUNDS, Reply, Unread, read_reply};
+use haft_protocol::codec::{LineLimits, PlainSpan};
+use haft_protocol::hook::{BOUNDS, HookReply, UnreadableLine, read_reply};
 
-fn read(line: &str) -> Result<Reply, Unread> {
-    read_reply(line.as_bytes(), BOUNDS, Plain::default())
+fn read(line: &str) -> Result<HookReply, UnreadableLine> {
+    read_reply(line.as_bytes(), BOUNDS, PlainSpan::default())
 }
 
-/// The id and the result, or the id and the error.
+/// Checks the id with the result or the error.
 #[track_caller]
 fn check(line: &str, id: u64, expect: Result<&str, &str>) {
     let reply = read(line).unwrap_or_else(|unread| panic!("{unread}: {line}"));
@@ -15,7 +15,7 @@ fn check(line: &str, id: u64, expect: Result<&str, &str>) {
     assert_eq!((reply.id, outcome.as_deref().map_err(String::as_str)), (id, expect), "{line}");
 }
 
-/// The call that is failed, the code, and what is wrong.
+/// Checks the failed call, the code and the detail.
 #[track_caller]
 fn check_unread(line: &str, expect: (Option<u64>, &str, &str)) {
     let unread = read(line).expect_err(line);
@@ -31,28 +31,28 @@ fn results() {
 }
 
 #[test]
-fn nothing_is_an_empty_result() {
+fn missing_result_is_an_empty_object() {
     check(r#"{"id":1}"#, 1, Ok("{}"));
     check(r#"{"id":1,"result":null}"#, 1, Ok("{}"));
 }
 
 #[test]
-fn who_echoes_the_call_with_a_result_replies() {
+fn repeated_call_with_result_is_a_reply() {
     check(r#"{"id":1,"method":"hook.before_tool","params":{},"result":{"a":1}}"#, 1, Ok(r#"{"a":1}"#));
     check(r#"{"id":1,"method":"hook.before_tool","result":null}"#, 1, Ok("{}"));
 }
 
 #[test]
-fn an_error_beats_a_result() {
+fn error_takes_precedence_over_result() {
     check(r#"{"id":1,"result":{},"error":{"code":-32000,"message":"no disk"}}"#, 1, Err("no disk"));
     check(r#"{"id":1,"error":{"Message":" "}}"#, 1, Err("error 0 without a message"));
     check(r#"{"id":1,"error":{"code":7,"message":"a","data":[1]}}"#, 1, Err("a"));
 }
 
 #[test]
-fn noise_belongs_to_nobody() {
+fn unrelated_lines_have_no_call() {
     let no_id = (None, "frame_invalid", "no id");
-    let bad_id = (None, "frame_invalid", "the id is no whole number above 0");
+    let bad_id = (None, "frame_invalid", "the id is not a whole number above 0");
     check_unread("starting …", (None, "frame_not_json", "not JSON: expected value"));
     check_unread("", (None, "frame_not_json", "not JSON: EOF while parsing a value"));
     check_unread("[1]", (None, "frame_not_object", "a frame is a JSON object"));
@@ -70,7 +70,7 @@ fn noise_belongs_to_nobody() {
 }
 
 #[test]
-fn what_cannot_be_read_fails_the_call_it_was_meant_for() {
+fn unreadable_reply_fails_its_call() {
     check_unread(
         r#"{"id":3,"result":{"a":1,"a":2}}"#,
         (Some(3), "frame_duplicate_key", "key \"a\" occurs twice in one object"),
@@ -90,25 +90,22 @@ fn what_cannot_be_read_fails_the_call_it_was_meant_for() {
     );
     check_unread(
         r#"{"id":3,"result":{},"Result":{}}"#,
-        (Some(3), "frame_duplicate_key", "\"result\" is there twice, once as \"Result\""),
+        (Some(3), "frame_duplicate_key", "\"result\" occurs twice, once as \"Result\""),
     );
-    // Two ids are none.
+    // A duplicate id counts as no id.
     check_unread(
         r#"{"id":3,"id":4}"#,
         (None, "frame_duplicate_key", "key \"id\" occurs twice in one object"),
     );
-    check_unread(
-        r#"{"id":3,"ID":4}"#,
-        (None, "frame_duplicate_key", "\"id\" is there twice, once as \"ID\""),
-    );
+    check_unread(r#"{"id":3,"ID":4}"#, (None, "frame_duplicate_key", "\"id\" occurs twice, once as \"ID\""));
 }
 
 #[test]
-fn text_is_mended_and_nothing_else() {
+fn only_text_is_repaired() {
     let mended = read(r#"{"id":1,"result":{"result":{"for_llm":"\ud800"}}}"#).unwrap();
-    assert!(mended.mended);
+    assert!(mended.repaired);
     assert_eq!(mended.outcome.unwrap().as_str(), r#"{"result":{"for_llm":"\ufffd"}}"#);
-    assert!(!read(r#"{"id":1,"result":{"for_llm":"\ud83d\ude00"}}"#).unwrap().mended);
+    assert!(!read(r#"{"id":1,"result":{"for_llm":"\ud83d\ude00"}}"#).unwrap().repaired);
     for result in [
         r#"{"call":{"arguments":{"content":"\ud800"}}}"#,
         r#"{"call":{"tool":"\ud800"}}"#,
@@ -121,19 +118,20 @@ fn text_is_mended_and_nothing_else() {
 }
 
 #[test]
-fn a_line_is_as_long_as_its_bounds() {
+fn line_length_limit_is_exact() {
     let line = format!(r#"{{"id":1,"result":"{}"}}"#, "x".repeat(2 * 1024 * 1024));
     assert!(read(&line).is_ok(), "longer than PicoClaw takes");
-    let unread = read_reply(line.as_bytes(), Bounds { line: 1024, ..BOUNDS }, Plain::default()).unwrap_err();
+    let unread =
+        read_reply(line.as_bytes(), LineLimits { line: 1024, ..BOUNDS }, PlainSpan::default()).unwrap_err();
     assert_eq!((unread.id, unread.code), (None, "frame_too_long"));
     assert_eq!(
-        read_reply(b"{\"id\":1,\"result\":\"\xff\"}", BOUNDS, Plain::default()).unwrap_err().code,
+        read_reply(b"{\"id\":1,\"result\":\"\xff\"}", BOUNDS, PlainSpan::default()).unwrap_err().code,
         "frame_not_utf8"
     );
 }
 
 #[test]
-fn a_reply_is_written_as_it_is_read() {
+fn reply_round_trips() {
     for line in [
         r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#,
         r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no disk"}}"#,

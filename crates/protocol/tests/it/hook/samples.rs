@@ -1,4 +1,4 @@
-//! Questions and events as the host would build them.
+//! Requests and events as the host builds them.
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::*;
@@ -6,27 +6,27 @@ use serde::Serialize;
 
 use crate::samples::json;
 
-pub(crate) fn meta(trace_path: &str) -> Meta {
-    Meta {
+pub(crate) fn meta(trace_path: &str) -> TurnMeta {
+    TurnMeta {
         agent_id: "main".into(),
         turn_id: "main-turn-1".into(),
         session_key: "0199".into(),
         iteration: 1,
         trace_path: trace_path.into(),
         source: "runTurn".into(),
-        ..Meta::default()
+        ..TurnMeta::default()
     }
 }
 
 pub(crate) fn context() -> Option<Box<TurnContext>> {
-    let inbound = Inbound {
+    let inbound = InboundMessage {
         channel: "cli".into(),
         chat_id: "direct".into(),
         chat_type: "direct".into(),
         sender_id: "ada".into(),
-        ..Inbound::default()
+        ..InboundMessage::default()
     };
-    let scope = Scope {
+    let scope = SessionScope {
         version: 1,
         agent_id: "main".into(),
         channel: "cli".into(),
@@ -37,11 +37,11 @@ pub(crate) fn context() -> Option<Box<TurnContext>> {
     Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
 }
 
-pub(crate) fn message(role: &str, content: &str) -> Message {
-    Message { role: role.into(), content: content.into(), ..Message::default() }
+pub(crate) fn message(role: &str, content: &str) -> HookMessage {
+    HookMessage { role: role.into(), content: content.into(), ..HookMessage::default() }
 }
 
-/// A tool of this name.
+/// Creates a tool of this name.
 pub(crate) fn tool(name: &str) -> ToolDefinition {
     let function = FunctionDefinition {
         name: name.into(),
@@ -52,7 +52,7 @@ pub(crate) fn tool(name: &str) -> ToolDefinition {
 }
 
 pub(crate) fn before_llm() -> BeforeLlm {
-    let call = ToolCall::new("toolu_1", "read", &json(r#"{"path":"a.png"}"#));
+    let call = HookToolCall::new("toolu_1", "read", &json(r#"{"path":"a.png"}"#));
     BeforeLlm {
         meta: meta(BeforeLlm::TRACE_PATH),
         context: context(),
@@ -60,8 +60,12 @@ pub(crate) fn before_llm() -> BeforeLlm {
         messages: vec![
             message("system", "You are haft."),
             message("user", "what is it?"),
-            Message { tool_calls: vec![call], reasoning_content: "look".into(), ..message("assistant", "") },
-            Message {
+            HookMessage {
+                tool_calls: vec![call],
+                reasoning_content: "look".into(),
+                ..message("assistant", "")
+            },
+            HookMessage {
                 tool_call_id: "toolu_1".into(),
                 media: vec!["data:image/png;base64,iVBORw0KGgo=".into()],
                 ..message("tool", "a\u{2028}picture")
@@ -80,8 +84,8 @@ pub(crate) fn after_llm() -> AfterLlm {
         content: "I look.".into(),
         reasoning_content: "hm".into(),
         tool_calls: vec![
-            ToolCall::new("toolu_1", "bash", &json(r#"{"command":"ls"}"#)),
-            ToolCall::new("toolu_2", "read", &json(r#"{"path":"a"}"#)),
+            HookToolCall::new("toolu_1", "bash", &json(r#"{"command":"ls"}"#)),
+            HookToolCall::new("toolu_2", "read", &json(r#"{"path":"a"}"#)),
         ],
         finish_reason: "tool_calls".into(),
         usage: Some(UsageInfo { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }),
@@ -110,12 +114,12 @@ pub(crate) fn before_tool() -> BeforeTool {
 }
 
 pub(crate) fn after_tool() -> AfterTool {
-    let result = ToolResult {
+    let result = HookToolResult {
         for_llm: "a.png".into(),
         for_user: "one file".into(),
         media: vec!["a.png".into()],
         artifact_tags: vec!["[image:/src/a.png]".into()],
-        ..ToolResult::default()
+        ..HookToolResult::default()
     };
     AfterTool {
         meta: meta(AfterTool::TRACE_PATH),
@@ -140,8 +144,8 @@ pub(crate) fn approve_tool() -> ApproveTool {
     }
 }
 
-pub(crate) fn occurrence(payload: impl Into<Payload>) -> Occurrence {
-    Occurrence {
+pub(crate) fn occurrence(payload: impl Into<HookEventPayload>) -> TurnEvent {
+    TurnEvent {
         time: "2026-11-22T09:00:00.5Z".into(),
         meta: meta(""),
         context: context(),
@@ -149,37 +153,38 @@ pub(crate) fn occurrence(payload: impl Into<Payload>) -> Occurrence {
     }
 }
 
-/// A line of every method.
-pub(crate) fn lines() -> Vec<Line> {
+/// One line of every method.
+pub(crate) fn lines() -> Vec<CallLine> {
     let start =
         occurrence(ToolExecStart { tool: "bash".into(), arguments: Some(json(r#"{"command":"ls"}"#)) });
-    let name = Hello::new("gate", vec![Mode::Observe, Mode::Llm, Mode::Tool, Mode::Approve]);
+    let name =
+        HookHello::new("gate", vec![HookMode::Observe, HookMode::Llm, HookMode::Tool, HookMode::Approve]);
     vec![
-        Line::request(1, name),
-        Line::request(2, before_llm()),
-        Line::request(3, after_llm()),
-        Line::request(4, before_tool()),
-        Line::request(5, after_tool()),
-        Line::request(6, approve_tool()),
-        Line::notification(start.legacy(LegacyKind::Name).unwrap()),
-        Line::notification(start.legacy(LegacyKind::Number).unwrap()),
-        Line::notification(start.runtime(12).unwrap()),
+        CallLine::request(1, name),
+        CallLine::request(2, before_llm()),
+        CallLine::request(3, after_llm()),
+        CallLine::request(4, before_tool()),
+        CallLine::request(5, after_tool()),
+        CallLine::request(6, approve_tool()),
+        CallLine::notification(start.to_legacy_event(LegacyKind::Name).unwrap()),
+        CallLine::notification(start.to_legacy_event(LegacyKind::Number).unwrap()),
+        CallLine::notification(start.to_runtime_event(12).unwrap()),
     ]
 }
 
-/// Replies as somebody would write them who has these types, by the id of the question.
-pub(crate) fn replies() -> Vec<Reply> {
+/// Replies built from these types, by the id of the request.
+pub(crate) fn replies() -> Vec<HookReply> {
     let changed = PartialRequest { tools: Some(vec![tool("weather")]), ..PartialRequest::default() };
     let answer = PartialResponse { content: Some("***".into()), ..PartialResponse::default() };
     let result = PartialResult { for_llm: Some("***".into()), ..PartialResult::default() };
     let call = PartialCall { arguments: Some(json(r#"{"command":"ls -1"}"#)), ..PartialCall::default() };
-    let action = Action::Modify;
+    let action = HookAction::Modify;
     let changed = LlmReply { action, request: Some(changed), ..LlmReply::default() };
     let response = Some(ChangedResponse { response: Some(answer) });
     let result = Some(ChangedResult { result: Some(result) });
     let reason = "not here".to_owned();
-    let fog = Some(ToolResult { for_llm: "fog".into(), ..ToolResult::default() });
-    let abort = LlmReply { action: Action::AbortTurn, reason: "late".into(), request: None };
+    let fog = Some(HookToolResult { for_llm: "fog".into(), ..HookToolResult::default() });
+    let abort = LlmReply { action: HookAction::AbortTurn, reason: "late".into(), request: None };
     vec![
         reply(1, &HelloReply { ok: Some(true), name: "gate".into() }),
         reply(2, &LlmReply::default()),
@@ -187,15 +192,19 @@ pub(crate) fn replies() -> Vec<Reply> {
         reply(2, &abort),
         reply(3, &ResponseReply { action, response, ..ResponseReply::default() }),
         reply(4, &ToolReply { action, call: Some(call), ..ToolReply::default() }),
-        reply(4, &ToolReply { action: Action::DenyTool, reason: reason.clone(), ..ToolReply::default() }),
-        reply(4, &ToolReply { action: Action::Respond, result: fog, ..ToolReply::default() }),
+        reply(4, &ToolReply { action: HookAction::DenyTool, reason: reason.clone(), ..ToolReply::default() }),
+        reply(4, &ToolReply { action: HookAction::Respond, result: fog, ..ToolReply::default() }),
         reply(5, &ResultReply { action, result, ..ResultReply::default() }),
         reply(6, &ApprovalReply { approved: true, reason: String::new() }),
         reply(6, &ApprovalReply { approved: false, reason }),
-        Reply { id: 6, outcome: Err(RpcError { code: -32000, message: "no disk".into() }), mended: false },
+        HookReply {
+            id: 6,
+            outcome: Err(RpcError { code: -32000, message: "no disk".into() }),
+            repaired: false,
+        },
     ]
 }
 
-fn reply<T: Serialize>(id: u64, result: &T) -> Reply {
-    Reply { id, outcome: Ok(RawJson::from_value(result).unwrap()), mended: false }
+fn reply<T: Serialize>(id: u64, result: &T) -> HookReply {
+    HookReply { id, outcome: Ok(RawJson::from_value(result).unwrap()), repaired: false }
 }

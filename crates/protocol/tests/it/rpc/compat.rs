@@ -1,6 +1,6 @@
-//! What clients of zot send is read, and what they rely on is in what they get.
+//! Lines of zot's clients are readable, and haft's lines have all fields that these clients need.
 
-use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, Response, read_request};
+use haft_protocol::rpc::{BOUNDS, CommandKind, ErrorCode, RpcResponse, read_request};
 use serde_json::Value;
 
 use super::samples;
@@ -18,7 +18,7 @@ fn lines(of_clients: bool) -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn what_clients_of_zot_send_is_read() {
+fn commands_of_zot_clients_are_read() {
     let mut read = Vec::new();
     for line in lines(true) {
         let request = read_request(line.as_bytes(), BOUNDS).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -46,10 +46,10 @@ fn what_clients_of_zot_send_is_read() {
 #[test]
 fn replies_of_zot_are_read() {
     for line in lines(false).filter(|line| value(line)["type"] == "response") {
-        let response: Response = serde_json::from_str(line).unwrap();
+        let response: RpcResponse = serde_json::from_str(line).unwrap();
         match response.outcome {
             Ok(data) => {
-                let data = value(data.json().unwrap().as_str());
+                let data = value(data.to_json().unwrap().as_str());
                 assert_eq!(&data, value(line).get("data").unwrap_or(&serde_json::json!({})), "{line}");
             }
             Err(failure) => assert_eq!(failure.code, ErrorCode::Failed, "{line}"),
@@ -57,9 +57,9 @@ fn replies_of_zot_are_read() {
     }
 }
 
-/// Whatever of zot's lines a client may look at has its like in a line of haft's.
+/// Every line of zot that a client may read has a corresponding line of haft.
 #[test]
-fn what_clients_of_zot_get_is_still_there() {
+fn fields_for_zot_clients_are_present() {
     let replies = samples::replies().into_iter().map(|reply| value(&reply.encode().unwrap()));
     let events = samples::events().into_iter().map(|event| value(&event.encode().unwrap()));
     let own: Vec<Value> = replies.chain(events).collect();
@@ -79,7 +79,8 @@ fn what_clients_of_zot_get_is_still_there() {
     }
 }
 
-/// True if every field of zot's is there, with a value of the same kind; each of several items has its like.
+/// True if every field of zot's value exists with the same type. Each list item needs a
+/// corresponding item.
 fn covers(own: &Value, zots: &Value) -> bool {
     match (own, zots) {
         (Value::Object(own), Value::Object(zots)) => zots

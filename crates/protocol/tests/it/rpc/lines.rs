@@ -1,17 +1,18 @@
-//! The exact bytes of what both sides say. Shell clients match on them, so a change here is a change of the protocol.
+//! The exact bytes of both sides. Shell clients match them, so a change here is a change of the
+//! protocol.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent, read_request,
+    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, RpcEvent, RpcRequest, RpcResponse, read_request,
 };
 use serde_json::Value;
 
 use super::samples;
 
-/// What the file holds; with `HAFT_UPDATE_FIXTURES` in the environment it is written anew first.
+/// Returns the content of the file; `HAFT_UPDATE_FIXTURES` in the environment rewrites it first.
 fn fixture(name: &str, lines: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rpc").join(name);
     if std::env::var_os("HAFT_UPDATE_FIXTURES").is_some() {
@@ -30,7 +31,7 @@ fn server() -> String {
 }
 
 #[test]
-fn every_command_is_written_like_this_and_read_again() {
+fn every_command_round_trips_through_the_fixture() {
     let lines = client();
     assert_eq!(lines, fixture("client.jsonl", &lines));
     for (text, sample) in lines.lines().zip(samples::requests()) {
@@ -41,11 +42,11 @@ fn every_command_is_written_like_this_and_read_again() {
 }
 
 #[test]
-fn every_reply_and_every_event_is_written_like_this() {
+fn every_reply_and_event_matches_the_fixture() {
     let lines = server();
     assert_eq!(lines, fixture("server.jsonl", &lines));
     for (text, sample) in lines.lines().zip(samples::replies()) {
-        assert_eq!(serde_json::from_str::<Response>(text).unwrap(), sample, "{text}");
+        assert_eq!(serde_json::from_str::<RpcResponse>(text).unwrap(), sample, "{text}");
     }
 }
 
@@ -80,17 +81,17 @@ fn lines_fit_their_schema() {
     let values = |lines: String| -> Vec<Value> {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    fits(schemars::schema_for!(Request).as_value(), values(client()).into_iter());
+    fits(schemars::schema_for!(RpcRequest).as_value(), values(client()).into_iter());
     let (replies, events): (Vec<_>, Vec<_>) =
         values(server()).into_iter().partition(|value| value["type"] == "response");
-    fits(schemars::schema_for!(Response).as_value(), replies.into_iter());
+    fits(schemars::schema_for!(RpcResponse).as_value(), replies.into_iter());
     fits(schemars::schema_for!(EventLine).as_value(), events.into_iter());
 }
 
 #[test]
 fn data_fits_the_schema_of_its_command() {
     let root = schemars::schema_for!(ReplyData).to_value();
-    for Response { command, outcome, .. } in samples::replies() {
+    for RpcResponse { command, outcome, .. } in samples::replies() {
         let Ok(data) = outcome else { continue };
         let mut schema = root["properties"][&command].clone();
         assert!(schema.is_object(), "{command} has no schema of its data");
@@ -101,14 +102,14 @@ fn data_fits_the_schema_of_its_command() {
 }
 
 #[test]
-fn nothing_ends_a_line_too_early() {
+fn lines_contain_no_line_ends() {
     for line in client().lines().chain(server().lines()) {
         assert!(!line.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')), "{line}");
     }
 }
 
 #[test]
-fn every_code_is_its_word() {
+fn every_code_is_written_as_its_name() {
     let words: Vec<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
     let schema = schemars::schema_for!(ErrorCode).to_value();
     let consts: Vec<&str> =
@@ -118,7 +119,7 @@ fn every_code_is_its_word() {
 }
 
 #[test]
-fn a_token_is_not_shown() {
+fn debug_hides_the_token() {
     let shown = format!("{:?}", samples::requests());
     assert!(!shown.contains("s3cret") && shown.contains("Token(…)"), "{shown}");
 }

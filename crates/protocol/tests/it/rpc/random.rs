@@ -1,24 +1,28 @@
-//! Lines by chance.
+//! Random lines.
 
 use haft_protocol::rpc::{
-    BOUNDS, Fork, Hello, PanelKey, Prompt, Request, Response, RunCommand, SetTools, Token, UiAnswer,
-    UiResponse, read_request,
+    AuthToken, BOUNDS, ForkCommand, HelloCommand, PanelKeyCommand, PromptCommand, RpcRequest, RpcResponse,
+    RunCommand, SetTools, UiAnswer, UiResponse, read_request,
 };
 use proptest::prelude::*;
 
 use super::samples::{panel, todo};
 
-fn request() -> impl Strategy<Value = Request> {
+fn request() -> impl Strategy<Value = RpcRequest> {
     let name = "[^\\p{Cc}]{0,12}";
     let command = prop_oneof![
-        any::<String>().prop_map(|message| Prompt { message, images: Vec::new(), plain: None }.into()),
-        any::<Option<String>>()
-            .prop_map(|token| Hello { token: token.map(Token), ..Hello::default() }.into()),
-        any::<Option<Vec<String>>>().prop_map(|approve| Hello { approve, ..Hello::default() }.into()),
+        any::<String>().prop_map(|message| PromptCommand { message, images: Vec::new(), plain: None }.into()),
+        any::<Option<String>>().prop_map(|token| HelloCommand {
+            token: token.map(AuthToken),
+            ..HelloCommand::default()
+        }
+        .into()),
+        any::<Option<Vec<String>>>()
+            .prop_map(|approve| HelloCommand { approve, ..HelloCommand::default() }.into()),
         any::<Option<Vec<String>>>().prop_map(|tools| SetTools { tools }.into()),
-        any::<Option<String>>().prop_map(|entry| Fork { entry }.into()),
+        any::<Option<String>>().prop_map(|entry| ForkCommand { entry }.into()),
         (name, any::<String>()).prop_map(|(name, args)| RunCommand { name, args }.into()),
-        (name, any::<Option<String>>()).prop_map(|(key, text)| PanelKey {
+        (name, any::<Option<String>>()).prop_map(|(key, text)| PanelKeyCommand {
             extension: todo(),
             panel_id: panel(),
             key,
@@ -31,29 +35,29 @@ fn request() -> impl Strategy<Value = Request> {
         }
         .into()),
     ];
-    // An empty id is none.
+    // An empty id means none.
     let text = || proptest::option::of(any::<String>().prop_filter("empty", |text| !text.is_empty()));
-    (text(), command, text()).prop_map(|(id, command, session)| Request { id, command, session })
+    (text(), command, text()).prop_map(|(id, command, session)| RpcRequest { id, command, session })
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(request in request()) {
+    fn written_lines_are_read_back(request in request()) {
         let line = request.encode().unwrap();
         prop_assert_eq!(line.matches('\n').count(), 1);
         prop_assert_eq!(read_request(line.trim_end_matches('\n').as_bytes(), BOUNDS), Ok(request));
     }
 
     #[test]
-    fn every_line_has_an_answer(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn every_line_is_read_or_answered(line in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(unread) = read_request(&line, BOUNDS) {
             let (reply, encoded) = (unread.clone().into_response(), unread.into_response().encode().unwrap());
-            prop_assert_eq!(serde_json::from_str::<Response>(&encoded).unwrap(), reply);
+            prop_assert_eq!(serde_json::from_str::<RpcResponse>(&encoded).unwrap(), reply);
         }
     }
 
     #[test]
-    fn a_damaged_line_is_read_or_answered(request in request(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn damaged_line_is_read_or_answered(request in request(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut line = request.encode().unwrap().into_bytes();
         let at = at.index(line.len());
         line[at] = byte;

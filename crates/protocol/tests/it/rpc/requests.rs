@@ -1,10 +1,10 @@
-//! Lines that are no requests, and what their senders are told; lines that are read although they look odd.
+//! Invalid requests with their replies, and unusual lines that are valid.
 
-use haft_protocol::codec::Bounds;
-use haft_protocol::rpc::{BOUNDS, Command, MAX_LINE, Ping, Request, SetTools, read_request};
+use haft_protocol::codec::LineLimits;
+use haft_protocol::rpc::{BOUNDS, Command, MAX_LINE, PingCommand, RpcRequest, SetTools, read_request};
 use insta::assert_snapshot;
 
-/// The reply to a line that is none.
+/// Returns the reply to an invalid line.
 #[track_caller]
 fn reply(line: impl AsRef<[u8]>) -> String {
     let unread = read_request(line.as_ref(), BOUNDS).unwrap_err();
@@ -12,7 +12,7 @@ fn reply(line: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_malformed() {
+fn unreadable_line_is_malformed() {
     let lines: Vec<&[u8]> = vec![
         b"{",
         b"hello",
@@ -40,7 +40,7 @@ fn a_line_that_cannot_be_read_is_malformed() {
 }
 
 #[test]
-fn a_command_that_nobody_knows_is_given_back() {
+fn unknown_command_is_repeated_in_the_reply() {
     let lines = [r#"{"id":"7","type":"dance"}"#, r#"{"id":"7"}"#, r#"{"type":null}"#, r#"{"type":"Ping"}"#];
     assert_snapshot!(lines.into_iter().map(reply).collect::<String>(), @r#"
     {"type":"response","id":"7","command":"dance","success":false,"error":"unknown command \"dance\"; use one of hello, prompt, abort, steer, follow_up, interrupt, take_queued, compact, get_state, get_messages, clear, set_model, get_models, set_thinking, get_tools, set_tools, new_session, switch_session, close_session, list_sessions, fork, tree, move_to, set_name, list_commands, run_command, complete_command, list_extensions, reload_ext, panel_key, panel_resize, panel_close, ui_response, ping, shutdown","code":"unknown_command"}
@@ -53,7 +53,7 @@ fn a_command_that_nobody_knows_is_given_back() {
 }
 
 #[test]
-fn a_wrong_field_is_named_with_what_was_expected() {
+fn wrong_field_is_named_with_the_expected_type() {
     let lines = [
         r#"{"id":"7","type":"prompt"}"#,
         r#"{"id":"7","type":"prompt","message":5}"#,
@@ -87,14 +87,14 @@ fn a_wrong_field_is_named_with_what_was_expected() {
 }
 
 #[test]
-fn a_long_line_is_refused_and_a_line_of_the_limit_is_not() {
+fn line_above_the_limit_is_rejected() {
     let line = |bytes: usize| {
         let frame = r#"{"type":"prompt","message":""}"#;
         format!(r#"{{"type":"prompt","message":"{}"}}"#, "x".repeat(bytes - frame.len()))
     };
     assert!(read_request(line(MAX_LINE).as_bytes(), BOUNDS).is_ok());
     assert_snapshot!(reply(line(MAX_LINE + 1)), @r#"{"type":"response","command":"","success":false,"error":"malformed json: line longer than 16777216 bytes","code":"line_too_long"}"#);
-    let bounds = Bounds { line: 100, ..BOUNDS };
+    let bounds = LineLimits { line: 100, ..BOUNDS };
     assert!(read_request(line(100).as_bytes(), bounds).is_ok());
     assert!(read_request(line(101).as_bytes(), bounds).is_err());
     let deep = format!(r#"{{"id":"7","type":"ping","x":{}{}}}"#, "[".repeat(64), "]".repeat(64));
@@ -102,18 +102,18 @@ fn a_long_line_is_refused_and_a_line_of_the_limit_is_not() {
 }
 
 #[track_caller]
-fn reads(line: &str, expect: Request) {
+fn reads(line: &str, expect: RpcRequest) {
     assert_eq!(read_request(line.as_bytes(), BOUNDS), Ok(expect), "{line}");
 }
 
 #[test]
-fn null_is_absent_and_what_nobody_knows_is_ignored() {
-    let ping = Request::new(Ping {});
+fn null_is_absent_and_unknown_fields_are_ignored() {
+    let ping = RpcRequest::new(PingCommand {});
     reads("{\"type\":\"ping\"}\r", ping.clone());
     reads(r#" {"new":{"a":[1]},"type":"ping","session":null,"id":null} "#, ping.clone());
     reads(r#"{"type":"\u0070ing","id":""}"#, ping);
-    reads(r#"{"type":"set_tools"}"#, Request::new(SetTools { tools: None }));
-    reads(r#"{"type":"set_tools","tools":null}"#, Request::new(SetTools { tools: None }));
+    reads(r#"{"type":"set_tools"}"#, RpcRequest::new(SetTools { tools: None }));
+    reads(r#"{"type":"set_tools","tools":null}"#, RpcRequest::new(SetTools { tools: None }));
     let prompt = |line: &str| {
         let request = read_request(line.as_bytes(), BOUNDS).unwrap();
         let Command::Prompt(prompt) = request.command else { panic!("{request:?}") };

@@ -1,4 +1,4 @@
-//! A line of everything that both sides say, as code that speaks the protocol would build it.
+//! One line of every kind of both sides, as code with these types builds it.
 
 mod events;
 mod replies;
@@ -6,7 +6,7 @@ mod replies;
 use haft_protocol::content::Image;
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::*;
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 pub(crate) use events::events;
 pub(crate) use replies::replies;
@@ -23,16 +23,16 @@ fn image() -> Image {
     Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() }
 }
 
-/// A command or more of each kind, with the ids that the replies have.
-pub(crate) fn requests() -> Vec<Request> {
+/// One or more commands of each kind, with the ids of the replies.
+pub(crate) fn requests() -> Vec<RpcRequest> {
     let mut commands = conversation();
     commands.extend(sessions());
     commands.extend(extensions());
-    commands.push(Ping {}.into());
-    commands.push(Shutdown {}.into());
+    commands.push(PingCommand {}.into());
+    commands.push(ShutdownCommand {}.into());
     let numbered = commands.into_iter().enumerate().map(|(at, command)| {
         let session = named(&command).then(|| "0199".to_owned());
-        Request { id: Some((at + 1).to_string()), command, session }
+        RpcRequest { id: Some((at + 1).to_string()), command, session }
     });
     numbered.collect()
 }
@@ -46,31 +46,36 @@ fn named(command: &Command) -> bool {
 }
 
 fn conversation() -> Vec<Command> {
-    let client = Client { name: "my-editor".into(), version: Some("1.2".into()) };
+    let client = ClientInfo { name: "my-editor".into(), version: Some("1.2".into()) };
     vec![
-        Hello { token: Some(Token("s3cret".into())), client: Some(client), ui: Some(true), approve: None }
-            .into(),
-        Hello { approve: Some(vec!["bash".into(), "edit".into()]), ..Hello::default() }.into(),
-        Hello { approve: Some(Vec::new()), ..Hello::default() }.into(),
-        Hello::default().into(),
-        Prompt { message: "hi".into(), images: Vec::new(), plain: None }.into(),
-        Prompt { message: "/usr".into(), images: Vec::new(), plain: Some(true) }.into(),
-        Prompt { message: "what\u{2028}is it?".into(), images: vec![image()], plain: None }.into(),
-        Abort { queued: None }.into(),
-        Abort { queued: Some(true) }.into(),
-        Steer { message: "not in src/".into(), images: vec![image()] }.into(),
+        HelloCommand {
+            token: Some(AuthToken("s3cret".into())),
+            client: Some(client),
+            ui: Some(true),
+            approve: None,
+        }
+        .into(),
+        HelloCommand { approve: Some(vec!["bash".into(), "edit".into()]), ..HelloCommand::default() }.into(),
+        HelloCommand { approve: Some(Vec::new()), ..HelloCommand::default() }.into(),
+        HelloCommand::default().into(),
+        PromptCommand { message: "hi".into(), images: Vec::new(), plain: None }.into(),
+        PromptCommand { message: "/usr".into(), images: Vec::new(), plain: Some(true) }.into(),
+        PromptCommand { message: "what\u{2028}is it?".into(), images: vec![image()], plain: None }.into(),
+        AbortCommand { queued: None }.into(),
+        AbortCommand { queued: Some(true) }.into(),
+        SteerCommand { message: "not in src/".into(), images: vec![image()] }.into(),
         FollowUp { message: "then run the tests".into(), images: Vec::new() }.into(),
-        Interrupt { hint: "what is left?".into() }.into(),
-        Interrupt::default().into(),
+        InterruptCommand { hint: "what is left?".into() }.into(),
+        InterruptCommand::default().into(),
         TakeQueued {}.into(),
-        Compact { instructions: Some("mind the tests".into()) }.into(),
-        Compact::default().into(),
+        CompactCommand { instructions: Some("mind the tests".into()) }.into(),
+        CompactCommand::default().into(),
         GetState {}.into(),
         GetMessages {}.into(),
-        Clear {}.into(),
+        ClearCommand {}.into(),
         SetModel { model: "anthropic/claude".into() }.into(),
         GetModels {}.into(),
-        SetThinking { level: Thinking::High }.into(),
+        SetThinking { level: ThinkingLevel::High }.into(),
         GetTools {}.into(),
         SetTools { tools: Some(vec!["read".into(), "grep".into()]) }.into(),
         SetTools { tools: None }.into(),
@@ -84,9 +89,9 @@ fn sessions() -> Vec<Command> {
         SwitchSession {}.into(),
         CloseSession {}.into(),
         ListSessions {}.into(),
-        Fork { entry: Some("3f2a".into()) }.into(),
-        Fork::default().into(),
-        Tree {}.into(),
+        ForkCommand { entry: Some("3f2a".into()) }.into(),
+        ForkCommand::default().into(),
+        TreeCommand {}.into(),
         MoveTo { entry: Some("3f2a".into()), before: Some(true) }.into(),
         MoveTo::default().into(),
         SetName { name: "tidy".into() }.into(),
@@ -105,10 +110,11 @@ fn extensions() -> Vec<Command> {
         ListExtensions {}.into(),
         ReloadExt::default().into(),
         ReloadExt { name: Some(todo()) }.into(),
-        PanelKey { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
-        PanelKey { extension: todo(), panel_id: panel(), key: "enter".into(), text: None }.into(),
-        PanelResize { extension: todo(), panel_id: panel(), width: 80, height: 24 }.into(),
-        PanelClose { extension: todo(), panel_id: panel() }.into(),
+        PanelKeyCommand { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }
+            .into(),
+        PanelKeyCommand { extension: todo(), panel_id: panel(), key: "enter".into(), text: None }.into(),
+        PanelResizeCommand { extension: todo(), panel_id: panel(), width: 80, height: 24 }.into(),
+        PanelCloseCommand { extension: todo(), panel_id: panel() }.into(),
         response(UiAnswer::Confirmed(true)).into(),
         response(UiAnswer::Value("restart".into())).into(),
         response(UiAnswer::Cancelled).into(),

@@ -1,4 +1,4 @@
-//! Random commands: each is answered once, one thing is worked on at a time, and nothing is lost.
+//! Random commands: each is answered once, one job runs at a time, and no job is lost.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What may happen to a desk.
+/// A step of the test.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Command(usize),
-    /// One of the things that are done beside the work, by its place.
+    /// Finishes one of the commands that run beside the job, by index; true for success.
     Done(usize, bool),
     Add,
     Ended,
@@ -18,7 +18,7 @@ enum Step {
     Shutdown,
 }
 
-/// Commands of every kind that a desk treats in its own way.
+/// Commands of every kind that the scheduler treats differently.
 const COMMANDS: [(&str, &str); 12] = [
     ("prompt", r#""message":"x""#),
     ("prompt", r#""message":"""#),
@@ -36,7 +36,7 @@ const COMMANDS: [(&str, &str); 12] = [
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        // Closing a session is the end of nearly everything, so it is rare.
+        // Closing a session ends nearly everything, so it is rare.
         24 => (0..COMMANDS.len() - 1).prop_map(Step::Command),
         1 => Just(Step::Command(COMMANDS.len() - 1)),
         8 => (any::<usize>(), any::<bool>()).prop_map(|(at, fails)| Step::Done(at, fails)),
@@ -47,20 +47,20 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whoever carries the effects out, as far as the promise is about it.
+/// A model of the caller that applies the effects and checks the guarantees.
 #[derive(Default)]
 struct Shell {
-    desk: Desk,
-    /// How often each command was answered, by its id.
+    desk: CommandScheduler,
+    /// The number of replies to each command, by id.
     answers: BTreeMap<String, usize>,
-    /// What is done beside the work, and whether no job begins before that.
-    doing: Vec<(Ticket, bool)>,
+    /// The commands that run beside the job; true if no job may start before they are done.
+    doing: Vec<(CommandTicket, bool)>,
     works: bool,
     closed: bool,
     finished: bool,
-    /// Jobs that were accepted and have not begun: by the id of their command, or none.
+    /// Accepted jobs that have not started, by the id of their command if they have one.
     waiting: VecDeque<Option<String>>,
-    /// The command whose job begins next.
+    /// The command whose job starts next.
     begins: Option<String>,
 }
 
@@ -70,20 +70,20 @@ impl Shell {
             Step::Command(at) => self.command(n.to_string(), COMMANDS[at]),
             Step::Done(at, fails) if !self.doing.is_empty() => {
                 let (ticket, _) = self.doing.remove(at % self.doing.len());
-                let failure = || Failure::new(ErrorCode::Failed, "x");
-                let outcome = if fails { Err(failure()) } else { Ok(Payload::of(NoData {})) };
-                let effects = self.desk.done(ticket, outcome);
+                let failure = || CommandFailure::new(ErrorCode::Failed, "x");
+                let outcome = if fails { Err(failure()) } else { Ok(ReplyPayload::from_value(NoData {})) };
+                let effects = self.desk.complete(ticket, outcome);
                 self.carry_out(effects);
             }
             Step::Add if !self.finished => {
-                if let Ok(effects) = self.desk.add(prompt("x")) {
+                if let Ok(effects) = self.desk.add_job(prompt("x")) {
                     self.waiting.push_back(None);
                     self.carry_out(effects);
                 }
             }
             Step::Ended if self.works => {
                 self.works = false;
-                let effects = self.desk.ended();
+                let effects = self.desk.job_ended();
                 self.carry_out(effects);
             }
             Step::Finish => {
@@ -99,10 +99,10 @@ impl Shell {
             }
             Step::Done(..) | Step::Add | Step::Ended => {}
         }
-        assert_eq!(self.desk.works(), self.works);
-        assert_eq!(self.desk.waiting(), self.waiting.len());
+        assert_eq!(self.desk.is_working(), self.works);
+        assert_eq!(self.desk.waiting_jobs(), self.waiting.len());
         let held = self.doing.iter().any(|(_, holds)| *holds);
-        assert!(self.works || held || self.waiting.is_empty(), "something waits behind nothing");
+        assert!(self.works || held || self.waiting.is_empty(), "a job waits but none runs");
     }
 
     fn command(&mut self, id: String, (kind, fields): (&str, &str)) {
@@ -111,7 +111,7 @@ impl Shell {
         }
         self.answers.insert(id.clone(), 0);
         let effects = self.desk.command(request(&id, kind, fields));
-        let refused = |effect: &Effect| matches!(effect, Effect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
+        let refused = |effect: &SchedulerEffect| matches!(effect, SchedulerEffect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
         let is_job = matches!(kind, "prompt" | "compact") && !effects.iter().any(refused);
         if is_job {
             self.waiting.push_back(Some(id.clone()));
@@ -122,35 +122,38 @@ impl Shell {
         self.carry_out(effects);
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn carry_out(&mut self, effects: Vec<SchedulerEffect>) {
         for effect in effects {
-            assert!(!self.closed || matches!(effect, Effect::Reply(_)), "{effect:?} behind the end");
+            assert!(!self.closed || matches!(effect, SchedulerEffect::Reply(_)), "{effect:?} behind the end");
             match effect {
-                Effect::Reply(Response { id, outcome, command }) => {
+                SchedulerEffect::Reply(RpcResponse { id, outcome, command }) => {
                     let id = id.unwrap();
                     let begins = matches!(command.as_str(), "prompt" | "compact") && outcome.is_ok();
                     self.begins = begins.then(|| id.clone());
                     *self.answers.get_mut(&id).unwrap() += 1;
                     assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
                 }
-                Effect::Do(ticket, command) => {
+                SchedulerEffect::Do(ticket, command) => {
                     let leaves = matches!(command, Command::Clear(_) | Command::MoveTo(_));
-                    assert!(!leaves || !self.works, "left at work");
+                    assert!(!leaves || !self.works, "a job still runs");
                     let moves = matches!(command, Command::MoveTo(_));
                     let holds = moves || matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
                     self.doing.push((ticket, holds));
                 }
-                Effect::Start(_) => {
-                    assert!(!self.works, "two things at a time");
-                    assert!(self.doing.iter().all(|(_, holds)| !holds), "begun before a change was done");
+                SchedulerEffect::Start(_) => {
+                    assert!(!self.works, "two jobs run at a time");
+                    assert!(
+                        self.doing.iter().all(|(_, holds)| !holds),
+                        "started before a setup change was done"
+                    );
                     self.works = true;
-                    assert_eq!(self.waiting.pop_front(), Some(self.begins.take()), "not in order");
+                    assert_eq!(self.waiting.pop_front(), Some(self.begins.take()), "jobs out of order");
                 }
-                Effect::Stop => assert!(self.works, "nothing to stop"),
-                Effect::Close => {
-                    assert!(!self.works, "closed at work");
+                SchedulerEffect::Stop => assert!(self.works, "no job to stop"),
+                SchedulerEffect::Close => {
+                    assert!(!self.works, "closed while a job runs");
                     self.closed = true;
-                    let last = self.desk.closed();
+                    let last = self.desk.session_closed();
                     self.carry_out(last);
                 }
             }
@@ -166,7 +169,7 @@ proptest! {
         for (n, step) in steps.into_iter().enumerate() {
             shell.step(n, step);
         }
-        // The end: in good order, or at once.
+        // Ends the session, either after the current jobs or at once.
         shell.step(count, if at_once { Step::Shutdown } else { Step::Finish });
         for _ in 0..2 * count + 2 {
             shell.step(count, Step::Done(0, false));

@@ -1,4 +1,4 @@
-//! What is under way beside the work, and how that bears on it.
+//! Commands that run beside the current job, and their effect on it.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,7 @@ use super::super::*;
 use super::{played, request, turn};
 
 #[test]
-fn a_prompt_behind_a_change_of_the_model_begins_when_that_is_done() {
+fn prompt_waits_for_a_change_of_the_model() {
     let script = r#"
         1 set_model "model":"m"
         2 prompt "message":"a"
@@ -26,11 +26,11 @@ fn a_prompt_behind_a_change_of_the_model_begins_when_that_is_done() {
 }
 
 #[test]
-fn what_is_under_way_has_a_bound() {
-    let mut desk = Desk::default();
+fn number_of_open_commands_is_limited() {
+    let mut desk = CommandScheduler::default();
     for id in 0..MOST_OPEN {
         let effects = desk.command(request(&id.to_string(), "tree", ""));
-        assert!(matches!(effects.as_slice(), [Effect::Do(..)]));
+        assert!(matches!(effects.as_slice(), [SchedulerEffect::Do(..)]));
     }
     let full = "256 commands are under way already; wait for some of their replies";
     assert_eq!(turn(&mut desk, "x tree"), format!("x tree\n  x tree: queue_full: {full}\n"));
@@ -40,7 +40,7 @@ fn what_is_under_way_has_a_bound() {
 }
 
 #[test]
-fn while_a_session_moves_nothing_begins_and_nothing_else_moves_it() {
+fn move_blocks_jobs_and_other_moves() {
     let script = r#"
         1 move_to "entry":"3f2a"
         2 prompt "message":"a"

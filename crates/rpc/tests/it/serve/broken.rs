@@ -1,4 +1,4 @@
-//! Streams that break, and what comes of it.
+//! Broken streams.
 
 use std::io;
 use std::pin::Pin;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use haft_core::hooks::CancellationToken;
-use haft_rpc::{End, Options, ServeError, serve};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve};
 use tokio::io::AsyncWrite;
 
 use crate::program::Program;
 
-/// An output that takes nothing.
+/// An output that accepts no data.
 struct Torn(io::ErrorKind);
 
 impl AsyncWrite for Torn {
@@ -29,13 +29,13 @@ impl AsyncWrite for Torn {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_output_that_breaks_is_an_error_and_one_that_is_closed_is_not() {
+async fn broken_output_is_an_error_but_closed_output_is_not() {
     let said = |kind| async move {
         let line = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
         let program = Arc::new(Program::new([]));
-        serve(&CancellationToken::new(), program, line, Torn(kind), Options::new("1.0.0")).await
+        serve(&CancellationToken::new(), program, line, Torn(kind), ServeOptions::new("1.0.0")).await
     };
-    assert_eq!(said(io::ErrorKind::BrokenPipe).await.unwrap(), End::Gone);
+    assert_eq!(said(io::ErrorKind::BrokenPipe).await.unwrap(), EndReason::Gone);
     let error = said(io::ErrorKind::StorageFull).await.unwrap_err();
     assert!(matches!(error, ServeError::Output(_)), "{error}");
 }

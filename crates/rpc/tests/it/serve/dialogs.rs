@@ -1,6 +1,6 @@
-//! What a person is asked: before tools run, and when a gate keeps failing.
+//! Questions to the person: before tools run, and if a gate keeps failing.
 
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -10,7 +10,7 @@ use crate::extension::begins;
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client that is asked about a call of `look`: the question.
+/// A client with an open question about a call of `look`, and the id of the question.
 async fn asked() -> (Client, String) {
     let mut client = Client::of(Program::new([Answer::Call("look", r#"{"at":"a"}"#)]));
     client.ask(json!({"type": "hello", "approve": ["look"]})).await;
@@ -62,7 +62,7 @@ async fn no_answer_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_ends_with_what_it_is_about() {
+async fn question_ends_with_its_subject() {
     let (mut client, id) = asked().await;
     client.ask(json!({"type": "abort"})).await;
     client.until("done").await;
@@ -71,10 +71,10 @@ async fn a_question_ends_with_what_it_is_about() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_says_nothing_more_answers_nothing_more() {
+async fn client_without_input_gets_defaults() {
     let (client, _) = asked().await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }
 
@@ -86,7 +86,7 @@ async fn shutdown_ends_questions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_without_a_person_is_asked_nothing_and_nothing_runs() {
+async fn client_without_person_denies_by_default() {
     let mut client = Client::of(Program::new([Answer::Call("look", "{}")]));
     client.ask(json!({"type": "hello", "approve": ["*"]})).await;
     client.ask(json!({"type": "hello", "ui": false})).await;
@@ -95,7 +95,7 @@ async fn a_client_without_a_person_is_asked_nothing_and_nothing_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn other_tools_and_later_ones_run_unasked() {
+async fn other_tools_run_without_approval() {
     let look = || Answer::Call("look", "{}");
     let mut client = Client::of(Program::new([look(), Answer::Say("Seen."), look()]));
     client.ask(json!({"type": "hello", "ui": true, "approve": ["bash"]})).await;
@@ -106,8 +106,8 @@ async fn other_tools_and_later_ones_run_unasked() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// A gate that is gone fails three times; then the person decides.
-async fn failing(choice: Option<Value>) -> (End, String) {
+/// Runs a lost gate that fails three times; then the person decides.
+async fn failing(choice: Option<Value>) -> (EndReason, String) {
     let look = || Answer::Call("look", "{}");
     let (program, mut peer) = Program::new([look(), look(), look(), look()]).with_extension("guard");
     let mut client = Client::of(program);
@@ -133,35 +133,35 @@ async fn failing(choice: Option<Value>) -> (End, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_gate_and_go_on_without_it() {
+async fn failing_gate_continue_without_it() {
     let (end, said) = failing(Some(json!({"value": "continue_without"}))).await;
-    assert_eq!(end, End::Input);
+    assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_gate_and_start_it_again() {
+async fn failing_gate_restart() {
     let (end, said) = failing(Some(json!({"value": "restart"}))).await;
-    assert_eq!(end, End::Input);
+    assert_eq!(end, EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_gate_and_stop() {
+async fn failing_gate_stop() {
     let (end, said) = failing(Some(json!({"value": "stop"}))).await;
-    assert_eq!(end, End::Stopped);
+    assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_gate_and_nobody_to_ask() {
+async fn failing_gate_without_a_person() {
     let (end, said) = failing(None).await;
-    assert_eq!(end, End::Stopped);
+    assert_eq!(end, EndReason::Stopped);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_gate_ends_its_session_and_no_other() {
+async fn failing_gate_ends_only_its_session() {
     let look = || Answer::Call("look", "{}");
     let (program, mut peer) = Program::new([look(), look(), look()]).with_extension("guard");
     let mut client = Client::of(program);
@@ -176,6 +176,6 @@ async fn a_failing_gate_ends_its_session_and_no_other() {
     client.send(json!({"id": "2", "type": "prompt", "message": "and here?"})).await;
     client.until("done").await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use haft_core::hooks::CancellationToken;
-use haft_rpc::{End, Options, ServeError, serve};
+use haft_rpc::{EndReason, ServeError, ServeOptions, serve};
 use insta::assert_snapshot;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
@@ -16,7 +16,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client with two sessions, the first of which has a tool running and a prompt waiting.
+/// A client with two sessions, the first of which has a running tool and a waiting prompt.
 async fn busy(drives: Drives) -> Client {
     let mut client = drives(Program::new([Answer::Call("wait", "{}")]));
     client.hello().await;
@@ -27,12 +27,12 @@ async fn busy(drives: Drives) -> Client {
     client
 }
 
-/// The number of tasks.
+/// Returns the number of tasks.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// The process is told to end while it is at work.
+/// Ends the process while it works.
 pub(super) async fn shut_down(drives: Drives) -> String {
     let before = tasks();
     let mut client = busy(drives).await;
@@ -40,17 +40,17 @@ pub(super) async fn shut_down(drives: Drives) -> String {
     client.send(json!({"id": "4", "type": "ping"})).await;
     client.send(json!({"id": "5", "type": "prompt", "message": "too late"})).await;
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Requested, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Requested, before));
     said
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
+async fn shutdown_is_answered_first_and_stops_all_work() {
     assert_snapshot!(shut_down(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_answers_does_not_hold_up_the_end() {
+async fn pending_work_does_not_delay_the_end() {
     let before = tasks();
     let mut client = Client::of(Program::new([]).asleep());
     client.hello().await;
@@ -60,21 +60,21 @@ async fn what_nobody_answers_does_not_hold_up_the_end() {
     for id in ["1", "2"] {
         assert_eq!(client.reply(id).await["code"], "shutdown");
     }
-    assert_eq!((client.heard().await.0.unwrap(), tasks()), (End::Requested, before));
+    assert_eq!((client.heard().await.0.unwrap(), tasks()), (EndReason::Requested, before));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_program_may_end_it() {
+async fn program_can_end_serving() {
     let before = tasks();
     let client = busy(Client::of).await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Cancelled, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Cancelled, before));
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
+async fn each_session_finishes_at_the_end_of_input() {
     let before = tasks();
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
@@ -89,12 +89,12 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
     client.until("session_closed").await;
     gate.notify_one();
     let (end, said) = client.heard().await;
-    assert_eq!((end.unwrap(), tasks()), (End::Input, before));
+    assert_eq!((end.unwrap(), tasks()), (EndReason::Input, before));
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_reply_comes_behind_the_last_line_of_a_session() {
+async fn no_reply_follows_the_last_line_of_a_session() {
     let mut client = Client::of(Program::new([]));
     client.hello().await;
     for (id, command) in ["fork", "tree", "list_sessions", "new_session", "list_commands"].iter().enumerate()
@@ -102,7 +102,7 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
         client.send(json!({"id": id.to_string(), "type": command})).await;
     }
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("no {text} in {said}"));
     let ends: Vec<usize> = said.match_indices("session_closed").map(|(at, _)| at).collect();
     assert_eq!(ends.len(), 3, "{said}");
@@ -117,56 +117,56 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_program_may_end_it_behind_the_end_of_the_input() {
+async fn program_can_end_serving_after_the_end_of_input() {
     let mut client = busy(Client::of).await;
     client.stop_speaking();
     client.all_there_is().await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
-    assert_eq!(end.unwrap(), End::Cancelled);
+    assert_eq!(end.unwrap(), EndReason::Cancelled);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_gone_ends_everything() {
+async fn lost_client_ends_serving() {
     let before = tasks();
     let client = busy(Client::of).await;
-    assert_eq!(client.leave().await.unwrap(), End::Gone);
+    assert_eq!(client.leave().await.unwrap(), EndReason::Gone);
     assert_eq!(tasks(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
+async fn client_that_stops_reading_ends_serving() {
     let before = tasks();
     let mut client = Client::behind(64, Program::new([Answer::Pieces("piece ", 10_000)]), |_| {});
     client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
     client.until("text_delta").await;
     client.stop_reading();
-    assert_eq!(client.ended().await.unwrap(), End::Gone);
+    assert_eq!(client.ended().await.unwrap(), EndReason::Gone);
     assert_eq!(tasks(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_end() {
+async fn client_leaving_during_the_end_changes_nothing() {
     let before = tasks();
     let mut client = busy(Client::of).await;
     client.cancel.cancel();
     client.stop_reading();
-    assert_eq!(client.ended().await.unwrap(), End::Cancelled);
+    assert_eq!(client.ended().await.unwrap(), EndReason::Cancelled);
     let mut client = busy(Client::of).await;
     client.send(json!({"id": "3", "type": "shutdown"})).await;
-    assert_eq!(client.leave().await.unwrap(), End::Requested);
+    assert_eq!(client.leave().await.unwrap(), EndReason::Requested);
     assert_eq!(tasks(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_first_session_nothing_is_served() {
+async fn serving_requires_a_first_session() {
     let mut client = Client::of(Program::new([]).opening(0));
     assert_eq!(client.next().await, None);
     assert!(matches!(client.ended().await, Err(ServeError::First(_))));
 }
 
-/// An input that breaks.
+/// An input that fails.
 struct Breaks;
 
 impl AsyncRead for Breaks {
@@ -176,10 +176,10 @@ impl AsyncRead for Breaks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_before_the_input_broke_is_finished() {
+async fn broken_input_finishes_accepted_commands() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (cancel, program, mut output) = (CancellationToken::new(), Program::new([]), Vec::new());
-    let options = Options::new("1.0.0");
+    let options = ServeOptions::new("1.0.0");
     let served = serve(&cancel, Arc::new(program), input.chain(Breaks), &mut output, options).await;
     assert!(matches!(served, Err(ServeError::Input(_))));
     let said = String::from_utf8(output).unwrap();
@@ -187,10 +187,10 @@ async fn what_was_read_before_the_input_broke_is_finished() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_before_the_input_broke_is_told_to_a_client_that_reads_slowly() {
+async fn broken_input_still_delivers_to_a_slow_client() {
     let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
     let (output, mut reader) = tokio::io::duplex(16);
-    let (cancel, program, options) = (CancellationToken::new(), Program::new([]), Options::new("1.0.0"));
+    let (cancel, program, options) = (CancellationToken::new(), Program::new([]), ServeOptions::new("1.0.0"));
     let served = serve(&cancel, Arc::new(program), input.chain(Breaks), output, options);
     let mut said = String::new();
     let (served, heard) = tokio::join!(served, reader.read_to_string(&mut said));

@@ -1,4 +1,4 @@
-//! Extensions: their commands, panels, tools and gates, and what they have done.
+//! Extensions: their commands, panels, tools, gates and host calls.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ async fn commands() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notes_and_what_it_has_haft_do() {
+async fn notes_and_host_calls() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;
@@ -72,7 +72,7 @@ async fn notes_and_what_it_has_haft_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_it_says_in_the_status_line_goes_with_it() {
+async fn status_text_disappears_with_the_extension() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;
@@ -90,7 +90,7 @@ async fn what_it_says_in_the_status_line_goes_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_follow_a_command() {
+async fn command_completions() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     let completes = json!({"type": "register_command", "name": "todo", "completes": true});
@@ -111,7 +111,7 @@ async fn what_may_follow_a_command() {
     assert_snapshot!(said);
 }
 
-/// Panels are opened, filled, given keys, and closed from either side.
+/// Opens panels, draws them, sends keys, and closes them from both sides.
 pub(super) async fn with_panels(drives: Drives) -> String {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = drives(program);
@@ -175,7 +175,7 @@ async fn tools_and_gates() {
     client.hello().await;
     client.ask(json!({"type": "get_tools"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
-    // Both change the same; then one of them; then one says no.
+    // Both change the same argument; then one of them does; then one blocks.
     let decide = |told: [(&'static str, Value); 2]| {
         move |frame: &Value| match (frame["type"].as_str(), frame["tool_args"]["at"].as_str()) {
             (Some("tool_call"), _) => {
@@ -201,7 +201,7 @@ async fn tools_and_gates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panel_goes_with_its_extension() {
+async fn panel_closes_with_its_extension() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", [command("todo")]).await;
@@ -216,7 +216,7 @@ async fn a_panel_goes_with_its_extension() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_under_way_ends_with_abort_and_with_its_session() {
+async fn running_command_ends_with_abort_or_session() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", [command("ponder")]).await;
@@ -237,7 +237,7 @@ async fn a_command_under_way_ends_with_abort_and_with_its_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_without_any() {
+async fn session_without_extensions() {
     let mut client = Client::of(Program::new([]).plain());
     client.ask(json!({"type": "list_commands"})).await;
     client.ask(json!({"type": "list_extensions"})).await;
@@ -248,7 +248,7 @@ async fn a_session_without_any() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn they_are_looked_for_again() {
+async fn extensions_are_reloaded() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::of(program);
     begins(&mut peer, "todo", []).await;

@@ -1,10 +1,10 @@
-//! Whether every name of the protocol stands in a transcript.
+//! Checks that every name of the protocol occurs in a transcript.
 
 use std::fs;
 
 use serde_json::Value;
 
-/// What stands in none, and why.
+/// Names that occur in no transcript, with the reason.
 const ELSEWHERE: [(&str, &str); 3] = [
     ("nothing_to_do", "no command answers with it: what `compact` has nothing for is told by `error`"),
     (
@@ -18,7 +18,7 @@ fn dir(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All transcripts of this directory.
+/// Returns all transcripts of this directory.
 fn transcripts() -> String {
     let files = fs::read_dir(dir("tests/it/serve/snapshots")).unwrap();
     files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
@@ -31,7 +31,7 @@ fn names(registry: &str) -> Vec<String> {
     names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// Every name of this registry stands in a transcript in this shape.
+/// Checks that every name of this registry occurs in this form.
 #[track_caller]
 fn check(registry: &str, shape: impl Fn(&str) -> String) {
     let transcripts = transcripts();
@@ -42,17 +42,17 @@ fn check(registry: &str, shape: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn every_command_is_done_once() {
+fn every_command_occurs_in_a_transcript() {
     check("rpc_commands", |name| format!(r#""command":"{name}","success":true"#));
 }
 
 #[test]
-fn every_code_is_answered_once() {
+fn every_code_occurs_in_a_transcript() {
     check("rpc_codes", |name| format!(r#""code":"{name}"}}"#));
 }
 
 #[test]
-fn every_event_is_told_once() {
+fn every_event_occurs_in_a_transcript() {
     check("rpc_events", |name| format!(r#"< {{"type":"{name}","#));
     check("agent_events", |name| format!(r#"< {{"type":"{name}","#));
 }

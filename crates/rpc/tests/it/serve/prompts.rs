@@ -1,7 +1,7 @@
-//! Prompts: what is told of each, and the ways in which they end.
+//! Prompts: their events, and the ways in which they end.
 
 use haft_protocol::content::Image;
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::program::Program;
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A prompt whose answer calls a tool.
+/// Runs a prompt whose answer calls a tool.
 pub(super) async fn with_a_tool(drives: Drives) -> String {
     let answers = [Answer::Call("look", r#"{"at":"a"}"#), Answer::Say("It is blue.")];
     let mut client = drives(Program::new(answers));
@@ -22,11 +22,11 @@ pub(super) async fn with_a_tool(drives: Drives) -> String {
     client.ask(json!({"type": "get_messages"})).await;
     client.ask(json!({"type": "get_state"})).await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     said
 }
 
-/// The image itself.
+/// Returns the image.
 pub(super) fn pixel() -> Image {
     Image { mime_type: "image/png".into(), data: PIXEL.into() }
 }
@@ -36,7 +36,7 @@ async fn a_prompt_with_a_tool() {
     assert_snapshot!(with_a_tool(Client::of).await);
 }
 
-/// Images that are some, and that are none.
+/// Sends valid and invalid images.
 pub(super) async fn with_images(drives: Drives) -> String {
     let mut client = drives(Program::new([Answer::Say("A pixel.")]));
     let image = |data: &str| json!([{"mime_type": "image/jpeg", "data": data}]);
@@ -67,7 +67,7 @@ async fn templates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_fails_or_panics_is_told_and_the_session_goes_on() {
+async fn failing_model_is_reported_and_the_session_continues() {
     let answers = [Answer::Hesitates("Well."), Answer::Fail("no such model"), Answer::Panic];
     let mut client = Client::of(Program::new(answers));
     client.prompt("1", "try").await;
@@ -86,7 +86,7 @@ async fn a_turn_that_a_hook_discards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_is_summed_up() {
+async fn conversation_is_compacted() {
     let answers = [Answer::Say("First."), Answer::Say("Second."), Answer::Say("Two things were said.")];
     let mut client = Client::of(Program::new(answers));
     // There is nothing to sum up.

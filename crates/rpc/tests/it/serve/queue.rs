@@ -1,8 +1,8 @@
-//! Prompts that wait, and what becomes of them.
+//! Waiting prompts.
 
 use std::sync::Arc;
 
-use haft_rpc::{End, MOST_WAITING};
+use haft_rpc::{EndReason, MOST_WAITING};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -15,7 +15,7 @@ fn prompt(id: &str) -> Value {
     json!({"id": id, "type": "prompt", "message": format!("say {id}")})
 }
 
-/// A client whose prompt `1` is being worked on.
+/// A client whose prompt `1` is running.
 async fn busy() -> (Client, Arc<Notify>) {
     busy_with(Client::of).await
 }
@@ -29,18 +29,18 @@ async fn busy_with(drives: Drives) -> (Client, Arc<Notify>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_at_the_end_of_the_input_is_finished() {
+async fn prompts_at_the_end_of_input_are_finished() {
     let (mut client, gate) = busy().await;
     client.send(prompt("2")).await;
     client.send(prompt("3")).await;
     gate.notify_one();
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn abort_stops_what_is_worked_on_and_the_next_one_begins() {
+async fn abort_stops_the_prompt_and_the_next_starts() {
     let (mut client, _gate) = busy().await;
     client.send(prompt("2")).await;
     client.ask(json!({"type": "get_state"})).await;
@@ -53,7 +53,7 @@ async fn abort_stops_what_is_worked_on_and_the_next_one_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn abort_takes_back_what_waits() {
+async fn abort_cancels_waiting_prompts() {
     let (mut client, _gate) = busy().await;
     client.send(prompt("2")).await;
     client.send(json!({"id": "3", "type": "compact"})).await;
@@ -64,7 +64,7 @@ async fn abort_takes_back_what_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn abort_right_behind_a_prompt_stops_it() {
+async fn abort_right_after_a_prompt_stops_it() {
     let mut client = Client::of(Program::new([Answer::Held("I ", Arc::default(), "")]));
     client.send(prompt("1")).await;
     client.send(json!({"id": "2", "type": "abort"})).await;
@@ -73,7 +73,7 @@ async fn abort_right_behind_a_prompt_stops_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_is_aborted() {
+async fn compaction_can_be_aborted() {
     let gate = Arc::new(Notify::new());
     let answers = [Answer::Say("a"), Answer::Say("b"), Answer::Held("So", gate, "")];
     let mut client = Client::of(Program::new(answers));
@@ -90,7 +90,7 @@ async fn a_summary_is_aborted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clear_waits_for_nothing() {
+async fn clear_runs_at_once() {
     let (mut client, gate) = busy().await;
     client.ask(json!({"type": "clear"})).await;
     gate.notify_one();
@@ -102,7 +102,7 @@ async fn clear_waits_for_nothing() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// The session goes on from an entry of it, and from its beginning.
+/// Moves a session to one of its entries, and to its beginning.
 pub(super) async fn moved(drives: Drives) -> String {
     let (mut client, gate) = busy_with(drives).await;
     client.ask(json!({"type": "move_to"})).await;
@@ -130,12 +130,12 @@ pub(super) async fn moved(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_goes_on_from_any_entry_while_nothing_is_worked_on() {
+async fn idle_session_moves_to_any_entry() {
     assert_snapshot!(moved(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_behind_set_model_asks_that_model() {
+async fn prompt_after_set_model_uses_that_model() {
     let mut client = Client::of(Program::new([]));
     client.send(json!({"id": "1", "type": "set_model", "model": "two"})).await;
     client.send(prompt("2")).await;
@@ -144,7 +144,7 @@ async fn a_prompt_behind_set_model_asks_that_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_prompts_wait_and_no_more() {
+async fn waiting_prompts_are_limited() {
     let (mut client, _gate) = busy().await;
     client.silent = true;
     for number in 0..MOST_WAITING {
@@ -161,7 +161,7 @@ async fn so_many_prompts_wait_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_messages_wait_for_an_agent_and_no_more() {
+async fn waiting_steering_messages_are_limited() {
     let mut client = Client::of(Program::new([]));
     client.silent = true;
     while client.ask(json!({"type": "steer", "message": "on"})).await["success"] == true {}

@@ -1,5 +1,5 @@
-//! Conversations by chance: whatever a client says and whenever it stops, each command is answered once, each prompt ends
-//! once, and no task is left.
+//! Random conversations: each command is answered once, each prompt ends once, and no task is left,
+//! whenever the client stops.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::program::Program;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A command, and the session that it is about, by number.
+    /// A command and the number of its session.
     Say(Value, Option<usize>),
-    /// Hears what there is after so many seconds.
+    /// Reads lines after this many seconds.
     Pause(u64),
 }
 
@@ -79,10 +79,10 @@ fn answers() -> impl Iterator<Item = Answer> {
     })
 }
 
-/// What a client said by id, with the session that it named.
+/// The sent commands by id, with the named sessions.
 type Sent = BTreeMap<String, (String, Option<String>)>;
 
-/// Has the conversation; what was said, and what was heard.
+/// Runs the conversation and returns the sent and received lines.
 async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) {
     let mut client = drives(Program::new(answers()));
     client.silent = true;
@@ -125,7 +125,7 @@ async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) 
     (sent, heard)
 }
 
-/// Each command is answered once, except what a signal was faster than.
+/// Checks that each command is answered once, except those that a signal overtook.
 fn check_replies(sent: &Sent, heard: &[Value], ends: Ends) {
     let mut open: BTreeSet<&str> = sent.keys().map(String::as_str).collect();
     for reply in heard.iter().filter(|line| line["type"] == "response") {
@@ -136,7 +136,8 @@ fn check_replies(sent: &Sent, heard: &[Value], ends: Ends) {
     assert!(open.is_empty() || matches!(ends, Ends::Signal), "without an answer: {open:?}");
 }
 
-/// Each prompt that began ends once, in its session, and nothing is told of a session behind its end.
+/// Checks that each prompt ends once in its session, and that no event follows the end of a
+/// session.
 fn check_events(sent: &Sent, heard: &[Value]) {
     let mut open: BTreeMap<&str, i64> = BTreeMap::new();
     let mut closed: BTreeSet<&str> = BTreeSet::new();

@@ -1,7 +1,7 @@
-//! Lines that are no commands, commands that are wrong, and clients that may not come in.
+//! Invalid lines, invalid commands, and clients that are not admitted.
 
 use haft_protocol::rpc::MAX_LINE;
-use haft_rpc::End;
+use haft_rpc::EndReason;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::extension::{answers, begins};
 use crate::program::Program;
 
 #[tokio::test(start_paused = true)]
-async fn lines_that_cannot_be_read() {
+async fn unreadable_lines_are_answered() {
     let mut client = Client::of(Program::new([]));
     let lines = [
         "hello?",
@@ -34,7 +34,7 @@ async fn lines_that_cannot_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lines_that_look_odd_and_can_be_read() {
+async fn unusual_lines_are_read() {
     let mut client = Client::of(Program::new([]));
     client.send_raw("").await;
     client.send_raw(" \r").await;
@@ -46,7 +46,7 @@ async fn lines_that_look_odd_and_can_be_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_that_is_too_long_is_passed_over() {
+async fn too_long_line_is_skipped() {
     let mut client = Client::of(Program::new([]));
     client.silent = true;
     let long = format!(r#"{{"id":"1","type":"prompt","message":"{}"}}"#, "x".repeat(MAX_LINE));
@@ -58,14 +58,14 @@ async fn a_line_that_is_too_long_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_last_line_without_its_end_is_a_line() {
+async fn last_line_without_newline_is_read() {
     let mut client = Client::of(Program::new([]));
     client.send_bytes(br#"{"id":"1","type":"ping"}"#).await;
     assert_snapshot!(client.end().await.1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_not() {
+async fn missing_things_are_reported() {
     let mut client = Client::of(Program::new([]));
     for line in [
         json!({"type": "get_state", "session": "nobody"}),
@@ -90,7 +90,7 @@ async fn what_there_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_panics_is_answered_and_all_else_goes_on() {
+async fn panic_is_answered_and_serving_continues() {
     let mut client = Client::of(Program::new([]));
     client.send(json!({"id": "1", "type": "set_model", "model": "cursed"})).await;
     client.send(json!({"id": "2", "type": "switch_session", "session": "cursed"})).await;
@@ -100,7 +100,7 @@ async fn what_panics_is_answered_and_all_else_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_cannot_be_opened() {
+async fn session_that_cannot_be_opened_is_reported() {
     let mut client = Client::of(Program::new([]).opening(1));
     client.hello().await;
     client.ask(json!({"type": "new_session"})).await;
@@ -109,7 +109,7 @@ async fn a_session_that_cannot_be_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_comes_first() {
+async fn token_must_come_first() {
     let (program, mut peer) = Program::new([]).with_extension("todo");
     let mut client = Client::with(program, guarded);
     // What happens before is told behind the greeting.
@@ -125,22 +125,22 @@ async fn a_token_comes_first() {
     client.ask(json!({"type": "hello", "token": "secret"})).await;
     client.ask(json!({"type": "ping"})).await;
     let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
+    assert_eq!(end.unwrap(), EndReason::Input);
     extension.await.unwrap();
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wrong_token_ends_everything() {
+async fn wrong_token_ends_the_connection() {
     let mut client = Client::with(Program::new([]), guarded);
     client.ask(json!({"type": "hello", "token": "guess"})).await;
     let (end, said) = client.heard().await;
-    assert_eq!(end.unwrap(), End::Refused);
+    assert_eq!(end.unwrap(), EndReason::Refused);
     assert_snapshot!(said);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mark_of_utf_8_before_the_first_line_says_nothing() {
+async fn byte_order_mark_is_ignored() {
     let mut client = Client::of(Program::new([]));
     client.send_raw("\u{feff}{\"id\":\"1\",\"type\":\"ping\"}").await;
     assert_eq!(client.reply("1").await["success"], true);
@@ -149,7 +149,7 @@ async fn a_mark_of_utf_8_before_the_first_line_says_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_long_is_not_said_back_whole() {
+async fn long_names_are_shortened_in_replies() {
     let long = "x".repeat(100_000);
     let mut client = Client::of(Program::new([]));
     let panel = json!({"type": "panel_close", "extension": "todo", "panel_id": long});

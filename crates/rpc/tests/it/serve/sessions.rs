@@ -1,4 +1,4 @@
-//! Sessions beside each other: they begin, are named, are copied and end.
+//! Parallel sessions: their start, names, copies and end.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// Two sessions beside each other.
+/// Runs two parallel sessions.
 pub(super) async fn two_at_work(drives: Drives) -> String {
     let (one, two) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let held = |gate: &Arc<Notify>| Answer::Held("well", Arc::clone(gate), "!");
@@ -33,12 +33,12 @@ pub(super) async fn two_at_work(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_are_at_work_at_the_same_time() {
+async fn two_sessions_work_in_parallel() {
     assert_snapshot!(two_at_work(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_current_one_is_closed_and_the_last_one_stays() {
+async fn current_session_closes_but_the_last_one_stays() {
     let mut client = Client::of(Program::new([Answer::Call("wait", "{}")]));
     client.hello().await;
     let second = client.opened(json!({"type": "new_session", "ephemeral": true})).await;
@@ -61,7 +61,7 @@ async fn the_current_one_is_closed_and_the_last_one_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fork_has_the_conversation_up_to_an_entry() {
+async fn fork_has_the_conversation_up_to_an_entry() {
     let mut client = Client::of(Program::new([]));
     client.hello().await;
     client.prompt("1", "one").await;
@@ -78,7 +78,7 @@ async fn a_fork_has_the_conversation_up_to_an_entry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fork_asks_the_model_that_was_set_last() {
+async fn fork_uses_the_last_set_model() {
     let program = Program::new([]);
     let agents = program.agents();
     let mut client = Client::of(program);
@@ -93,7 +93,7 @@ async fn a_fork_asks_the_model_that_was_set_last() {
     assert_eq!(settings.model.unwrap().model, "two");
 }
 
-/// A recorded session with one prompt: its id, and its file.
+/// Creates a recorded session with one prompt, and returns its id and file.
 async fn recorded(dir: &Path) -> (String, String) {
     let mut client = Client::of(Program::new([]).recording(dir));
     client.hello().await;
@@ -104,9 +104,9 @@ async fn recorded(dir: &Path) -> (String, String) {
     (text("session"), text("path"))
 }
 
-// In real time: the disk does not wait for the clock.
+// In real time: the disk does not use the virtual clock.
 #[tokio::test]
-async fn one_is_opened_from_the_disk_and_what_comes_behind_is_about_it() {
+async fn stored_session_opens_and_gets_the_next_commands() {
     let dir = tempfile::tempdir().unwrap();
     let (old, _) = recorded(dir.path()).await;
     let mut client = Client::of(Program::new([]).recording(dir.path()));
@@ -130,7 +130,7 @@ async fn one_is_opened_from_the_disk_and_what_comes_behind_is_about_it() {
 }
 
 #[tokio::test]
-async fn one_that_another_process_has_open_is_locked() {
+async fn session_of_another_process_is_locked() {
     let dir = tempfile::tempdir().unwrap();
     let mut other = Client::of(Program::new([]).recording(dir.path()));
     let busy = other.hello().await;
@@ -147,7 +147,7 @@ async fn one_that_another_process_has_open_is_locked() {
 }
 
 #[tokio::test]
-async fn one_with_a_torn_file_is_mended() {
+async fn torn_session_file_is_repaired() {
     let dir = tempfile::tempdir().unwrap();
     let (old, path) = recorded(dir.path()).await;
     OpenOptions::new().append(true).open(path).unwrap().write_all(b"{\"type\":\"mess").unwrap();
@@ -161,7 +161,7 @@ async fn one_with_a_torn_file_is_mended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_being_opened_at_the_end_is_answered() {
+async fn session_opening_at_the_end_is_answered() {
     let mut client = Client::of(Program::new([]));
     client.hello().await;
     client.send(json!({"id": "1", "type": "new_session"})).await;
@@ -178,9 +178,9 @@ async fn what_is_being_opened_at_the_end_is_answered() {
     assert_eq!(answers.len(), 5, "{said}");
 }
 
-// In real time: the disk does not wait for the clock.
+// In real time: the disk does not use the virtual clock.
 #[tokio::test]
-async fn one_has_a_name() {
+async fn session_can_be_named() {
     let dir = tempfile::tempdir().unwrap();
     let (old, _) = recorded(dir.path()).await;
     let mut client = Client::of(Program::new([]).recording(dir.path()));
@@ -199,7 +199,7 @@ async fn one_has_a_name() {
     client.ask(json!({"type": "set_name", "name": "", "session": ephemeral})).await;
     client.ask(json!({"type": "get_state", "session": ephemeral})).await;
     assert_snapshot!(client.end().await.1);
-    // Its file knows.
+    // The name is in the file.
     let mut client = Client::of(Program::new([]).recording(dir.path()));
     client.ask(json!({"type": "switch_session", "session": old})).await;
     let state = client.ask(json!({"type": "get_state"})).await;

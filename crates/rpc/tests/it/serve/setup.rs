@@ -1,4 +1,4 @@
-//! How a session is, and what it works with.
+//! The state of a session, and its model and tools.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::played::Answer;
 use crate::program::Program;
 
 #[tokio::test(start_paused = true)]
-async fn a_greeting_and_a_sign_of_life() {
+async fn hello_and_ping() {
     let mut client = Client::of(Program::new([]));
     client.ask(json!({"type": "ping"})).await;
     let about = json!({"name": "my-editor", "version": "1.2"});
@@ -46,7 +46,7 @@ async fn tools() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_set_while_the_agent_works_counts_from_the_next_step_on() {
+async fn setup_changes_apply_from_the_next_step() {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
     let mut client = Client::of(program);
@@ -60,7 +60,7 @@ async fn what_is_set_while_the_agent_works_counts_from_the_next_step_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_is_asked_already_is_found_by_the_name_that_it_was_told_by() {
+async fn current_model_is_found_by_its_reported_name() {
     let mut client = Client::of(Program::new([]));
     for model in ["one", "played/one"] {
         let reply = client.ask(json!({"type": "set_model", "model": model})).await;

@@ -1,10 +1,10 @@
-//! Clients that read in their own time, or not at all.
+//! Clients that read slowly, or not at all.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use haft_protocol::thinking::Thinking;
-use haft_rpc::{End, timeouts};
+use haft_protocol::thinking::ThinkingLevel;
+use haft_rpc::{EndReason, timeouts};
 use insta::assert_snapshot;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -14,18 +14,18 @@ use crate::client::{Client, narrow};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// How long the client does not read.
+/// The time for which the client does not read.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// The number of pieces the model says.
+/// The number of pieces of the answer.
 const PIECES: usize = 5_000;
 
-/// Lines that are the same stand once.
+/// Merges equal lines.
 fn folded(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     lines.chunk_by(|one, next| one == next).fold(String::new(), |mut text, alike| {
         let times = if alike.len() > 1 { format!("  × {}", alike.len()) } else { String::new() };
-        // Of what is long, the beginning.
+        // Only the beginning of a long line.
         let beginning: String = alike[0].chars().take(160).collect();
         writeln!(text, "{beginning}{times}").unwrap();
         text
@@ -33,13 +33,13 @@ fn folded(said: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_pauses_is_told_what_it_missed() {
+async fn pausing_client_gets_event_gaps() {
     let program = Program::new([Answer::Pieces("word ", PIECES)]);
     let agents = program.agents();
     let mut client = Client::behind(1024, program, narrow);
     client.send(json!({"id": "1", "type": "prompt", "message": "talk"})).await;
     sleep(PAUSE).await;
-    // The agent did not wait for it.
+    // The agent did not wait for the client.
     assert_eq!(agents.lock().unwrap()[0].messages().len(), 2);
     let (mut heard, mut lost, mut whole) = (0, 0, String::new());
     loop {
@@ -59,7 +59,7 @@ async fn a_client_that_pauses_is_told_what_it_missed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_client_that_lets_much_wait_no_commands_are_read() {
+async fn commands_wait_while_the_outbox_is_full() {
     let program = Program::new([Answer::Pieces("word ", 400)]);
     let agents = program.agents();
     let mut client = Client::behind(1024, program, narrow);
@@ -70,23 +70,26 @@ async fn of_a_client_that_lets_much_wait_no_commands_are_read() {
     }
     client.send(json!({"id": "3", "type": "set_thinking", "level": "high"})).await;
     sleep(PAUSE).await;
-    assert_eq!(agents.lock().unwrap()[0].thinking(), Thinking::Default);
+    assert_eq!(agents.lock().unwrap()[0].thinking(), ThinkingLevel::Default);
     for _ in 0..100 {
         client.reply("2").await;
     }
     client.reply("3").await;
-    assert_eq!(agents.lock().unwrap()[0].thinking(), Thinking::High);
+    assert_eq!(agents.lock().unwrap()[0].thinking(), ThinkingLevel::High);
     client.end().await.0.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_nothing_is_not_waited_for_in_the_end() {
+async fn silent_client_does_not_delay_the_end() {
     let before = Handle::current().metrics().num_alive_tasks();
     let mut client = Client::behind(64, Program::new([Answer::Pieces("word ", 100)]), |_| {});
     client.send(json!({"id": "1", "type": "prompt", "message": "talk"})).await;
     sleep(PAUSE).await;
     client.cancel.cancel();
     let (begun, end) = (Instant::now(), client.ended().await);
-    assert_eq!((end.unwrap(), begun.elapsed().as_secs()), (End::Cancelled, timeouts::LAST_WORDS.as_secs()));
+    assert_eq!(
+        (end.unwrap(), begun.elapsed().as_secs()),
+        (EndReason::Cancelled, timeouts::LAST_WORDS.as_secs())
+    );
     assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
 }

@@ -1,4 +1,4 @@
-//! What is said to an agent at work.
+//! Messages to an agent that works.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-/// Something is said to the agent at work.
+/// Sends messages to an agent that works.
 pub(super) async fn steered(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
@@ -23,12 +23,12 @@ pub(super) async fn steered(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_told_between_two_steps_and_when_it_would_stop() {
+async fn steering_arrives_between_steps_and_at_the_end() {
     assert_snapshot!(steered(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_to_nobody_goes_with_the_next_prompt() {
+async fn steering_while_idle_joins_the_next_prompt() {
     let mut client = Client::of(Program::new([]));
     client.ask(json!({"type": "steer", "message": "mind the gap"})).await;
     client.ask(json!({"type": "follow_up", "message": "then rest"})).await;
@@ -38,7 +38,7 @@ async fn what_is_said_to_nobody_goes_with_the_next_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_right_behind_a_prompt_is_said_to_its_agent() {
+async fn steering_right_after_a_prompt_reaches_its_agent() {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
     let mut client = Client::of(program);
@@ -52,7 +52,7 @@ async fn what_is_said_right_behind_a_prompt_is_said_to_its_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_agent_skips_what_has_not_begun() {
+async fn interrupt_skips_calls_that_have_not_begun() {
     let program = Program::new([Answer::Calls(vec![("wait", "{}"), ("look", r#"{"at":"b"}"#)])]);
     let gate = program.gate();
     let mut client = Client::of(program);
@@ -64,7 +64,7 @@ async fn an_interrupted_agent_skips_what_has_not_begun() {
     assert_snapshot!(client.end().await.1);
 }
 
-/// What waits is taken back, from an agent at work and from one that is not.
+/// Takes queued messages from a running and from an idle agent.
 pub(super) async fn taken_back(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
@@ -84,6 +84,6 @@ pub(super) async fn taken_back(drives: Drives) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_taken_back_and_nobody_is_told_of_it() {
+async fn taken_messages_are_not_delivered() {
     assert_snapshot!(taken_back(Client::of).await);
 }

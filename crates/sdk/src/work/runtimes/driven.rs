@@ -1,4 +1,4 @@
-//! A runtime that gets a thread when something in it has to wait.
+//! A runtime that gets its own thread when a task in it has to wait.
 
 use std::future::poll_fn;
 use std::io;
@@ -12,37 +12,38 @@ use tokio::sync::oneshot;
 
 use crate::timeouts::HANDLER_GRACE;
 
-/// See the module.
+/// The runtime; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Driven {
+pub(super) struct LazyThreadRuntime {
     handle: Handle,
     idle: Option<Runtime>,
-    /// Dropping the first ends the thread, and then the other.
+    /// Dropping the first sender ends the thread, which then drops the second.
     stop: Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
 }
 
-impl Driven {
+impl LazyThreadRuntime {
     pub(super) fn new() -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { handle: runtime.handle().clone(), idle: Some(runtime), stop: None })
     }
 
-    /// Runs this on the caller's thread as if on the runtime: timers and tasks may be made in it.
+    /// Runs the work on the caller's thread inside the runtime, so that it can create timers and
+    /// tasks.
     pub(super) fn run<T>(&mut self, mut work: impl FnMut() -> T) -> io::Result<T> {
         let result = self.handle.block_on(poll_fn(|_| Poll::Ready(work())));
-        // A task that was left behind needs the thread as much as a handler that waits.
+        // A remaining task needs the thread as much as a waiting handler does.
         if self.handle.metrics().num_alive_tasks() > 0 {
-            self.drive()?;
+            self.start_thread()?;
         }
         Ok(result)
     }
 
-    pub(super) fn drive(&mut self) -> io::Result<Handle> {
+    pub(super) fn start_thread(&mut self) -> io::Result<Handle> {
         if let Some(runtime) = self.idle.take() {
             let (stop, stopped) = oneshot::channel::<()>();
             let (ends, ended) = mpsc::channel::<()>();
             let drive = move || {
-                // Nothing is ever sent.
+                // No value is ever sent.
                 let _ = runtime.block_on(stopped);
                 runtime.shutdown_timeout(HANDLER_GRACE);
                 drop(ends);
@@ -53,20 +54,20 @@ impl Driven {
         Ok(self.handle.clone())
     }
 
-    /// Gives what was left behind on threads so much time, and drops all else.
+    /// Gives work on blocking threads this much time, and drops all tasks.
     pub(super) fn finish(mut self, time: Duration) {
         if let Some(runtime) = self.idle.take() {
             runtime.shutdown_timeout(time);
         }
         if let Some((stop, ended)) = self.stop.take() {
             drop(stop);
-            // Nothing is ever sent here either.
+            // No value is ever sent here either.
             _ = ended.recv_timeout(time);
         }
     }
 }
 
-impl Drop for Driven {
+impl Drop for LazyThreadRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.idle.take() {
             runtime.shutdown_background();

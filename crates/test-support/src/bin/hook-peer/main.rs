@@ -1,8 +1,8 @@
-//! A process hook that answers as it is told: `hook-peer LOG REPLIES`.
+//! A process hook with scripted answers: `hook-peer LOG REPLIES`.
 //!
-//! `REPLIES` is a JSON object: the result for each method, such as `{"hook.before_tool":{"action":"deny_tool"}}`; what is
-//! not in it is answered with `{"action":"continue"}`. The text `"exit"` in place of a result ends the process without an
-//! answer, `"hang"` never answers. `LOG` gets one line for each call: its method, and where it runs.
+//! `REPLIES` is a JSON object with the result for each method, such as `{"hook.before_tool":{"action":"deny_tool"}}`.
+//! Other methods are answered with `{"action":"continue"}`. The text `"exit"` instead of a result ends the process
+//! without an answer; `"hang"` never answers. `LOG` gets one line for each call: the method and the working directory.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
@@ -39,7 +39,7 @@ fn main() {
 
 fn answer(reply: &Value) {
     let mut out = std::io::stdout().lock();
-    // Whoever does not read any more ends this soon.
+    // A closed pipe means that the host is gone, and this process will end soon.
     _ = writeln!(out, "{reply}").and_then(|()| out.flush());
 }
 

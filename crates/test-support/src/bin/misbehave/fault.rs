@@ -1,45 +1,45 @@
-//! The description of a fault: a name, a moment, and what happens then.
+//! The description of a fault: its name, its moment and its action.
 
 use serde_json::Value;
 
-use crate::peer::Peer;
+use crate::peer::ExtensionPeer;
 
 /// One fault.
-pub(crate) struct Fault {
+pub(crate) struct FaultSpec {
     pub(crate) name: &'static str,
-    pub(crate) at: At,
-    /// Happens whenever the moment comes, after the marker was written.
-    pub(crate) act: fn(&mut Peer, &Value) -> Then,
+    pub(crate) at: FaultMoment,
+    /// Runs whenever the moment comes, after the marker was written.
+    pub(crate) act: fn(&mut ExtensionPeer, &Value) -> AfterFault,
 }
 
 /// A moment in the life of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
-    /// Before it says hello, or instead.
+pub(crate) enum FaultMoment {
+    /// Before or instead of `hello`.
     Start,
-    /// After hello, before it registers anything.
+    /// After `hello`, before the registrations.
     Greeted,
-    /// After its registrations, before it says that it is ready.
+    /// After the registrations, before `ready`.
     Registered,
-    /// After that, before it reads anything.
+    /// After `ready`, before anything is read.
     Ready,
-    /// The host answered its hello.
+    /// The host answered `hello`.
     Acknowledged,
-    /// It is asked anything: the next three together.
+    /// Any question: a tool call, an interception or a command.
     Question,
-    /// Its tool is called.
+    /// A call of the extension's tool.
     Tool,
-    /// It is asked about somebody's tool call.
+    /// An interception of any tool call.
     Gate,
-    /// Its command is run.
+    /// A call of the extension's command.
     Command,
-    /// Something it watches happened.
+    /// A subscribed event.
     Event,
-    /// A line came that is longer than it can take.
+    /// A line that is longer than the extension can read.
     BigLine,
-    /// It is asked to leave.
+    /// A request to shut down.
     Shutdown,
-    /// When the file of `inject` says.
+    /// The moment that the file of `inject` names.
     Inject,
     /// Never.
     Never,
@@ -47,7 +47,9 @@ pub(crate) enum At {
 
 /// The behavior of the extension after the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
-    GoOn,
-    Instead,
+pub(crate) enum AfterFault {
+    /// The extension handles the frame as usual.
+    Continue,
+    /// The extension skips its usual answer.
+    SkipAnswer,
 }

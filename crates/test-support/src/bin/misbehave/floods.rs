@@ -1,103 +1,103 @@
-//! Group B, too: far too much of everything.
+//! Group B, continued: far too much of everything.
 
 use std::io::Write;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fault::{At, Fault, Then};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::good;
-use crate::peer::{Peer, count};
+use crate::peer::{ExtensionPeer, count};
 
-pub(crate) const FAULTS: &[Fault] = &[
-    Fault { name: "flood", at: At::Ready, act: flood },
-    Fault { name: "flood-junk", at: At::Ready, act: flood_junk },
-    Fault { name: "flood-stderr", at: At::Ready, act: flood_stderr },
-    Fault { name: "busy", at: At::Ready, act: busy },
-    Fault { name: "many-tools", at: At::Registered, act: many_tools },
-    Fault { name: "churn", at: At::Acknowledged, act: churn },
-    Fault { name: "spam-notes", at: At::Acknowledged, act: spam_notes },
-    Fault { name: "spam-panel", at: At::Command, act: spam_panel },
+pub(crate) const FAULTS: &[FaultSpec] = &[
+    FaultSpec { name: "flood", at: FaultMoment::Ready, act: flood },
+    FaultSpec { name: "flood-junk", at: FaultMoment::Ready, act: flood_junk },
+    FaultSpec { name: "flood-stderr", at: FaultMoment::Ready, act: flood_stderr },
+    FaultSpec { name: "busy", at: FaultMoment::Ready, act: busy },
+    FaultSpec { name: "many-tools", at: FaultMoment::Registered, act: many_tools },
+    FaultSpec { name: "churn", at: FaultMoment::Acknowledged, act: churn },
+    FaultSpec { name: "spam-notes", at: FaultMoment::Acknowledged, act: spam_notes },
+    FaultSpec { name: "spam-panel", at: FaultMoment::Command, act: spam_panel },
 ];
 
-fn flood(peer: &mut Peer, _: &Value) -> Then {
+fn flood(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     loop {
-        peer.say(&json!({"type": "notify", "level": "info", "message": "flood"}));
+        peer.send_frame(&json!({"type": "notify", "level": "info", "message": "flood"}));
     }
 }
 
-fn flood_junk(peer: &mut Peer, _: &Value) -> Then {
+fn flood_junk(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     loop {
-        peer.raw(b"what a debugger prints\n");
+        peer.send_bytes(b"what a debugger prints\n");
     }
 }
 
-/// `HAFT_COUNT` MiB of lines.
-fn flood_stderr(peer: &mut Peer, _: &Value) -> Then {
+/// Writes `HAFT_COUNT` MiB of lines.
+fn flood_stderr(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let lines = "a line of a log that says nothing at all\n".repeat(25_000);
     for _ in 0..count(64) {
-        // Whoever does not read this wants it lost.
+        // The host may discard this output, so errors are ignored.
         _ = std::io::stderr().write_all(lines.as_bytes());
     }
-    peer.mark("all is written");
-    // The log says what is missing when it goes on, in another second.
+    peer.mark("all written");
+    // The log reports the number of dropped lines with the next line that it accepts, in a later second.
     std::thread::spawn(|| {
         loop {
             _ = std::io::stderr().write_all(b"the end of it\n");
-            // sleep: the fault itself, a line now and then
+            // sleep: part of the fault, a line from time to time
             std::thread::sleep(Duration::from_millis(200));
         }
     });
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Computes beside everything else.
-fn busy(_: &mut Peer, _: &Value) -> Then {
+/// Computes in a second thread, while the extension works as usual.
+fn busy(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     std::thread::spawn(|| {
         let mut number = 0_u64;
         loop {
             number = std::hint::black_box(number.wrapping_mul(31).wrapping_add(7));
         }
     });
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` tools beside its own.
-fn many_tools(peer: &mut Peer, _: &Value) -> Then {
+/// Registers `HAFT_COUNT` tools in addition to its own.
+fn many_tools(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(1_000) {
-        peer.say(&good::tool(&format!("many_{number}")));
+        peer.send_frame(&good::tool(&format!("many_{number}")));
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Its tool again and again, each time with another description.
-fn churn(peer: &mut Peer, _: &Value) -> Then {
+/// Registers its tool repeatedly, each time with a different description.
+fn churn(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(10_000) {
         let mut tool = good::tool("evil_tool");
         tool["description"] = format!("version {number}").into();
-        peer.say(&tool);
+        peer.send_frame(&tool);
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-fn spam_notes(peer: &mut Peer, _: &Value) -> Then {
+fn spam_notes(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for number in 0..count(1_000) {
-        peer.say(&json!({"type": "notify", "level": "info", "message": format!("note {number}")}));
+        peer.send_frame(&json!({"type": "notify", "level": "info", "message": format!("note {number}")}));
     }
-    peer.mark("all is said");
-    Then::GoOn
+    peer.mark("all sent");
+    AfterFault::Continue
 }
 
 /// Opens a panel and draws it a thousand times within a second.
-fn spam_panel(peer: &mut Peer, frame: &Value) -> Then {
-    peer.say(&json!({"type": "command_response", "id": frame["id"], "action": "open_panel",
+fn spam_panel(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
+    peer.send_frame(&json!({"type": "command_response", "id": frame["id"], "action": "open_panel",
         "open_panel": {"id": "p", "title": "evil", "lines": ["the first"]}}));
     for number in 0..count(1_000) {
-        peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
-        // sleep: the fault itself
+        peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
+        // sleep: part of the fault
         std::thread::sleep(Duration::from_millis(1));
     }
-    peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));
-    peer.mark("all is said");
-    Then::Instead
+    peer.send_frame(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));
+    peer.mark("all sent");
+    AfterFault::SkipAnswer
 }

@@ -6,22 +6,22 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::fault::{At, Fault, Then};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::good;
-use crate::peer::Peer;
+use crate::peer::ExtensionPeer;
 
-pub(crate) const FAULTS: &[Fault] = &[
-    // Refuses what contains DENIED, and offers nothing.
-    Fault { name: GUARD, at: At::Gate, act: guard },
-    // As its name begins: `r` rewrites, `g` is a gate, any other does both.
-    Fault { name: CHAIN, at: At::Gate, act: chain },
+pub(crate) const FAULTS: &[FaultSpec] = &[
+    // Blocks calls that contain DENIED, and registers no tool.
+    FaultSpec { name: GUARD, at: FaultMoment::Gate, act: guard },
+    // The first letter of the name selects the role: `r` rewrites, `g` is a gate, any other letter does both.
+    FaultSpec { name: CHAIN, at: FaultMoment::Gate, act: chain },
 ];
 
 const GUARD: &str = "guard";
 const CHAIN: &str = "chain";
 
-/// Returns the registrations in place of the usual ones.
-pub(crate) fn register(peer: &Peer) -> Option<Vec<Value>> {
+/// Returns the registrations that replace the usual ones.
+pub(crate) fn gate_registrations(peer: &ExtensionPeer) -> Option<Vec<Value>> {
     let intercept = match (peer.fault, peer.name.chars().next()) {
         (GUARD, _) => json!("tool_call"),
         (CHAIN, Some('r')) => json!({"event": "tool_call", "role": "rewrite"}),
@@ -34,21 +34,21 @@ pub(crate) fn register(peer: &Peer) -> Option<Vec<Value>> {
     Some(tool.into_iter().chain([subscribe]).collect())
 }
 
-fn respond(peer: &mut Peer, frame: &Value, mut answer: Value) -> Then {
+fn send_decision(peer: &mut ExtensionPeer, frame: &Value, mut answer: Value) -> AfterFault {
     answer["type"] = json!("event_intercept_response");
     answer["id"] = frame["id"].clone();
-    peer.say(&answer);
-    Then::Instead
+    peer.send_frame(&answer);
+    AfterFault::SkipAnswer
 }
 
-fn guard(peer: &mut Peer, frame: &Value) -> Then {
+fn guard(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let denied = frame["tool_args"].to_string().contains("DENIED");
-    respond(peer, frame, json!({"block": denied, "reason": "refused: DENIED"}))
+    send_decision(peer, frame, json!({"block": denied, "reason": "refused: DENIED"}))
 }
 
-/// Decides by the call's `seed` and by what was done to the arguments so far, the same way each time. Writes down
-/// what it lets pass, and where it fails.
-fn chain(peer: &mut Peer, frame: &Value) -> Then {
+/// Decides by the call's `seed` and by the previous rewrites, in the same way each time. Records what it allows and
+/// where it fails.
+fn chain(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
     let args = &frame["tool_args"];
     let name = peer.name.clone();
     let trail = args["trail"].as_array().cloned().unwrap_or_default();
@@ -60,21 +60,21 @@ fn chain(peer: &mut Peer, frame: &Value) -> Then {
         if rewrites && dice % 2 == 0 && trail.len() < 6 {
             let mut changed = args.clone();
             changed["trail"] = trail.into_iter().chain([json!(name)]).collect();
-            return respond(peer, frame, json!({"modified_args": changed}));
+            return send_decision(peer, frame, json!({"modified_args": changed}));
         }
-    } else if let Some(failure) = failure(dice) {
+    } else if let Some(failure) = failing_answer(dice) {
         note("failures", args);
-        return respond(peer, frame, failure);
+        return send_decision(peer, frame, failure);
     }
     if dice % 11 == 3 {
-        return respond(peer, frame, json!({"block": true, "reason": "the dice"}));
+        return send_decision(peer, frame, json!({"block": true, "reason": "the dice"}));
     }
     note(&format!("allowed-{name}"), args);
-    respond(peer, frame, json!({"block": false}))
+    send_decision(peer, frame, json!({"block": false}))
 }
 
 /// Returns a line that is not an answer of a gate.
-fn failure(dice: u64) -> Option<Value> {
+fn failing_answer(dice: u64) -> Option<Value> {
     match dice % 12 {
         0 => Some(json!({"block": "false"})),
         1 => Some(json!({"block": 0})),
@@ -88,7 +88,7 @@ fn failure(dice: u64) -> Option<Value> {
     }
 }
 
-/// Adds a line to a file beside the transcripts.
+/// Adds a line to a file next to the transcripts.
 fn note(file: &str, args: &Value) {
     let dir = std::env::var_os("HAFT_TRANSCRIPT").expect("HAFT_TRANSCRIPT names a directory");
     let path = std::path::Path::new(&dir).join(format!("{file}.jsonl"));

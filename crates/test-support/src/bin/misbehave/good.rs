@@ -1,104 +1,104 @@
-//! Good behaviour, and the two extensions that have no other: `good`, and the `canary` of the fault matrix.
+//! Correct behavior, and the two extensions without a fault: `good`, and the `canary` of the fault matrix.
 
 use std::process::exit;
 
 use serde_json::{Value, json};
 
 use crate::content;
-use crate::fault::{At, Fault, Then};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::gates;
-use crate::peer::Peer;
+use crate::peer::ExtensionPeer;
 
-pub(crate) const FAULTS: &[Fault] = &[
-    Fault { name: "good", at: At::Never, act: |_, _| Then::GoOn },
-    // Its tool says how many events it has seen; it intercepts nothing.
-    Fault { name: "canary", at: At::Never, act: |_, _| Then::GoOn },
+pub(crate) const FAULTS: &[FaultSpec] = &[
+    FaultSpec { name: "good", at: FaultMoment::Never, act: |_, _| AfterFault::Continue },
+    // Its tool returns the number of events that it has received; it intercepts nothing.
+    FaultSpec { name: "canary", at: FaultMoment::Never, act: |_, _| AfterFault::Continue },
 ];
 
-/// The events for a canary are steps from this number on.
+/// The events for a canary have steps from this number on.
 const CANARY_STEPS: u64 = 1_000_000;
 
 const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"];
 
-pub(crate) fn hello(peer: &mut Peer) {
+pub(crate) fn hello(peer: &mut ExtensionPeer) {
     let name = peer.name.clone();
-    peer.say(&json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["ping"]}));
+    peer.send_frame(&json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["ping"]}));
 }
 
-pub(crate) fn register(peer: &mut Peer) {
+pub(crate) fn send_registrations(peer: &mut ExtensionPeer) {
     if peer.fault == "canary" {
-        peer.say(&tool("canary_tool"));
-        return peer.say(&json!({"type": "subscribe", "events": EVENTS}));
+        peer.send_frame(&tool("canary_tool"));
+        return peer.send_frame(&json!({"type": "subscribe", "events": EVENTS}));
     }
-    // For rows with many of us, who would all want the same names.
+    // For rows with many extensions, whose names would collide.
     if std::env::var_os("HAFT_BARE").is_some() {
         return;
     }
     if peer.fault == "leak" {
-        return peer.say(&tool("victim_tool"));
+        return peer.send_frame(&tool("victim_tool"));
     }
-    if let Some(frames) = gates::register(peer) {
-        return frames.iter().for_each(|frame| peer.say(frame));
+    if let Some(frames) = gates::gate_registrations(peer) {
+        return frames.iter().for_each(|frame| peer.send_frame(frame));
     }
     if peer.fault == content::ADVISOR {
-        content::advise(peer);
+        content::register_advice(peer);
     }
     let mut own = tool("evil_tool");
     if peer.fault == "new-schema" {
         own["schema"]["properties"] = json!({"new": {"type": "boolean"}});
     }
-    peer.say(&own);
-    peer.say(&json!({"type": "register_command", "name": "evil"}));
-    peer.say(&json!({"type": "subscribe", "intercept": ["tool_call"], "events": EVENTS}));
+    peer.send_frame(&own);
+    peer.send_frame(&json!({"type": "register_command", "name": "evil"}));
+    peer.send_frame(&json!({"type": "subscribe", "intercept": ["tool_call"], "events": EVENTS}));
 }
 
-/// A registration of a tool that takes any arguments.
+/// Returns the registration of a tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({"type": "register_tool", "name": name, "description": "for tests", "schema": {"type": "object"}})
 }
 
-pub(crate) fn ready(peer: &mut Peer) {
-    peer.say(&json!({"type": "ready"}));
+pub(crate) fn ready(peer: &mut ExtensionPeer) {
+    peer.send_frame(&json!({"type": "ready"}));
 }
 
-/// Behaves as a good extension when this frame comes.
-pub(crate) fn behave(peer: &mut Peer, at: At, frame: &Value) {
+/// Handles this frame as a correct extension.
+pub(crate) fn behave_well(peer: &mut ExtensionPeer, at: FaultMoment, frame: &Value) {
     match at {
-        At::Tool | At::Gate | At::Command => answer(peer, frame),
-        At::Event if peer.fault == "canary" => {
-            // Beside those of runs, which somebody else counts.
+        FaultMoment::Tool | FaultMoment::Gate | FaultMoment::Command => answer(peer, frame),
+        FaultMoment::Event if peer.fault == "canary" => {
+            // The events of runs have smaller steps and are counted by the test.
             let own = frame["step"].as_u64().is_some_and(|step| step >= CANARY_STEPS);
             peer.events += u64::from(own);
         }
-        At::Event => peer.mark(&format!("event {}", frame["event"].as_str().unwrap_or_default())),
-        At::Shutdown => {
-            peer.say(&json!({"type": "shutdown_ack"}));
+        FaultMoment::Event => peer.mark(&format!("event {}", frame["event"].as_str().unwrap_or_default())),
+        FaultMoment::Shutdown => {
+            peer.send_frame(&json!({"type": "shutdown_ack"}));
             if peer.fault == "canary" {
-                peer.bequeath();
+                peer.save_event_count();
             } else {
                 peer.mark("shutdown");
             }
             exit(0);
         }
-        At::Start
-        | At::Greeted
-        | At::Registered
-        | At::Ready
-        | At::Acknowledged
-        | At::Question
-        | At::BigLine
-        | At::Inject
-        | At::Never => {}
+        FaultMoment::Start
+        | FaultMoment::Greeted
+        | FaultMoment::Registered
+        | FaultMoment::Ready
+        | FaultMoment::Acknowledged
+        | FaultMoment::Question
+        | FaultMoment::BigLine
+        | FaultMoment::Inject
+        | FaultMoment::Never => {}
     }
 }
 
-/// Answers whether anybody is there.
-pub(crate) fn pong(peer: &mut Peer, ping: &Value) {
-    peer.say(&json!({"type": "pong", "id": ping["id"]}));
+/// Answers a ping.
+pub(crate) fn send_pong(peer: &mut ExtensionPeer, ping: &Value) {
+    peer.send_frame(&json!({"type": "pong", "id": ping["id"]}));
 }
 
-/// Answers a question as it should be.
-pub(crate) fn answer(peer: &mut Peer, frame: &Value) {
+/// Answers a question correctly.
+pub(crate) fn answer(peer: &mut ExtensionPeer, frame: &Value) {
     let id = &frame["id"];
     let frame = match frame["type"].as_str() {
         Some("tool_call") => {
@@ -114,5 +114,5 @@ pub(crate) fn answer(peer: &mut Peer, frame: &Value) {
         }
         _ => json!({"type": "event_intercept_response", "id": id}),
     };
-    peer.say(&frame);
+    peer.send_frame(&frame);
 }

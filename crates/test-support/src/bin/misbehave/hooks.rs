@@ -1,227 +1,237 @@
-//! Group H: process hooks, in PicoClaw's dialect: `misbehave hook FAULT POINT NAME`.
+//! Group H: process hooks in PicoClaw's dialect: `misbehave hook FAULT POINT NAME`.
 //!
-//! The point is the method at which the fault happens, such as `hook.before_tool`; `started` before anything is read, and
-//! `greeted` after hello was answered. Everything else it answers well.
+//! The point is the method at which the fault happens, such as `hook.before_tool`; `started` is before anything is
+//! read, and `greeted` after `hook.hello` was answered. All other calls are answered correctly.
 
 use std::io::BufRead;
 use std::process::{Command, exit};
 
 use serde_json::{Value, json};
 
-use crate::fault::Then;
-use crate::peer::{Peer, count};
+use crate::fault::AfterFault;
+use crate::peer::{ExtensionPeer, count};
 
-/// The first argument of a process hook.
+/// The first argument for a process hook.
 pub(crate) const HOOK: &str = "hook";
 
-/// The fault of a hook.
-struct Fault {
+/// A fault of a process hook.
+struct HookFault {
     name: &'static str,
-    /// Happens whenever the point comes, after the marker was written. There is no call at `started` and `greeted`.
-    act: fn(&mut Peer, &Value) -> Then,
+    /// Runs whenever the point comes, after the marker was written. There is no call at `started` and `greeted`.
+    act: fn(&mut ExtensionPeer, &Value) -> AfterFault,
 }
 
-const FAULTS: &[Fault] = &[
-    Fault { name: "good", act: |_, _| Then::GoOn },
-    Fault { name: "hang", act: |_, _| Then::Instead },
-    Fault { name: "never-read", act: |peer, _| peer.hang() },
-    Fault { name: "exit", act: exits },
-    Fault { name: "abort", act: |_, _| std::process::abort() },
-    Fault { name: "stop", act: stops },
-    Fault { name: "fork-and-exit", act: fork_and_exit },
-    Fault { name: "say-garbage", act: |peer, _| says(peer, "allow!") },
-    Fault { name: "half-a-line", act: half_a_line },
-    Fault { name: "garbage", act: |peer, call| replies(peer, call, json!("garbage")) },
-    Fault { name: "nothing", act: |peer, call| replies(peer, call, Value::Null) },
-    Fault {
+const FAULTS: &[HookFault] = &[
+    HookFault { name: "good", act: |_, _| AfterFault::Continue },
+    HookFault { name: "hang", act: |_, _| AfterFault::SkipAnswer },
+    HookFault { name: "never-read", act: |peer, _| peer.hang() },
+    HookFault { name: "exit", act: exit_after_panic },
+    HookFault { name: "abort", act: |_, _| std::process::abort() },
+    HookFault { name: "stop", act: stop_process },
+    HookFault { name: "fork-and-exit", act: fork_and_exit },
+    HookFault { name: "say-garbage", act: |peer, _| send_text(peer, "allow!") },
+    HookFault { name: "half-a-line", act: half_a_line },
+    HookFault { name: "garbage", act: |peer, call| send_result(peer, call, json!("garbage")) },
+    HookFault { name: "nothing", act: |peer, call| send_result(peer, call, Value::Null) },
+    HookFault {
         name: "wrong-types",
-        act: |peer, call| replies(peer, call, json!({"action": 7, "approved": "yes"})),
+        act: |peer, call| send_result(peer, call, json!({"action": 7, "approved": "yes"})),
     },
-    Fault {
+    HookFault {
         name: "unknown-action",
-        act: |peer, call| replies(peer, call, json!({"action": "warp", "approved": 1})),
+        act: |peer, call| send_result(peer, call, json!({"action": "warp", "approved": 1})),
     },
-    Fault { name: "error", act: error },
-    Fault { name: "key-twice", act: key_twice },
-    Fault {
+    HookFault { name: "error", act: error },
+    HookFault { name: "key-twice", act: key_twice },
+    HookFault {
         name: "deny",
-        act: |peer, call| replies(peer, call, json!({"action": "deny_tool", "approved": false})),
+        act: |peer, call| send_result(peer, call, json!({"action": "deny_tool", "approved": false})),
     },
-    Fault { name: "respond", act: respond },
-    Fault {
+    HookFault { name: "respond", act: respond },
+    HookFault {
         name: "abort-turn",
-        act: |peer, call| replies(peer, call, json!({"action": "abort_turn", "reason": "enough"})),
+        act: |peer, call| send_result(peer, call, json!({"action": "abort_turn", "reason": "enough"})),
     },
-    Fault {
+    HookFault {
         name: "hard-abort",
-        act: |peer, call| replies(peer, call, json!({"action": "hard_abort", "reason": "enough"})),
+        act: |peer, call| send_result(peer, call, json!({"action": "hard_abort", "reason": "enough"})),
     },
-    Fault { name: "long-reply", act: long_reply },
-    Fault { name: "noise", act: noise },
-    Fault { name: "long-noise", act: long_noise },
-    Fault { name: "stray", act: stray },
-    Fault { name: "answer-twice", act: answer_twice },
-    Fault { name: "late", act: late },
-    Fault { name: "unasked-aborts", act: unasked_aborts },
+    HookFault { name: "long-reply", act: long_reply },
+    HookFault { name: "noise", act: noise },
+    HookFault { name: "long-noise", act: long_noise },
+    HookFault { name: "stray", act: stray },
+    HookFault { name: "answer-twice", act: answer_twice },
+    HookFault { name: "late", act: late },
+    HookFault { name: "unasked-aborts", act: unasked_aborts },
 ];
 
-/// More than a reply may be.
+/// More bytes than a reply may have.
 const TOO_LONG: usize = 9 * 1024 * 1024;
 
-/// One line of noise that is long.
+/// The length of a long line of noise.
 const LONG_LINE: usize = 63 * 1024;
 
-/// Runs such a hook until its input ends.
+/// Runs this hook until its input ends.
 pub(crate) fn run(fault: &str, point: &str, name: &str) {
     let Some(fault) = FAULTS.iter().find(|known| known.name == fault) else {
-        crate::complain(&format!("no hook has the fault {fault:?}"));
+        crate::complain(&format!("unknown hook fault {fault:?}"));
         exit(2);
     };
-    let mut peer = Peer::new(fault.name, name);
-    reach(&mut peer, fault, point, "started", &Value::Null);
+    let mut peer = ExtensionPeer::new(fault.name, name);
+    trigger_fault(&mut peer, fault, point, "started", &Value::Null);
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { exit(1) };
-        peer.heard(&line);
+        peer.note_received(&line);
         let Ok(call) = serde_json::from_str::<Value>(&line) else { exit(1) };
         let method = call["method"].as_str().unwrap_or_default().to_owned();
-        if reach(&mut peer, fault, point, &method, &call) == Then::GoOn && !call["id"].is_null() {
-            behave(&mut peer, &method, &call);
+        if trigger_fault(&mut peer, fault, point, &method, &call) == AfterFault::Continue
+            && !call["id"].is_null()
+        {
+            answer_well(&mut peer, &method, &call);
         }
         if method == "hook.hello" {
-            reach(&mut peer, fault, point, "greeted", &Value::Null);
+            trigger_fault(&mut peer, fault, point, "greeted", &Value::Null);
         }
     }
 }
 
-fn reach(peer: &mut Peer, fault: &Fault, point: &str, at: &str, call: &Value) -> Then {
+fn trigger_fault(
+    peer: &mut ExtensionPeer,
+    fault: &HookFault,
+    point: &str,
+    at: &str,
+    call: &Value,
+) -> AfterFault {
     if point != at {
-        return Then::GoOn;
+        return AfterFault::Continue;
     }
     peer.mark(fault.name);
     (fault.act)(peer, call)
 }
 
-fn behave(peer: &mut Peer, method: &str, call: &Value) {
+fn answer_well(peer: &mut ExtensionPeer, method: &str, call: &Value) {
     let result = match method {
         "hook.hello" => json!({"ok": true}),
         "hook.approve_tool" => json!({"approved": true}),
         _ => json!({"action": "continue"}),
     };
-    replies(peer, call, result);
+    send_result(peer, call, result);
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "reads better in the table")]
-fn replies(peer: &mut Peer, call: &Value, result: Value) -> Then {
+#[expect(clippy::needless_pass_by_value, reason = "keeps the table short")]
+fn send_result(peer: &mut ExtensionPeer, call: &Value, result: Value) -> AfterFault {
     reply(peer, &call["id"], &result)
 }
 
-fn reply(peer: &mut Peer, id: &Value, result: &Value) -> Then {
-    peer.say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
-    Then::Instead
+fn reply(peer: &mut ExtensionPeer, id: &Value, result: &Value) -> AfterFault {
+    peer.send_frame(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    AfterFault::SkipAnswer
 }
 
-fn says(peer: &mut Peer, text: &str) -> Then {
-    peer.raw(format!("{text}\n").as_bytes());
-    Then::Instead
+fn send_text(peer: &mut ExtensionPeer, text: &str) -> AfterFault {
+    peer.send_bytes(format!("{text}\n").as_bytes());
+    AfterFault::SkipAnswer
 }
 
-fn exits(peer: &mut Peer, _: &Value) -> Then {
+fn exit_after_panic(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.log("panic: boom");
     exit(3)
 }
 
-/// Stops itself, as a debugger would.
-fn stops(peer: &mut Peer, _: &Value) -> Then {
+/// Stops itself with a signal, as a debugger would.
+fn stop_process(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let pid = std::process::id().to_string();
     Command::new("kill").args(["-STOP", &pid]).status().expect("kill runs");
     peer.hang()
 }
 
-/// Leaves a process that holds all of its pipes open.
-fn fork_and_exit(_: &mut Peer, _: &Value) -> Then {
+/// Starts a process that keeps all of the hook's pipes open.
+fn fork_and_exit(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     Command::new("sh").args(["-c", "sleep 3600 &"]).status().expect("sh runs");
     exit(5)
 }
 
-fn half_a_line(peer: &mut Peer, call: &Value) -> Then {
-    peer.raw(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"act", call["id"]).as_bytes());
+fn half_a_line(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
+    peer.send_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"act", call["id"]).as_bytes());
     exit(6)
 }
 
-fn error(peer: &mut Peer, call: &Value) -> Then {
+fn error(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let error = json!({"code": -32000, "message": "no disk"});
-    peer.say(&json!({"jsonrpc": "2.0", "id": call["id"], "result": {"approved": true}, "error": error}));
-    Then::Instead
+    peer.send_frame(
+        &json!({"jsonrpc": "2.0", "id": call["id"], "result": {"approved": true}, "error": error}),
+    );
+    AfterFault::SkipAnswer
 }
 
-/// Two readers see two answers.
-fn key_twice(peer: &mut Peer, call: &Value) -> Then {
+/// Answers with a duplicate key, which JSON readers interpret differently.
+fn key_twice(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let result = r#"{"action":"deny_tool","action":"continue","approved":false,"approved":true}"#;
-    says(peer, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", call["id"]))
+    send_text(peer, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{result}}}", call["id"]))
 }
 
-fn respond(peer: &mut Peer, call: &Value) -> Then {
+fn respond(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let result = json!({"for_llm": "from the hook", "is_error": false, "silent": true});
-    replies(peer, call, json!({"action": "respond", "result": result}))
+    send_result(peer, call, json!({"action": "respond", "result": result}))
 }
 
-fn long_reply(peer: &mut Peer, call: &Value) -> Then {
-    replies(peer, call, json!({"action": "continue", "approved": true, "reason": "x".repeat(TOO_LONG)}))
+fn long_reply(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
+    send_result(peer, call, json!({"action": "continue", "approved": true, "reason": "x".repeat(TOO_LONG)}))
 }
 
-/// `HAFT_COUNT` lines that a library prints, and then its answer.
-fn noise(peer: &mut Peer, _: &Value) -> Then {
+/// Writes `HAFT_COUNT` lines of library output before its answer.
+fn noise(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let lines =
         "DEBUG: what a library prints while it thinks about an answer, and nobody wants to read\n".repeat(50);
     for _ in 0..count(40_000) / 50 {
-        peer.raw(lines.as_bytes());
+        peer.send_bytes(lines.as_bytes());
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` long lines, and then its answer.
-fn long_noise(peer: &mut Peer, _: &Value) -> Then {
+/// Writes `HAFT_COUNT` long lines before its answer.
+fn long_noise(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let line = "x".repeat(LONG_LINE) + "\n";
     for _ in 0..count(64) {
-        peer.raw(line.as_bytes());
+        peer.send_bytes(line.as_bytes());
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Answers what nobody asked, what was answered, and the same again, before its answer.
-fn stray(peer: &mut Peer, call: &Value) -> Then {
+/// Writes answers to unknown questions, to answered questions, and twice to one question, before its answer.
+fn stray(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let id = call["id"].as_u64().unwrap_or_default();
     for other in [id + 1_000, id + 1_001, 1, id.saturating_sub(1)] {
         reply(peer, &json!(other), &json!({"action": "hard_abort", "approved": true}));
     }
     for text in ["\"7\"", "-1", "7.0", "0", "18446744073709551616"] {
-        says(
+        send_text(
             peer,
             &format!("{{\"jsonrpc\":\"2.0\",\"id\":{text},\"result\":{{\"action\":\"hard_abort\"}}}}"),
         );
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Denies, and then does not.
-fn answer_twice(peer: &mut Peer, call: &Value) -> Then {
-    replies(peer, call, json!({"action": "deny_tool", "approved": false, "reason": "the first"}));
-    replies(peer, call, json!({"action": "continue", "approved": true}))
+/// Answers with a denial and then with an approval.
+fn answer_twice(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
+    send_result(peer, call, json!({"action": "deny_tool", "approved": false, "reason": "the first"}));
+    send_result(peer, call, json!({"action": "continue", "approved": true}))
 }
 
-/// Answers when the test says that the deadline has passed.
-fn late(peer: &mut Peer, _: &Value) -> Then {
-    peer.until_released();
-    Then::GoOn
+/// Answers when the test reports that the deadline has passed.
+fn late(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    peer.wait_until_released();
+    AfterFault::Continue
 }
 
-/// `HAFT_COUNT` ends of turns that nobody asked about, and then its answer.
-fn unasked_aborts(peer: &mut Peer, call: &Value) -> Then {
+/// Writes `HAFT_COUNT` unrequested aborts of the turn before its answer.
+fn unasked_aborts(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     let id = call["id"].as_u64().unwrap_or_default();
     for number in 0..count(1_000) {
         let action = if number % 2 == 0 { "abort_turn" } else { "hard_abort" };
         reply(peer, &json!(id + 10 + number), &json!({"action": action, "reason": "unasked"}));
     }
-    peer.mark("all is said");
-    Then::GoOn
+    peer.mark("all sent");
+    AfterFault::Continue
 }

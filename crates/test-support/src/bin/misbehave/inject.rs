@@ -1,9 +1,17 @@
-//! `misbehave inject`: bytes from a file at a moment that the file names, for faults that are a matter of bytes alone.
+//! `misbehave inject`: writes bytes from a file at a moment that the file names, for faults that consist of bytes
+//! alone.
 //!
-//! `HAFT_INJECT` names a directory. `plan.json` in it says `{"at": "tool", "instead": true, "chunk": 1, "length": 0,
-//! "times": 3}`: the moment, whether the usual answer is left out, how many bytes go in one write (0: all), how long
-//! the line shall be without its newline (0: as it is), and how often at most. `bytes` is what is written, with `$ID`
-//! replaced by the id of the question, and `$PAD` by as many `x` as the length wants.
+//! `HAFT_INJECT` names a directory. It holds a `plan.json` such as `{"at": "tool", "instead": true, "chunk": 1,
+//! "length": 0, "times": 3}`:
+//!
+//! - `at`: the moment
+//! - `instead`: true to omit the usual answer
+//! - `chunk`: the number of bytes in one write, 0 for all
+//! - `length`: the length of the line without its newline, 0 for no padding
+//! - `times`: the largest number of repetitions
+//!
+//! The file `bytes` holds the bytes. `$ID` is replaced by the id of the question, and `$PAD` by as many `x` as the
+//! length requires.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,50 +19,50 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::fault::{At, Fault, Then};
-use crate::peer::Peer;
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
+use crate::peer::ExtensionPeer;
 
-pub(crate) const FAULTS: &[Fault] = &[Fault { name: "inject", at: At::Inject, act: inject }];
+pub(crate) const FAULTS: &[FaultSpec] = &[FaultSpec { name: "inject", at: FaultMoment::Inject, act: inject }];
 
-/// Stands for the id of the question.
+/// The placeholder for the id of the question.
 const ID: &[u8] = b"$ID";
 
-/// Stands for what is missing to the length.
+/// The placeholder for the padding.
 const PAD: &[u8] = b"$PAD";
 
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// True if the file names this moment, and it has not come too often.
-pub(crate) fn is_due(at: At) -> bool {
-    let plan = plan();
+/// True if the plan names this moment and its repetitions are not used up.
+pub(crate) fn is_due(at: FaultMoment) -> bool {
+    let plan = read_plan();
     let due = match plan["at"].as_str() {
-        Some("start") => at == At::Start,
-        Some("greeted") => at == At::Greeted,
-        Some("registered") => at == At::Registered,
-        Some("ready") => at == At::Acknowledged,
-        Some("tool") => at == At::Tool,
-        Some("gate") => at == At::Gate,
-        Some("command") => at == At::Command,
+        Some("start") => at == FaultMoment::Start,
+        Some("greeted") => at == FaultMoment::Greeted,
+        Some("registered") => at == FaultMoment::Registered,
+        Some("ready") => at == FaultMoment::Acknowledged,
+        Some("tool") => at == FaultMoment::Tool,
+        Some("gate") => at == FaultMoment::Gate,
+        Some("command") => at == FaultMoment::Command,
         other => panic!("plan.json names the moment {other:?}"),
     };
     due && DONE.fetch_add(1, Ordering::Relaxed) < plan["times"].as_u64().unwrap_or(1)
 }
 
-fn inject(peer: &mut Peer, frame: &Value) -> Then {
-    let plan = plan();
+fn inject(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
+    let plan = read_plan();
     let bytes = fs::read(dir().join("bytes")).expect("the bytes to inject can be read");
-    let bytes = filled(&bytes, ID, frame["id"].as_str().unwrap_or_default().as_bytes());
+    let bytes = fill_placeholder(&bytes, ID, frame["id"].as_str().unwrap_or_default().as_bytes());
     let length = usize::try_from(plan["length"].as_u64().unwrap_or_default()).unwrap_or_default();
     let missing = (length + PAD.len() + 1).saturating_sub(bytes.len());
-    let bytes = filled(&bytes, PAD, &vec![b'x'; missing]);
+    let bytes = fill_placeholder(&bytes, PAD, &vec![b'x'; missing]);
     match plan["chunk"].as_u64().unwrap_or_default() {
-        0 => peer.raw(&bytes),
-        size => bytes.chunks(usize::try_from(size).unwrap_or(1)).for_each(|piece| peer.raw(piece)),
+        0 => peer.send_bytes(&bytes),
+        size => bytes.chunks(usize::try_from(size).unwrap_or(1)).for_each(|piece| peer.send_bytes(piece)),
     }
-    if plan["instead"] == true { Then::Instead } else { Then::GoOn }
+    if plan["instead"] == true { AfterFault::SkipAnswer } else { AfterFault::Continue }
 }
 
-fn filled(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
+fn fill_placeholder(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
     let mut filled = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = rest.windows(place.len()).position(|piece| piece == place) {
@@ -67,7 +75,7 @@ fn filled(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
     filled
 }
 
-fn plan() -> Value {
+fn read_plan() -> Value {
     let text = fs::read(dir().join("plan.json")).expect("the plan to inject can be read");
     serde_json::from_slice(&text).expect("the plan to inject is JSON")
 }

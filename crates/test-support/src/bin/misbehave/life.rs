@@ -1,4 +1,4 @@
-//! Group L: how extensions start, crash, leave, and are replaced.
+//! Group L: how extensions start, crash, exit and are replaced.
 
 use std::process::{Command, exit};
 use std::thread::sleep;
@@ -6,52 +6,52 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::fault::{At, Fault, Then};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
 use crate::good;
-use crate::peer::Peer;
+use crate::peer::ExtensionPeer;
 
-pub(crate) const FAULTS: &[Fault] = &[
-    Fault { name: "exit-after-hello", at: At::Greeted, act: |_, _| exit(3) },
-    Fault { name: "exit-in-call", at: At::Question, act: exit_in_call },
-    Fault { name: "abort-in-call", at: At::Question, act: |_, _| std::process::abort() },
-    Fault { name: "segv-in-call", at: At::Question, act: segv_in_call },
-    Fault { name: "crash-when-ready", at: At::Ready, act: |_, _| exit(3) },
-    Fault { name: "slow-start", at: At::Start, act: slow_start },
-    Fault { name: "leave-once", at: At::Acknowledged, act: leave_once },
-    Fault { name: "answer-half", at: At::Tool, act: answer_half },
-    Fault { name: "slow-tool", at: At::Tool, act: slow_tool },
-    Fault { name: "held-tool", at: At::Tool, act: held_tool },
-    // Registers its tool with another schema.
-    Fault { name: "new-schema", at: At::Registered, act: |_, _| Then::GoOn },
+pub(crate) const FAULTS: &[FaultSpec] = &[
+    FaultSpec { name: "exit-after-hello", at: FaultMoment::Greeted, act: |_, _| exit(3) },
+    FaultSpec { name: "exit-in-call", at: FaultMoment::Question, act: exit_in_call },
+    FaultSpec { name: "abort-in-call", at: FaultMoment::Question, act: |_, _| std::process::abort() },
+    FaultSpec { name: "segv-in-call", at: FaultMoment::Question, act: segv_in_call },
+    FaultSpec { name: "crash-when-ready", at: FaultMoment::Ready, act: |_, _| exit(3) },
+    FaultSpec { name: "slow-start", at: FaultMoment::Start, act: slow_start },
+    FaultSpec { name: "leave-once", at: FaultMoment::Acknowledged, act: leave_once },
+    FaultSpec { name: "answer-half", at: FaultMoment::Tool, act: answer_half },
+    FaultSpec { name: "slow-tool", at: FaultMoment::Tool, act: slow_tool },
+    FaultSpec { name: "held-tool", at: FaultMoment::Tool, act: held_tool },
+    // Registers its tool with a different schema.
+    FaultSpec { name: "new-schema", at: FaultMoment::Registered, act: |_, _| AfterFault::Continue },
 ];
 
-/// The time of a slow start.
+/// The duration of a slow start.
 const SLOW: Duration = Duration::from_millis(60);
 
-/// Questions that are open when half of them are answered.
+/// The number of open questions at which half of them are answered.
 const OPEN: usize = 8;
 
-/// Signs of life of a slow tool.
+/// The number of notifications of a slow tool.
 const STEPS: u32 = 5;
 
-fn exit_in_call(peer: &mut Peer, _: &Value) -> Then {
+fn exit_in_call(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.log("panic: boom");
     exit(3)
 }
 
-fn segv_in_call(peer: &mut Peer, _: &Value) -> Then {
+fn segv_in_call(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let pid = std::process::id().to_string();
-    // The first one ends up in the handler that looks for stack overflows, which gives way to the next.
+    // Rust's handler for stack overflows catches the first signal; the next one kills the process.
     for _ in 0..2 {
         Command::new("kill").args(["-SEGV", &pid]).status().expect("kill runs");
     }
     peer.hang()
 }
 
-/// Takes its time until hello, says when that begins and ends, and crashes when it is ready.
-fn slow_start(peer: &mut Peer, _: &Value) -> Then {
+/// Delays `hello`, marks the begin and the end of the delay, and crashes when it is ready.
+fn slow_start(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.mark("starts");
-    // sleep: the fault itself
+    // sleep: part of the fault
     sleep(SLOW);
     peer.mark("has started");
     good::hello(peer);
@@ -59,44 +59,44 @@ fn slow_start(peer: &mut Peer, _: &Value) -> Then {
     exit(3)
 }
 
-/// Leaves as if it had nothing to do, once.
-fn leave_once(peer: &mut Peer, _: &Value) -> Then {
+/// Exits successfully, once.
+fn leave_once(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let marker = std::env::var_os("HAFT_MARKER").and_then(|path| std::fs::read_to_string(path).ok());
     if marker.is_some_and(|text| text.lines().any(|mark| mark == "left")) {
-        return Then::GoOn;
+        return AfterFault::Continue;
     }
     peer.mark("left");
     exit(0)
 }
 
-/// Keeps calls that want it. When there are enough it answers half of them as soon as the test says so, and the others
-/// never.
-fn answer_half(peer: &mut Peer, call: &Value) -> Then {
+/// Collects calls with `wait` set. When there are enough, it answers half of them when the test asks for it, and the
+/// other half never.
+fn answer_half(peer: &mut ExtensionPeer, call: &Value) -> AfterFault {
     if call["args"]["wait"] != true {
-        return Then::GoOn;
+        return AfterFault::Continue;
     }
     peer.kept.push(call.clone());
     peer.mark("waiting");
     if peer.kept.len() == OPEN {
-        peer.until_released();
+        peer.wait_until_released();
         let half: Vec<Value> = peer.kept.drain(..OPEN / 2).collect();
         half.iter().for_each(|call| good::answer(peer, call));
     }
-    Then::Instead
+    AfterFault::SkipAnswer
 }
 
-/// Answers when the test says so.
-fn held_tool(peer: &mut Peer, _: &Value) -> Then {
-    peer.until_released();
-    Then::GoOn
+/// Answers when the test asks for it.
+fn held_tool(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    peer.wait_until_released();
+    AfterFault::Continue
 }
 
-/// Says now and then that it is still at work.
-fn slow_tool(peer: &mut Peer, _: &Value) -> Then {
+/// Reports from time to time that it is still working.
+fn slow_tool(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for _ in 0..STEPS {
-        // sleep: the fault itself
+        // sleep: part of the fault
         sleep(Duration::from_millis(2_500) / STEPS);
-        peer.say(&json!({"type": "notify", "level": "info", "message": "still at work"}));
+        peer.send_frame(&json!({"type": "notify", "level": "info", "message": "still at work"}));
     }
-    Then::GoOn
+    AfterFault::Continue
 }

@@ -1,14 +1,14 @@
-//! An extension that does one thing wrong: `misbehave FAULT [NAME]`.
+//! An extension with one fault: `misbehave FAULT [NAME]`.
 //!
-//! Everything else it does well: it registers the tool `evil_tool` and the command `/evil`, watches all events,
-//! intercepts `tool_call`, refuses what contains `rm -rf`, and leaves when it is asked to. When its fault happens,
-//! it writes the fault's name to the file that `HAFT_MARKER` names, so that a test knows that it happened.
+//! Everything else is correct: it registers the tool `evil_tool` and the command `/evil`, subscribes to all events,
+//! intercepts `tool_call`, blocks calls that contain `rm -rf`, and exits when asked to. When its fault happens, it
+//! writes the fault's name to the file that `HAFT_MARKER` names, so that a test can wait for the fault.
 //!
-//! A fault is one line in the table of its group: its name, the moment, and what happens then. What is only a
-//! matter of bytes needs no line at all: `misbehave inject` reads them from a file (see `inject.rs`). A process hook is
-//! `misbehave hook FAULT POINT NAME` (see `hooks.rs`).
+//! A fault is one line in the table of its group: its name, its moment and its action. Faults that consist of bytes
+//! alone need no line: `misbehave inject` reads them from a file (see `inject.rs`). A process hook is `misbehave hook
+//! FAULT POINT NAME` (see `hooks.rs`).
 
-#![expect(clippy::disallowed_methods, reason = "starts shells, to leave processes behind")]
+#![expect(clippy::disallowed_methods, reason = "starts shells that outlive the extension")]
 
 mod content;
 mod fault;
@@ -29,11 +29,11 @@ use std::process::exit;
 
 use serde_json::Value;
 
-use fault::{At, Fault, Then};
-use peer::Peer;
+use fault::{AfterFault, FaultMoment, FaultSpec};
+use peer::ExtensionPeer;
 
 /// Every fault, by group.
-const FAULTS: &[&[Fault]] = &[
+const FAULTS: &[&[FaultSpec]] = &[
     good::FAULTS,
     inject::FAULTS,
     protocol::FAULTS,
@@ -58,56 +58,57 @@ fn main() {
         return hooks::run(&name, &point, &own);
     }
     let Some(fault) = FAULTS.iter().copied().flatten().find(|known| known.name == fault) else {
-        complain(&format!("there is no fault {fault:?}"));
+        complain(&format!("unknown fault {fault:?}"));
         exit(2);
     };
-    let mut peer = Peer::new(fault.name, &name);
-    if reach(&mut peer, fault, At::Start, &Value::Null) == Then::GoOn {
+    let mut peer = ExtensionPeer::new(fault.name, &name);
+    if trigger_fault(&mut peer, fault, FaultMoment::Start, &Value::Null) == AfterFault::Continue {
         good::hello(&mut peer);
     }
-    reach(&mut peer, fault, At::Greeted, &Value::Null);
-    good::register(&mut peer);
-    if reach(&mut peer, fault, At::Registered, &Value::Null) == Then::GoOn {
+    trigger_fault(&mut peer, fault, FaultMoment::Greeted, &Value::Null);
+    good::send_registrations(&mut peer);
+    if trigger_fault(&mut peer, fault, FaultMoment::Registered, &Value::Null) == AfterFault::Continue {
         good::ready(&mut peer);
     }
-    reach(&mut peer, fault, At::Ready, &Value::Null);
+    trigger_fault(&mut peer, fault, FaultMoment::Ready, &Value::Null);
     serve(&mut peer, fault);
 }
 
-/// Until the host closes this extension's input.
-fn serve(peer: &mut Peer, fault: &Fault) {
+/// Serves until the host closes this extension's input.
+fn serve(peer: &mut ExtensionPeer, fault: &FaultSpec) {
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { exit(1) };
-        peer.heard(&line);
+        peer.note_received(&line);
         if line.len() > SCANNER {
-            reach(peer, fault, At::BigLine, &Value::Null);
+            trigger_fault(peer, fault, FaultMoment::BigLine, &Value::Null);
         }
         let Ok(frame) = serde_json::from_str::<Value>(&line) else { exit(1) };
         let at = match frame["type"].as_str() {
-            Some("hello_ack") => At::Acknowledged,
-            Some("tool_call") => At::Tool,
-            Some("event_intercept") => At::Gate,
-            Some("command_invoked") => At::Command,
-            Some("event") => At::Event,
-            Some("shutdown") => At::Shutdown,
+            Some("hello_ack") => FaultMoment::Acknowledged,
+            Some("tool_call") => FaultMoment::Tool,
+            Some("event_intercept") => FaultMoment::Gate,
+            Some("command_invoked") => FaultMoment::Command,
+            Some("event") => FaultMoment::Event,
+            Some("shutdown") => FaultMoment::Shutdown,
             Some("ping") => {
-                good::pong(peer, &frame);
+                good::send_pong(peer, &frame);
                 continue;
             }
             _ => continue,
         };
-        if reach(peer, fault, at, &frame) == Then::GoOn {
-            good::behave(peer, at, &frame);
+        if trigger_fault(peer, fault, at, &frame) == AfterFault::Continue {
+            good::behave_well(peer, at, &frame);
         }
     }
 }
 
-/// A moment has come; if it is the fault's, it happens.
-fn reach(peer: &mut Peer, fault: &Fault, at: At, frame: &Value) -> Then {
-    let asked = fault.at == At::Question && matches!(at, At::Tool | At::Gate | At::Command);
-    let named = fault.at == At::Inject && inject::is_due(at);
+/// Runs the fault if its moment has come.
+fn trigger_fault(peer: &mut ExtensionPeer, fault: &FaultSpec, at: FaultMoment, frame: &Value) -> AfterFault {
+    let asked = fault.at == FaultMoment::Question
+        && matches!(at, FaultMoment::Tool | FaultMoment::Gate | FaultMoment::Command);
+    let named = fault.at == FaultMoment::Inject && inject::is_due(at);
     if fault.at != at && !asked && !named {
-        return Then::GoOn;
+        return AfterFault::Continue;
     }
     peer.mark(fault.name);
     (fault.act)(peer, frame)

@@ -1,4 +1,4 @@
-//! The extension's side of the connection: what it says, what it heard, and its marks.
+//! The extension's side of the connection: what it sends and receives, and its marks.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Longer than any test.
+/// A time longer than any test.
 pub(crate) const FOR_EVER: Duration = Duration::from_secs(600);
 
-/// Between two looks for a file.
+/// The interval between two checks for a file.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Lines of a transcript that are kept, and how much of each: enough to see what went wrong.
+/// The number of transcript lines that are kept, and the length of each: enough to see the cause of a failure.
 const TRANSCRIPT_LINES: u32 = 2_000;
 const TRANSCRIPT_WIDTH: usize = 400;
 
 /// One connection to a host.
-pub(crate) struct Peer {
+pub(crate) struct ExtensionPeer {
     pub(crate) fault: &'static str,
     pub(crate) name: String,
-    /// Events that came; a canary counts those alone that are for it.
+    /// The number of received events; a canary counts only those sent for it.
     pub(crate) events: u64,
-    /// Questions that wait for their answer.
+    /// The questions that wait for their answer.
     pub(crate) kept: Vec<Value>,
     transcript: Option<std::fs::File>,
     written: u32,
 }
 
-impl Peer {
+impl ExtensionPeer {
     pub(crate) fn new(fault: &'static str, name: &str) -> Self {
         let transcript = std::env::var_os("HAFT_TRANSCRIPT").and_then(|dir| {
             let path = std::path::Path::new(&dir).join(format!("frames-{name}.txt"));
@@ -38,23 +38,23 @@ impl Peer {
         Self { fault, name: name.to_owned(), events: 0, kept: Vec::new(), transcript, written: 0 }
     }
 
-    /// Says a frame.
-    pub(crate) fn say(&mut self, frame: &Value) {
-        self.raw(format!("{frame}\n").as_bytes());
+    /// Sends a frame.
+    pub(crate) fn send_frame(&mut self, frame: &Value) {
+        self.send_bytes(format!("{frame}\n").as_bytes());
     }
 
-    /// Writes bytes as they are.
-    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+    /// Sends bytes unchanged.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         self.note(">", bytes);
         let mut out = std::io::stdout().lock();
-        // The host may be gone; so are we, then.
+        // A closed pipe means that the host is gone, and this process will end soon.
         if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
             exit(0);
         }
     }
 
-    /// A line came.
-    pub(crate) fn heard(&mut self, line: &str) {
+    /// Records a received line.
+    pub(crate) fn note_received(&mut self, line: &str) {
         self.note("<", line.as_bytes());
     }
 
@@ -62,57 +62,58 @@ impl Peer {
     #[expect(
         clippy::unused_self,
         clippy::print_stderr,
-        reason = "standard error is the log, as output is the wire"
+        reason = "standard error is the log, standard output is the connection"
     )]
     pub(crate) fn log(&mut self, text: &str) {
         eprintln!("{text}");
     }
 
-    /// Writes down that something happened.
+    /// Records that something happened, for the test.
     pub(crate) fn mark(&mut self, what: &str) {
         let Ok(path) = std::env::var("HAFT_MARKER") else { return };
         let file = OpenOptions::new().create(true).append(true).open(path);
-        // One write, so that two processes can share the file.
+        // One write per mark lets two processes share the file.
         let line = format!("{what}\n");
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the marker can be written");
     }
 
-    /// Leaves the count of its events to the one that takes its place after a reload.
-    pub(crate) fn bequeath(&self) {
-        let Some(path) = Self::bequest() else { return };
+    /// Saves the event count for the process that replaces this one after a reload.
+    pub(crate) fn save_event_count(&self) {
+        let Some(path) = Self::event_count_path() else { return };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let line = format!("{}\n", self.events);
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the count can be written");
     }
 
-    /// Its events and those of all that were in its place before.
+    /// Returns the number of events received by this process and its predecessors.
     pub(crate) fn events_in_all(&self) -> u64 {
-        let before = Self::bequest().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let before =
+            Self::event_count_path().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         self.events + before.lines().filter_map(|line| line.parse::<u64>().ok()).sum::<u64>()
     }
 
-    fn bequest() -> Option<std::path::PathBuf> {
+    fn event_count_path() -> Option<std::path::PathBuf> {
         Some(std::path::Path::new(&std::env::var_os("HAFT_TRANSCRIPT")?).join("canary-events"))
     }
 
-    /// Does nothing for longer than any test.
-    #[expect(clippy::unused_self, reason = "reads as what the extension does")]
+    /// Blocks for longer than any test.
+    #[expect(clippy::unused_self, reason = "describes an action of the extension")]
     pub(crate) fn hang(&mut self) -> ! {
         loop {
-            // sleep: the fault itself
+            // sleep: part of the fault
             std::thread::sleep(FOR_EVER);
         }
     }
 
-    /// Waits until the test lets it go on: by a file `release` beside that which `HAFT_MARKER` names. So what must come after
-    /// something comes after it, however slow the machine is.
-    #[expect(clippy::unused_self, reason = "reads as what the extension does")]
-    pub(crate) fn until_released(&mut self) {
+    /// Waits until the test creates the file `release` next to the file that `HAFT_MARKER` names. This fixes the order
+    /// of events on a slow machine.
+    #[expect(clippy::unused_self, reason = "describes an action of the extension")]
+    pub(crate) fn wait_until_released(&mut self) {
         let marker = std::env::var_os("HAFT_MARKER").expect("HAFT_MARKER names a file");
         let release = std::path::PathBuf::from(marker).with_file_name("release");
         let start = Instant::now();
         while !release.exists() && start.elapsed() < FOR_EVER {
-            // sleep: between two looks
+            // sleep: between two checks
             std::thread::sleep(LOOK);
         }
     }
@@ -125,16 +126,16 @@ impl Peer {
         self.written += 1;
         let start = bytes.get(..TRANSCRIPT_WIDTH).unwrap_or(bytes);
         let text = start.escape_ascii();
-        // A transcript is a help, no part of the test.
+        // The transcript only helps with debugging, so errors are ignored.
         _ = writeln!(file, "{direction} {text} ({} bytes)", bytes.len());
     }
 }
 
-/// Returns the number of repetitions, or the size: `HAFT_COUNT`, or this.
+/// Returns `HAFT_COUNT`, a number of repetitions or a size, or the default.
 pub(crate) fn count(default: u64) -> u64 {
-    number("HAFT_COUNT", default)
+    env_number("HAFT_COUNT", default)
 }
 
-fn number(variable: &str, default: u64) -> u64 {
+fn env_number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

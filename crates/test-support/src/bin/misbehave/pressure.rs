@@ -4,35 +4,35 @@ use std::process::{Command, exit};
 
 use serde_json::Value;
 
-use crate::fault::{At, Fault, Then};
-use crate::peer::{Peer, count};
+use crate::fault::{AfterFault, FaultMoment, FaultSpec};
+use crate::peer::{ExtensionPeer, count};
 
-pub(crate) const FAULTS: &[Fault] = &[
-    Fault { name: "never-read-stdin", at: At::Ready, act: |peer, _| peer.hang() },
-    Fault { name: "die-on-big-line", at: At::BigLine, act: die_on_big_line },
-    Fault { name: "fork-and-hold-stdout", at: At::Question, act: fork_and_hold_stdout },
-    Fault { name: "linger", at: At::Shutdown, act: |peer, _| peer.hang() },
-    Fault { name: "ignore-sigterm", at: At::Start, act: ignore_sigterm },
-    Fault { name: "daemonise", at: At::Registered, act: daemonise },
-    Fault { name: "fork-many", at: At::Registered, act: fork_many },
-    Fault { name: "stopped", at: At::Acknowledged, act: stopped },
-    Fault { name: "allocate", at: At::Registered, act: allocate },
-    Fault { name: "open-files", at: At::Registered, act: open_files },
+pub(crate) const FAULTS: &[FaultSpec] = &[
+    FaultSpec { name: "never-read-stdin", at: FaultMoment::Ready, act: |peer, _| peer.hang() },
+    FaultSpec { name: "die-on-big-line", at: FaultMoment::BigLine, act: die_on_big_line },
+    FaultSpec { name: "fork-and-hold-stdout", at: FaultMoment::Question, act: fork_and_hold_stdout },
+    FaultSpec { name: "linger", at: FaultMoment::Shutdown, act: |peer, _| peer.hang() },
+    FaultSpec { name: "ignore-sigterm", at: FaultMoment::Start, act: ignore_sigterm },
+    FaultSpec { name: "daemonize", at: FaultMoment::Registered, act: daemonize },
+    FaultSpec { name: "fork-many", at: FaultMoment::Registered, act: fork_many },
+    FaultSpec { name: "stopped", at: FaultMoment::Acknowledged, act: stopped },
+    FaultSpec { name: "allocate", at: FaultMoment::Registered, act: allocate },
+    FaultSpec { name: "open-files", at: FaultMoment::Registered, act: open_files },
 ];
 
-fn die_on_big_line(peer: &mut Peer, _: &Value) -> Then {
+fn die_on_big_line(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     peer.log("bufio.Scanner: token too long");
     exit(4)
 }
 
-fn fork_and_hold_stdout(_: &mut Peer, _: &Value) -> Then {
+fn fork_and_hold_stdout(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     Command::new("sh").args(["-c", "sleep 3600 &"]).status().expect("sh runs");
     exit(5)
 }
 
-/// Becomes a shell that ignores the signal and then itself again: what is ignored stays ignored over an exec.
+/// Becomes a shell that ignores the signal and then itself again: an ignored signal stays ignored across an exec.
 #[cfg(unix)]
-fn ignore_sigterm(peer: &mut Peer, _: &Value) -> Then {
+fn ignore_sigterm(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     use std::os::unix::process::CommandExt;
 
     let program = std::env::current_exe().expect("a program knows its own path");
@@ -42,53 +42,53 @@ fn ignore_sigterm(peer: &mut Peer, _: &Value) -> Then {
     exit(1)
 }
 
-/// There is no such signal: not leaving is the same.
+/// Without this signal, it is enough not to exit.
 #[cfg(not(unix))]
-fn ignore_sigterm(_: &mut Peer, _: &Value) -> Then {
-    Then::GoOn
+fn ignore_sigterm(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    AfterFault::Continue
 }
 
-/// Leaves a process in a session of its own that ignores the signal, twice removed.
-fn daemonise(_: &mut Peer, _: &Value) -> Then {
-    detach(&format!("trap '' TERM HUP; while :; do {NAP}; done"));
-    Then::GoOn
+/// Starts a grandchild in a separate session that ignores the signals.
+fn daemonize(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
+    spawn_detached(&format!("trap '' TERM HUP; while :; do {NAP}; done"));
+    AfterFault::Continue
 }
 
-/// The same `HAFT_COUNT` times.
-fn fork_many(_: &mut Peer, _: &Value) -> Then {
+/// Starts `HAFT_COUNT` such processes.
+fn fork_many(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     for _ in 0..count(30) {
-        detach(&format!("exec {NAP}"));
+        spawn_detached(&format!("exec {NAP}"));
     }
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Longer than any row.
+/// A time longer than any row.
 const NAP: &str = "sleep 600";
 
-fn detach(script: &str) {
+fn spawn_detached(script: &str) {
     let outer = "setsid sh -c \"$0\" </dev/null >/dev/null 2>&1 &";
     let status = Command::new("sh").args(["-c", outer, script]).status().expect("sh runs");
     assert!(status.success(), "sh cannot detach");
 }
 
-/// Stops itself, as a debugger or a terminal would.
-fn stopped(_: &mut Peer, _: &Value) -> Then {
+/// Stops itself with a signal, as a debugger or a terminal would.
+fn stopped(_: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let pid = std::process::id().to_string();
     Command::new("kill").args(["-STOP", &pid]).status().expect("kill runs");
-    Then::GoOn
+    AfterFault::Continue
 }
 
-/// Takes `HAFT_COUNT` MiB and touches all of it.
-fn allocate(peer: &mut Peer, _: &Value) -> Then {
+/// Allocates `HAFT_COUNT` MiB and writes to every page.
+fn allocate(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let bytes = usize::try_from(count(64)).unwrap_or(64) * 1024 * 1024;
     let held = vec![1_u8; bytes];
     std::mem::forget(held);
-    peer.mark("all is taken");
-    Then::GoOn
+    peer.mark("all allocated");
+    AfterFault::Continue
 }
 
-/// Opens files until it is not let any more, and says how many.
-fn open_files(peer: &mut Peer, _: &Value) -> Then {
+/// Opens files up to the limit and marks the number.
+fn open_files(peer: &mut ExtensionPeer, _: &Value) -> AfterFault {
     let mut held = Vec::new();
     while let Ok(file) = std::fs::File::open("/dev/null") {
         held.push(file);
@@ -99,5 +99,5 @@ fn open_files(peer: &mut Peer, _: &Value) -> Then {
     let opened = held.len();
     drop(held);
     peer.mark(&format!("opened {opened}"));
-    Then::GoOn
+    AfterFault::Continue
 }

@@ -1,4 +1,4 @@
-//! Files: own ones, those of others, and devices.
+//! Files: the extension's own, those of others, and devices.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -6,15 +6,15 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Facts;
+use crate::SceneFacts;
 
-pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
+pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> {
     let [data, granted, home] = ["data", "granted", "home"].map(|name| facts.path(name));
     let [workspace, others] = ["workspace", "data-of-other"].map(|name| facts.path(name));
     Some(match name {
         "read-own-data" => read(&data.join("own")),
         "write-own-data" => fs::write(data.join("new"), "new"),
-        "rename-in-own-data" => renamed(&data),
+        "rename-in-own-data" => rename_within(&data),
         "read-granted" => read(&granted.join("readme")),
         "run-system-program" => run(Path::new("/bin/true")),
         "null-device" => {
@@ -32,11 +32,11 @@ pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
         "truncate-secret" => crate::kernel::truncate(&home.join("to-truncate")),
         "open-secret-to-truncate" => open_to_truncate(&home.join("to-open")),
         "remove-secret" => fs::remove_file(home.join("to-remove")),
-        "rename-out" => moved_out(&data, &workspace),
+        "rename-out" => move_out(&data, &workspace),
         "link-in" => fs::hard_link(home.join("auth.json"), data.join("hard")),
         "stat-secret" => fs::metadata(home.join("auth.json")).map(drop),
         "chmod-secret" => fs::set_permissions(home.join("auth.json"), Permissions::from_mode(0o600)),
-        "watch-home" => watch(&home),
+        "watch-home" => watch_dir(&home),
         "run-own-data" => run_own(&data),
         "run-from-memory" => run_from_memory(),
         "list-root" => list(Path::new("/")),
@@ -54,36 +54,36 @@ fn list(dir: &Path) -> io::Result<()> {
     fs::read_dir(dir).map(drop)
 }
 
-fn renamed(data: &Path) -> io::Result<()> {
+fn rename_within(data: &Path) -> io::Result<()> {
     fs::create_dir_all(data.join("dir"))?;
     fs::write(data.join("old"), "")?;
     fs::rename(data.join("old"), data.join("dir/new"))
 }
 
-fn moved_out(data: &Path, workspace: &Path) -> io::Result<()> {
+fn move_out(data: &Path, workspace: &Path) -> io::Result<()> {
     fs::write(data.join("out"), "")?;
     fs::rename(data.join("out"), workspace.join("out"))
 }
 
-/// Cuts a file off without saying that it writes.
+/// Truncates a file while opening it for reading.
 fn open_to_truncate(path: &Path) -> io::Result<()> {
     OpenOptions::new().read(true).custom_flags(libc::O_TRUNC).open(path).map(drop)
 }
 
-/// Names of files that are made, read and removed there are told.
-fn watch(dir: &Path) -> io::Result<()> {
+/// Watches a directory for names of files that are created, read and removed.
+fn watch_dir(dir: &Path) -> io::Result<()> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
     add_watch(init(CreateFlags::CLOEXEC)?, dir, WatchFlags::ALL_EVENTS)?;
     Ok(())
 }
 
-/// Tries to start a program. It takes no part in anything.
-#[expect(clippy::disallowed_methods, reason = "starting is what is probed")]
+/// Tries to start a program without input or output.
+#[expect(clippy::disallowed_methods, reason = "the probe tests starting a program")]
 pub(crate) fn run(program: &Path) -> io::Result<()> {
     Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().map(drop)
 }
 
-/// A file that has no name and lies in no directory.
+/// Runs a program from a file without a name or directory.
 fn run_from_memory() -> io::Result<()> {
     use rustix::fs::{MemfdFlags, memfd_create};
     use std::os::fd::AsRawFd as _;

@@ -1,10 +1,10 @@
-//! `sandbox-probe FACTS`: tries everything on the list and prints what came of it, a line each: the probe's name and
-//! `ok`, the number of an error, or `skip` and a reason.
+//! `sandbox-probe FACTS`: runs every probe and prints one line for each: the probe's name and `ok`, an error number, or
+//! `skip` and a reason.
 //!
-//! `sandbox-probe --without CALL… -- PROGRAM ARGS…`: becomes the program, with a kernel that does not know these calls
+//! `sandbox-probe --without CALL… -- PROGRAM ARGS…`: becomes the program, on a simulated kernel without these calls
 //! (`landlock`, `namespaces`).
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what it says is what it is for")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the output is the purpose of the program")]
 
 #[cfg(target_os = "linux")]
 mod files;
@@ -37,9 +37,9 @@ mod linux {
     use super::{files, kernel, net, processes, without};
 
     /// The facts of the scene, by name.
-    pub(crate) struct Facts(Value);
+    pub(crate) struct SceneFacts(Value);
 
-    impl Facts {
+    impl SceneFacts {
         pub(crate) fn path(&self, name: &str) -> PathBuf {
             Path::new(self.text(name)).to_owned()
         }
@@ -62,12 +62,12 @@ mod linux {
             }
             Some((facts, [])) => match serde_json::from_str(facts) {
                 Ok(facts) => {
-                    probe(&Facts(facts));
+                    run_probes(&SceneFacts(facts));
                     ExitCode::SUCCESS
                 }
                 Err(error) => usage(&error.to_string()),
             },
-            _ => usage("one argument, the facts of a scene"),
+            _ => usage("expected one argument: the facts of a scene"),
         }
     }
 
@@ -76,20 +76,20 @@ mod linux {
         ExitCode::from(2)
     }
 
-    fn probe(facts: &Facts) {
+    fn run_probes(facts: &SceneFacts) {
         for probe in PROBES {
             let groups = [files::attempt, processes::attempt, net::attempt, kernel::attempt];
             let result = groups.iter().find_map(|group| group(probe.name, facts));
             let said = match result {
-                None => "skip nobody tries it".to_owned(),
+                None => "skip no probe has this name".to_owned(),
                 Some(Ok(())) => "ok".to_owned(),
-                Some(Err(error)) => said(&error),
+                Some(Err(error)) => describe_error(&error),
             };
             println!("{} {said}", probe.name);
         }
     }
 
-    fn said(error: &io::Error) -> String {
+    fn describe_error(error: &io::Error) -> String {
         match error.raw_os_error() {
             Some(number) => number.to_string(),
             None => format!("skip {error}"),
@@ -98,4 +98,4 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-use linux::Facts;
+use linux::SceneFacts;

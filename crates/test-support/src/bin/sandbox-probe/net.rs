@@ -7,9 +7,9 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 
 use rustix::net::{AddressFamily, SocketType, socket};
 
-use crate::Facts;
+use crate::SceneFacts;
 
-pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
+pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> {
     let port = u16::try_from(facts.number("port")).unwrap_or(0);
     Some(match name {
         "stream-pair" => UnixStream::pair().map(drop),
@@ -19,10 +19,10 @@ pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
             let own = socket.local_addr()?;
             socket.send_to(b"?", own).map(drop)
         }),
-        // Of a kind that is raw for everybody, and of the protocol for routes.
-        "tables-of-routes" => made(AddressFamily::NETLINK, SocketType::RAW),
-        "raw-socket" => made(AddressFamily::INET, SocketType::RAW),
-        "packet-socket" => made(AddressFamily::PACKET, SocketType::RAW),
+        // Netlink sockets are raw for every user; 0 is the protocol for routes.
+        "tables-of-routes" => open_socket(AddressFamily::NETLINK, SocketType::RAW),
+        "raw-socket" => open_socket(AddressFamily::INET, SocketType::RAW),
+        "packet-socket" => open_socket(AddressFamily::PACKET, SocketType::RAW),
         "unix-by-path" => UnixStream::connect(facts.path("socket")).map(drop),
         "unix-by-name" => SocketAddr::from_abstract_name(facts.text("name"))
             .and_then(|name| UnixStream::connect_addr(&name))
@@ -39,6 +39,6 @@ fn listens_to_itself() -> io::Result<()> {
     TcpStream::connect(listener.local_addr()?).map(drop)
 }
 
-fn made(family: AddressFamily, kind: SocketType) -> io::Result<()> {
+fn open_socket(family: AddressFamily, kind: SocketType) -> io::Result<()> {
     socket(family, kind, None).map(drop).map_err(io::Error::from)
 }

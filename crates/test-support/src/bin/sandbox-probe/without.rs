@@ -1,4 +1,4 @@
-//! A kernel that knows less.
+//! A simulated kernel without some system calls.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,28 +10,28 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// Comes back only with the reason why not.
+/// Runs the program; returns only with the reason why the program could not start.
 #[expect(clippy::disallowed_methods, reason = "becomes the program")]
 pub(crate) fn run(words: &[String]) -> io::Error {
     let mut parts = words.splitn(2, |word| word == "--");
     let (Some(lacking), Some([program, args @ ..])) = (parts.next(), parts.next()) else {
-        return io::Error::other("--without WHAT… -- PROGRAM ARGS…");
+        return io::Error::other("usage: sandbox-probe --without CALL… -- PROGRAM ARGS…");
     };
-    match lacking.iter().try_for_each(|what| forget(what)) {
+    match lacking.iter().try_for_each(|what| block_calls(what)) {
         Ok(()) => Command::new(program).args(args).exec(),
         Err(error) => error,
     }
 }
 
-fn forget(what: &str) -> io::Result<()> {
+fn block_calls(what: &str) -> io::Result<()> {
     let (calls, answer) = match what {
         "landlock" => ([libc::SYS_landlock_create_ruleset].as_slice(), libc::ENOSYS),
         "seccomp" | "new filters" => (&[libc::SYS_seccomp][..], libc::EINVAL),
-        // As where a system lets everybody make them and do nothing inside.
+        // Some systems let every user create namespaces but not use them.
         "namespaces" => (&[libc::SYS_unshare, libc::SYS_mount][..], libc::EPERM),
-        _ => return Err(io::Error::other(format!("{what} is nothing that can be missing"))),
+        _ => return Err(io::Error::other(format!("unknown call {what:?}"))),
     };
-    // As where a container lets a program ask whether it can have one, and have none.
+    // Some containers let a program ask for filters but not install them.
     let rule = match what {
         "new filters" => vec![filter_is_set().map_err(io::Error::other)?],
         _ => Vec::new(),

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGS_PIECE, TEXT_PIECE, named, pieces};
-use crate::model_server::{Block, Fault, Scenario};
+use super::{ARGS_PIECE, TEXT_PIECE, push_named_event, split_pieces};
+use crate::model_server::{AnswerBlock, AnswerFault, Scenario};
 
 pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     let mut out = String::new();
     let tokens = scenario.tokens;
-    named(
+    push_named_event(
         &mut out,
         &json!({"type": "message_start", "message": {
             "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [],
@@ -18,34 +18,43 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
                 "cache_creation_input_tokens": tokens.cache_write},
         }}),
     );
-    named(&mut out, &json!({"type": "ping"}));
+    push_named_event(&mut out, &json!({"type": "ping"}));
     for (index, block) in scenario.blocks.iter().enumerate() {
         let (start, deltas) = parts(block);
-        named(&mut out, &json!({"type": "content_block_start", "index": index, "content_block": start}));
+        push_named_event(
+            &mut out,
+            &json!({"type": "content_block_start", "index": index, "content_block": start}),
+        );
         for delta in deltas {
-            named(&mut out, &json!({"type": "content_block_delta", "index": index, "delta": delta}));
+            push_named_event(
+                &mut out,
+                &json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            );
         }
-        named(&mut out, &json!({"type": "content_block_stop", "index": index}));
+        push_named_event(&mut out, &json!({"type": "content_block_stop", "index": index}));
     }
     match &scenario.fault {
         None => end(&mut out, scenario),
-        Some(Fault::ErrorEvent { code, message }) => {
-            named(&mut out, &json!({"type": "error", "error": {"type": code, "message": message}}));
+        Some(AnswerFault::ErrorEvent { code, message }) => {
+            push_named_event(
+                &mut out,
+                &json!({"type": "error", "error": {"type": code, "message": message}}),
+            );
         }
         Some(_) => {}
     }
     out
 }
 
-fn parts(block: &Block) -> (Value, Vec<Value>) {
+fn parts(block: &AnswerBlock) -> (Value, Vec<Value>) {
     match block {
-        Block::Text(text) => {
-            let deltas = pieces(text, TEXT_PIECE);
+        AnswerBlock::Text(text) => {
+            let deltas = split_pieces(text, TEXT_PIECE);
             let deltas = deltas.into_iter().map(|piece| json!({"type": "text_delta", "text": piece}));
             (json!({"type": "text", "text": ""}), deltas.collect())
         }
-        Block::Thinking { text, signature } => {
-            let deltas = pieces(text, TEXT_PIECE);
+        AnswerBlock::Thinking { text, signature } => {
+            let deltas = split_pieces(text, TEXT_PIECE);
             let deltas = deltas.into_iter().map(|piece| json!({"type": "thinking_delta", "thinking": piece}));
             let signature = json!({"type": "signature_delta", "signature": signature});
             (
@@ -53,8 +62,8 @@ fn parts(block: &Block) -> (Value, Vec<Value>) {
                 deltas.chain([signature]).collect(),
             )
         }
-        Block::Tool { id, name, args } => {
-            let deltas = pieces(args, ARGS_PIECE);
+        AnswerBlock::Tool { id, name, args } => {
+            let deltas = split_pieces(args, ARGS_PIECE);
             let deltas =
                 deltas.into_iter().map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
             (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), deltas.collect())
@@ -69,10 +78,10 @@ fn end(out: &mut String, scenario: &Scenario) {
         None if scenario.calls_tools() => "tool_use",
         None => "end_turn",
     };
-    named(
+    push_named_event(
         out,
         &json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null},
             "usage": {"output_tokens": scenario.tokens.output}}),
     );
-    named(out, &json!({"type": "message_stop"}));
+    push_named_event(out, &json!({"type": "message_stop"}));
 }

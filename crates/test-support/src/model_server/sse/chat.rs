@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{ARGS_PIECE, TEXT_PIECE, pieces};
-use crate::model_server::{Block, Fault, Scenario};
+use super::{ARGS_PIECE, TEXT_PIECE, split_pieces};
+use crate::model_server::{AnswerBlock, AnswerFault, Scenario};
 
 pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     let mut out = String::new();
-    chunk(&mut out, model, &json!({"role": "assistant", "content": ""}), None);
+    push_chunk(&mut out, model, &json!({"role": "assistant", "content": ""}), None);
     let mut calls = 0;
     for block in &scenario.blocks {
         for delta in deltas(block, calls) {
-            chunk(&mut out, model, &delta, None);
+            push_chunk(&mut out, model, &delta, None);
         }
-        calls += usize::from(matches!(block, Block::Tool { .. }));
+        calls += usize::from(matches!(block, AnswerBlock::Tool { .. }));
     }
     match &scenario.fault {
         None => end(&mut out, model, scenario),
-        Some(Fault::ErrorEvent { code, message }) => {
-            data(
+        Some(AnswerFault::ErrorEvent { code, message }) => {
+            push_data(
                 &mut out,
                 &json!({"error": {"message": message, "type": code, "param": null, "code": code}}),
             );
@@ -28,18 +28,19 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     out
 }
 
-fn deltas(block: &Block, index: usize) -> Vec<Value> {
+fn deltas(block: &AnswerBlock, index: usize) -> Vec<Value> {
     match block {
-        Block::Text(text) => {
-            pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({"content": piece})).collect()
+        AnswerBlock::Text(text) => {
+            split_pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({"content": piece})).collect()
         }
-        Block::Thinking { text, .. } => {
-            pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({"reasoning_content": piece})).collect()
-        }
-        Block::Tool { id, name, args } => {
+        AnswerBlock::Thinking { text, .. } => split_pieces(text, TEXT_PIECE)
+            .into_iter()
+            .map(|piece| json!({"reasoning_content": piece}))
+            .collect(),
+        AnswerBlock::Tool { id, name, args } => {
             let start = json!({"tool_calls": [{"index": index, "id": id, "type": "function",
                 "function": {"name": name, "arguments": ""}}]});
-            let rest = pieces(args, ARGS_PIECE)
+            let rest = split_pieces(args, ARGS_PIECE)
                 .into_iter()
                 .map(|piece| json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
             [start].into_iter().chain(rest).collect()
@@ -53,10 +54,10 @@ fn end(out: &mut String, model: &str, scenario: &Scenario) {
         None if scenario.calls_tools() => "tool_calls",
         None => "stop",
     };
-    chunk(out, model, &json!({}), Some(reason));
+    push_chunk(out, model, &json!({}), Some(reason));
     let tokens = scenario.tokens;
     let prompt = tokens.input + tokens.cache_read;
-    data(
+    push_data(
         out,
         &json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model,
             "choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": tokens.output,
@@ -66,14 +67,14 @@ fn end(out: &mut String, model: &str, scenario: &Scenario) {
     out.push_str("data: [DONE]\n\n");
 }
 
-fn chunk(out: &mut String, model: &str, delta: &Value, reason: Option<&str>) {
-    data(
+fn push_chunk(out: &mut String, model: &str, delta: &Value, reason: Option<&str>) {
+    push_data(
         out,
         &json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model,
             "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}),
     );
 }
 
-fn data(out: &mut String, value: &Value) {
+fn push_data(out: &mut String, value: &Value) {
     out.push_str(&format!("data: {value}\n\n"));
 }

@@ -2,39 +2,39 @@
 
 use serde_json::{Value, json};
 
-use super::{TEXT_PIECE, pieces};
-use crate::model_server::{Block, Fault, Scenario};
+use super::{TEXT_PIECE, split_pieces};
+use crate::model_server::{AnswerBlock, AnswerFault, Scenario};
 
 pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     let mut out = String::new();
     for part in scenario.blocks.iter().flat_map(parts) {
-        chunk(&mut out, model, json!({"content": {"role": "model", "parts": [part]}, "index": 0}), None);
+        push_chunk(&mut out, model, json!({"content": {"role": "model", "parts": [part]}, "index": 0}), None);
     }
     match &scenario.fault {
         None => end(&mut out, model, scenario),
-        Some(Fault::ErrorEvent { code, message }) => {
-            data(&mut out, &json!({"error": {"message": message, "status": code.to_uppercase()}}));
+        Some(AnswerFault::ErrorEvent { code, message }) => {
+            push_data(&mut out, &json!({"error": {"message": message, "status": code.to_uppercase()}}));
         }
         Some(_) => {}
     }
     out
 }
 
-/// Text comes in pieces, a call whole: Gemini has no other way.
-fn parts(block: &Block) -> Vec<Value> {
+/// Streams text in pieces and a call as a whole, as Gemini does.
+fn parts(block: &AnswerBlock) -> Vec<Value> {
     match block {
-        Block::Text(text) => {
-            pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({ "text": piece })).collect()
+        AnswerBlock::Text(text) => {
+            split_pieces(text, TEXT_PIECE).into_iter().map(|piece| json!({ "text": piece })).collect()
         }
-        Block::Thinking { text, signature } => {
+        AnswerBlock::Thinking { text, signature } => {
             let thought = |piece: String| json!({"text": piece, "thought": true});
-            let mut parts: Vec<Value> = pieces(text, TEXT_PIECE).into_iter().map(thought).collect();
+            let mut parts: Vec<Value> = split_pieces(text, TEXT_PIECE).into_iter().map(thought).collect();
             if let Some(last) = parts.last_mut() {
                 last["thoughtSignature"] = json!(signature);
             }
             parts
         }
-        Block::Tool { id, name, args } => {
+        AnswerBlock::Tool { id, name, args } => {
             let args: Value = serde_json::from_str(args).unwrap_or_default();
             vec![json!({"functionCall": {"id": id, "name": name, "args": args}})]
         }
@@ -49,17 +49,17 @@ fn end(out: &mut String, model: &str, scenario: &Scenario) {
         "cachedContentTokenCount": tokens.cache_read, "totalTokenCount": prompt + tokens.output});
     let parts = json!([{"text": ""}]);
     let candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": reason, "index": 0});
-    chunk(out, model, candidate, Some(usage));
+    push_chunk(out, model, candidate, Some(usage));
 }
 
-fn chunk(out: &mut String, model: &str, candidate: Value, usage: Option<Value>) {
+fn push_chunk(out: &mut String, model: &str, candidate: Value, usage: Option<Value>) {
     let mut value = json!({"candidates": [candidate], "modelVersion": model, "responseId": "r1"});
     if let Some(usage) = usage {
         value["usageMetadata"] = usage;
     }
-    data(out, &value);
+    push_data(out, &value);
 }
 
-fn data(out: &mut String, value: &Value) {
+fn push_data(out: &mut String, value: &Value) {
     out.push_str(&format!("data: {value}\r\n\r\n"));
 }

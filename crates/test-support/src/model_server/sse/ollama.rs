@@ -1,9 +1,9 @@
-//! Ollama's own /api/chat: a line of JSON each.
+//! Ollama's own /api/chat: one line of JSON for each event.
 
 use serde_json::{Value, json};
 
-use super::{TEXT_PIECE, pieces};
-use crate::model_server::{Block, Fault, Scenario};
+use super::{TEXT_PIECE, split_pieces};
+use crate::model_server::{AnswerBlock, AnswerFault, Scenario};
 
 pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     let mut out = String::new();
@@ -12,26 +12,26 @@ pub(super) fn body(model: &str, scenario: &Scenario) -> String {
     }
     match &scenario.fault {
         None => end(&mut out, model, scenario),
-        Some(Fault::ErrorEvent { message, .. }) => line(&mut out, &json!({ "error": message })),
+        Some(AnswerFault::ErrorEvent { message, .. }) => line(&mut out, &json!({ "error": message })),
         Some(_) => {}
     }
     out
 }
 
-/// Text comes in pieces, a call whole: Ollama has no other way.
-fn messages(block: &Block) -> Vec<Value> {
+/// Streams text in pieces and a call as a whole, as Ollama does.
+fn messages(block: &AnswerBlock) -> Vec<Value> {
     let said = |field: &'static str, text: &str| -> Vec<Value> {
         let message = |piece: String| {
             let mut message = json!({"role": "assistant", "content": ""});
             message[field] = json!(piece);
             message
         };
-        pieces(text, TEXT_PIECE).into_iter().map(message).collect()
+        split_pieces(text, TEXT_PIECE).into_iter().map(message).collect()
     };
     match block {
-        Block::Text(text) => said("content", text),
-        Block::Thinking { text, .. } => said("thinking", text),
-        Block::Tool { name, args, .. } => {
+        AnswerBlock::Text(text) => said("content", text),
+        AnswerBlock::Thinking { text, .. } => said("thinking", text),
+        AnswerBlock::Tool { name, args, .. } => {
             let args: Value = serde_json::from_str(args).unwrap_or_default();
             let call = json!({"function": {"name": name, "arguments": args}});
             vec![json!({"role": "assistant", "content": "", "tool_calls": [call]})]

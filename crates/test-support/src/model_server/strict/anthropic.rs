@@ -1,13 +1,13 @@
-//! Anthropic Messages: results come first in the message behind their calls.
+//! Anthropic Messages: the results come first in the message after their calls.
 
 use serde_json::Value;
 
-use super::{Calls, content, list, text};
+use super::{PendingCalls, content, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
-    let mut transcript = Transcript { calls: Calls::default(), last: "" };
+    let mut transcript = AnthropicTranscript { calls: PendingCalls::default(), last: "" };
     for (index, message) in list(body, "messages")?.iter().enumerate() {
-        transcript.message(message).map_err(|fault| format!("messages[{index}]: {fault}"))?;
+        transcript.check_message(message).map_err(|fault| format!("messages[{index}]: {fault}"))?;
     }
     transcript.calls.all_answered()?;
     match transcript.last {
@@ -16,28 +16,28 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
     }
 }
 
-struct Transcript<'a> {
-    calls: Calls,
+struct AnthropicTranscript<'a> {
+    calls: PendingCalls,
     last: &'a str,
 }
 
-impl<'a> Transcript<'a> {
-    fn message(&mut self, message: &'a Value) -> Result<(), String> {
+impl<'a> AnthropicTranscript<'a> {
+    fn check_message(&mut self, message: &'a Value) -> Result<(), String> {
         content(message)?;
         let role = text(message, "role")?;
         let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         match (role, self.last) {
-            ("user", _) => self.user(blocks)?,
-            ("assistant", "user") => self.assistant(blocks)?,
+            ("user", _) => self.check_user(blocks)?,
+            ("assistant", "user") => self.check_assistant(blocks)?,
             ("assistant", "") => return Err("the transcript begins with an answer".to_owned()),
             ("assistant", _) => return Err("two answers in a row".to_owned()),
-            (other, _) => return Err(format!("the role {other}")),
+            (other, _) => return Err(format!("unexpected role {other}")),
         }
         self.last = role;
         Ok(())
     }
 
-    fn user(&mut self, blocks: &[Value]) -> Result<(), String> {
+    fn check_user(&mut self, blocks: &[Value]) -> Result<(), String> {
         let mut other = false;
         for block in blocks {
             if kind(block) != "tool_result" {
@@ -45,7 +45,7 @@ impl<'a> Transcript<'a> {
                 continue;
             }
             if other {
-                return Err("something stands before the result of a tool".to_owned());
+                return Err("another block precedes a tool result".to_owned());
             }
             self.calls.result(text(block, "tool_use_id")?)?;
             content(block)?;
@@ -53,29 +53,29 @@ impl<'a> Transcript<'a> {
             if block.get("is_error") == Some(&Value::Bool(true))
                 && parts.iter().any(|part| kind(part) != "text")
             {
-                return Err("the result of a failed call holds more than text".to_owned());
+                return Err("the result of a failed call has a block that is not text".to_owned());
             }
         }
         self.calls.all_answered()
     }
 
-    fn assistant(&mut self, blocks: &[Value]) -> Result<(), String> {
+    fn check_assistant(&mut self, blocks: &[Value]) -> Result<(), String> {
         for block in blocks {
             match kind(block) {
                 "tool_use" => {
                     let id = text(block, "id")?;
                     if !id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
-                        return Err(format!("{id:?} is no id of a call"));
+                        return Err(format!("{id:?} is not a valid call id"));
                     }
                     text(block, "name")?;
                     if !block.get("input").is_some_and(Value::is_object) {
-                        return Err("the input of a call is no object".to_owned());
+                        return Err("the input of a call is not an object".to_owned());
                     }
                     self.calls.call(id)?;
                 }
                 "thinking" => drop(text(block, "signature")?),
                 "text" | "redacted_thinking" => {}
-                other => return Err(format!("a block of type {other:?}")),
+                other => return Err(format!("unexpected block type {other:?}")),
             }
         }
         match blocks.last().map(kind) {

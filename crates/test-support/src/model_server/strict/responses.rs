@@ -1,18 +1,18 @@
-//! OpenAI Responses: one list of items; calls and their outputs are items beside the messages.
+//! OpenAI Responses: one list of items, in which calls and their outputs are separate items.
 
 use serde_json::Value;
 
-use super::{Calls, content, list, text};
+use super::{PendingCalls, content, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
     if body.get("input").is_some_and(Value::is_string) {
         return text(body, "input").map(drop);
     }
-    let mut calls = Calls::default();
+    let mut calls = PendingCalls::default();
     let mut last = "";
     for (index, item) in list(body, "input")?.iter().enumerate() {
         let kind = kind(item);
-        one(item, kind, last, &mut calls).map_err(|fault| format!("input[{index}]: {fault}"))?;
+        check_item(item, kind, last, &mut calls).map_err(|fault| format!("input[{index}]: {fault}"))?;
         last = kind;
     }
     calls.all_answered()?;
@@ -31,9 +31,9 @@ fn kind(item: &Value) -> &str {
     }
 }
 
-fn one(item: &Value, kind: &str, last: &str, calls: &mut Calls) -> Result<(), String> {
+fn check_item(item: &Value, kind: &str, last: &str, calls: &mut PendingCalls) -> Result<(), String> {
     if last == "reasoning" && !matches!(kind, "assistant" | "function_call" | "reasoning") {
-        return Err("an answer has nothing behind its reasoning".to_owned());
+        return Err("an answer has nothing after its reasoning".to_owned());
     }
     if matches!(kind, "user" | "assistant") {
         calls.all_answered()?;
@@ -51,10 +51,10 @@ fn one(item: &Value, kind: &str, last: &str, calls: &mut Calls) -> Result<(), St
             text(item, "name")?;
             let args = text(item, "arguments")?;
             serde_json::from_str::<Value>(args)
-                .map_err(|error| format!("the arguments of a call are no JSON: {error}"))?;
+                .map_err(|error| format!("the arguments of a call are not JSON: {error}"))?;
             calls.call(text(item, "call_id")?)
         }
         "function_call_output" => calls.result(text(item, "call_id")?),
-        other => Err(format!("an item {other:?} here")),
+        other => Err(format!("unexpected item {other:?}")),
     }
 }

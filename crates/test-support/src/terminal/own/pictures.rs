@@ -1,28 +1,28 @@
-//! The sequences that show images, by a strict grammar: terminals' parsers pass over what is in them.
+//! Checks the sequences that show images with a strict grammar, because terminal parsers skip their contents.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// A part of a sequence.
-enum Part {
-    /// Exactly this.
+enum SequencePart {
+    /// This exact text.
     Word(&'static str),
     /// A decimal number.
     Number,
     /// `0` or `1`.
     Bit,
-    /// Base64, perhaps a part of some.
+    /// Base64, possibly only a part.
     Base64,
     /// The base64 of a picture as haft encodes it.
     Picture,
-    /// Sixels: colours, points and where they go.
+    /// Sixels: colors, points and positions.
     Sixels,
 }
 
-use Part::{Base64, Bit, Number, Picture, Sixels, Word};
+use SequencePart::{Base64, Bit, Number, Picture, Sixels, Word};
 
-/// Each sequence that haft writes for images.
-const SEQUENCES: &[&[Part]] = &[
+/// All sequences that haft writes for images.
+const SEQUENCES: &[&[SequencePart]] = &[
     &[Word("\x1b_Ga=t,t=d,f=100,i="), Number, Word(",q=2,m="), Bit, Word(";"), Base64, Word("\x1b\\")],
     &[Word("\x1b_Gq=2,m="), Bit, Word(";"), Base64, Word("\x1b\\")],
     &[Word("\x1b_Ga=p,i="), Number, Word(",p=1,c="), Number, Word(",r="), Number, Word(",C=1,q=2\x1b\\")],
@@ -42,12 +42,12 @@ const SEQUENCES: &[&[Part]] = &[
     &[Word("\x1bP0;1;0q\"1;1;"), Number, Word(";"), Number, Sixels, Word("\x1b\\")],
 ];
 
-/// Returns the text beside images, and the defects of the images.
-pub(super) fn without(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
+/// Returns the text without images, and the defects of the images.
+pub(super) fn remove_images(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
     let (mut rest, mut others, mut found) = (bytes, Vec::new(), Vec::new());
     let mut sent: Vec<u8> = Vec::new();
     while let [first, after @ ..] = rest {
-        let sequence = SEQUENCES.iter().find_map(|parts| taken(parts, rest));
+        let sequence = SEQUENCES.iter().find_map(|parts| match_sequence(parts, rest));
         let Some((length, payload)) = sequence.filter(|_| *first == 0x1b) else {
             others.push(*first);
             rest = after;
@@ -57,12 +57,12 @@ pub(super) fn without(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
         if let Some(payload) = payload {
             sent.extend(payload);
             if !contains(this, b",m=1;") {
-                found.extend(wrong(&std::mem::take(&mut sent)));
+                found.extend(picture_defect(&std::mem::take(&mut sent)));
             }
         }
         rest = after;
     }
-    found.extend((!sent.is_empty()).then(|| "an image without an end".to_owned()));
+    found.extend((!sent.is_empty()).then(|| "an incomplete image".to_owned()));
     (others, found)
 }
 
@@ -70,8 +70,8 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 
-/// Returns the length of the sequence at the beginning, and the base64 in it.
-fn taken<'b>(parts: &[Part], bytes: &'b [u8]) -> Option<(usize, Option<&'b [u8]>)> {
+/// Returns the length of the sequence at the beginning, and its base64.
+fn match_sequence<'b>(parts: &[SequencePart], bytes: &'b [u8]) -> Option<(usize, Option<&'b [u8]>)> {
     let (mut rest, mut payload) = (bytes, None);
     for part in parts {
         let length = match part {
@@ -94,30 +94,30 @@ fn run(bytes: &[u8], is_it: impl Fn(&u8) -> bool) -> usize {
     bytes.iter().position(|byte| !is_it(byte)).unwrap_or(bytes.len())
 }
 
-/// Returns the defect of a picture: it has to be a PNG of nothing but pixels, so that nothing of what somebody else
-/// made is in it.
-fn wrong(coded: &[u8]) -> Option<String> {
-    let Ok(png) = STANDARD.decode(coded) else { return Some("an image that is no base64".to_owned()) };
+/// Returns the defect of a picture. A picture must be a PNG with only pixel data, so that no other data of its source
+/// remains.
+fn picture_defect(coded: &[u8]) -> Option<String> {
+    let Ok(png) = STANDARD.decode(coded) else { return Some("an image that is not base64".to_owned()) };
     let Some(mut rest) = png.strip_prefix(b"\x89PNG\r\n\x1a\n") else {
-        return Some("an image that is no PNG".to_owned());
+        return Some("an image that is not a PNG".to_owned());
     };
     let mut kinds = Vec::new();
     while let [a, b, c, d, kind @ ..] = rest {
         let length = usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
-        let Some(kind) = kind.get(..4) else { return Some("a PNG with something behind it".to_owned()) };
+        let Some(kind) = kind.get(..4) else { return Some("a PNG with trailing data".to_owned()) };
         kinds.push(String::from_utf8_lossy(kind).into_owned());
         rest = rest.get(length.saturating_add(12)..).unwrap_or_default();
     }
     let is_plain = matches!(kinds.as_slice(), [first, data @ .., last]
         if first == "IHDR" && last == "IEND" && !data.is_empty() && data.iter().all(|kind| kind == "IDAT"));
-    (!is_plain).then(|| format!("a PNG of {kinds:?}"))
+    (!is_plain).then(|| format!("a PNG with the chunks {kinds:?}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A PNG of these chunks.
+    /// Returns a PNG with these chunks.
     fn png(kinds: &[&[u8; 4]]) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         for kind in kinds {
@@ -134,7 +134,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, others: &str, wrong: bool) {
-        let (rest, found) = without(text.as_bytes());
+        let (rest, found) = remove_images(text.as_bytes());
         assert_eq!(
             (String::from_utf8_lossy(&rest).as_ref(), !found.is_empty()),
             (others, wrong),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_haft_writes_is_taken() {
+    fn accepts_sequences_of_haft() {
         let plain = plain();
         check(&format!("a\x1b_Ga=t,t=d,f=100,i=7,q=2,m=0;{plain}\x1b\\b"), "ab", false);
         let (one, two) = plain.split_at(8);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_is_left_or_found() {
+    fn keeps_or_reports_other_sequences() {
         for left in [
             "\x1b_Ga=t,t=f,f=100,i=7,q=2,m=0;YWJj\x1b\\",
             "\x1b_Ga=t,t=d,f=100,i=7,q=2,m=0;YW Jj\x1b\\",

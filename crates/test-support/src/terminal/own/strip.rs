@@ -1,117 +1,147 @@
-//! Drawings at the end of the terminal's own screen, below printed text.
+//! Checks frames of the inline mode, at the end of the normal screen below printed text.
 
-use super::{Deed, leaves_color};
+use super::{TerminalAction, leaves_color};
 
-/// A frame: `Begin Hide? (anew | changes)? cursor? End`.
+/// Checks a frame: `Begin Hide? (redraw | changes)? cursor? End`.
 ///
-/// The cursor is found from where it was, so what counts is how far it goes: never above the rows that were drawn, which
-/// are all that is haft's.
-pub(super) fn frame(deeds: &[Deed], columns: u16, rows: u16, before: u16) -> Vec<String> {
+/// Cursor moves are relative, so only their distance is checked: the cursor must not leave the drawn rows, which are
+/// the only rows that belong to haft.
+pub(super) fn check_inline_frame(
+    deeds: &[TerminalAction],
+    columns: u16,
+    rows: u16,
+    before: u16,
+) -> Vec<String> {
     if deeds.is_empty() {
         return Vec::new();
     }
-    let [Deed::Begin, inner @ .., Deed::End] = deeds else { return vec!["not one frame".to_owned()] };
-    let inner = inner.strip_prefix(&[Deed::Hide]).unwrap_or(inner);
+    let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else {
+        return vec!["not exactly one frame".to_owned()];
+    };
+    let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
     let (inner, shown) = match inner {
-        [inner @ .., Deed::Unhide] => (inner, true),
+        [inner @ .., TerminalAction::Unhide] => (inner, true),
         inner => (inner, false),
     };
     let mut found = match inner {
-        [Deed::Return, rest @ ..] => anew(rest, shown, columns, rows, before),
-        changes => changed(changes, columns, rows),
+        [TerminalAction::Return, rest @ ..] => check_full_redraw(rest, shown, columns, rows, before),
+        changes => check_changes(changes, columns, rows),
     };
     found.extend(leaves_color(inner));
     found
 }
 
-/// Returns the defects of the text that takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none
-/// are.
-pub(super) fn farewell(deeds: &[Deed], before: u16) -> Vec<String> {
+/// Returns the defects of the text that removes the drawn rows: `Begin Return Up? Pen ClearBelow End`, or nothing
+/// without drawn rows.
+pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String> {
     let rest = match deeds {
         [] => return Vec::new(),
-        [Deed::Begin, Deed::Return, Deed::Up(up), rest @ ..] if (1..before).contains(up) => rest,
-        [Deed::Begin, Deed::Return, rest @ ..] => rest,
+        [TerminalAction::Begin, TerminalAction::Return, TerminalAction::Up(up), rest @ ..]
+            if (1..before).contains(up) =>
+        {
+            rest
+        }
+        [TerminalAction::Begin, TerminalAction::Return, rest @ ..] => rest,
         _ => &[],
     };
-    let fits = rest == [Deed::Pen(true), Deed::ClearBelow, Deed::End];
-    if fits { Vec::new() } else { vec!["not one farewell".to_owned()] }
+    let fits = rest == [TerminalAction::Pen(true), TerminalAction::ClearBelow, TerminalAction::End];
+    if fits { Vec::new() } else { vec!["not exactly one removal".to_owned()] }
 }
 
-/// `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, and then where the cursor is seen.
-fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Vec<String> {
+/// Checks `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, followed by the position of a visible
+/// cursor.
+fn check_full_redraw(
+    deeds: &[TerminalAction],
+    shown: bool,
+    columns: u16,
+    rows: u16,
+    before: u16,
+) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = match deeds {
-        [Deed::Up(up), rest @ ..] => {
-            found.extend((!(1..before).contains(up)).then(|| format!("{up} rows up, of {before}")));
+        [TerminalAction::Up(up), rest @ ..] => {
+            found.extend(
+                (!(1..before).contains(up))
+                    .then(|| format!("{up} rows up, but only {before} rows are drawn")),
+            );
             rest
         }
         rest => rest,
     };
-    rest = rest.strip_prefix(&[Deed::Pen(true)]).unwrap_or_else(|| {
-        found.push("in any colour".to_owned());
+    rest = rest.strip_prefix(&[TerminalAction::Pen(true)]).unwrap_or_else(|| {
+        found.push("text before the style is reset".to_owned());
         rest
     });
     let mut ended = 0;
-    while let [Deed::ClearRow, after @ ..] = rest {
+    while let [TerminalAction::ClearRow, after @ ..] = rest {
         let cells = after.iter().take_while(|deed| is_cell(deed)).count();
-        let Some([Deed::Return, Deed::Newline, after @ ..]) = after.get(cells..) else {
-            found.push("a row without an end".to_owned());
+        let Some([TerminalAction::Return, TerminalAction::Newline, after @ ..]) = after.get(cells..) else {
+            found.push("a row without a line end".to_owned());
             return found;
         };
         (rest, ended) = (after, ended + 1);
     }
     let last = match rest {
-        [Deed::ClearBelow, after @ ..] => after,
+        [TerminalAction::ClearBelow, after @ ..] => after,
         other => {
-            found.push(format!("{:?} where a row begins", other.first()));
+            found.push(format!("{:?} at the beginning of a row", other.first()));
             return found;
         }
     };
     let cells = last.iter().take_while(|deed| is_cell(deed)).count();
     let moves = match last.get(cells..) {
-        Some([Deed::Return, moves @ ..]) => moves,
+        Some([TerminalAction::Return, moves @ ..]) => moves,
         other => {
             found.push(format!("{other:?} in the last row"));
             return found;
         }
     };
-    found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows, not {rows}", ended + 1)));
+    found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows instead of {rows}", ended + 1)));
     let fits = match moves {
         [] => !shown,
-        [Deed::Up(up), Deed::Column(column)] => shown && *up < rows && (1..=columns).contains(column),
-        [Deed::Column(column)] => shown && (1..=columns).contains(column),
+        [TerminalAction::Up(up), TerminalAction::Column(column)] => {
+            shown && *up < rows && (1..=columns).contains(column)
+        }
+        [TerminalAction::Column(column)] => shown && (1..=columns).contains(column),
         _ => false,
     };
     found.extend((!fits).then(|| format!("{moves:?} at the end")));
     found
 }
 
-/// `((Up | Down)? Column cells)* Return?`, and then where the cursor is seen, which is such a move, too.
-fn changed(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
+/// Checks `((Up | Down)? Column cells)* Return?`, followed by the position of a visible cursor, which is such a move,
+/// too.
+fn check_changes(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String> {
     let mut found = Vec::new();
     let (mut row, mut top, mut bottom) = (0_i32, 0, 0);
     let (mut begun, mut ended) = (false, false);
     for deed in deeds {
-        if let Deed::Up(up) = deed {
+        if let TerminalAction::Up(up) = deed {
             row -= i32::from(*up);
-        } else if let Deed::Down(down) = deed {
+        } else if let TerminalAction::Down(down) = deed {
             row += i32::from(*down);
-        } else if let Deed::Column(column) = deed {
-            found.extend((!(1..=columns).contains(column)).then(|| format!("to column {column}")));
+        } else if let TerminalAction::Column(column) = deed {
+            found.extend(
+                (!(1..=columns).contains(column))
+                    .then(|| format!("cursor to column {column}, outside the screen")),
+            );
             begun = true;
-        } else if *deed == Deed::Return && !ended {
+        } else if *deed == TerminalAction::Return && !ended {
             ended = true;
         } else if ended || !begun || !is_cell(deed) {
-            // Behind the return is but the way of the cursor.
-            found.push(format!("{deed:?}, nobody knows where"));
+            // After the return, only the cursor moves.
+            found.push(format!("{deed:?} at an unknown position"));
         }
         (top, bottom) = (row.min(top), row.max(bottom));
     }
     let most = i32::from(rows) - 1;
-    found.extend((bottom - top > most).then(|| format!("over {} rows, of {rows}", bottom - top + 1)));
+    found.extend(
+        (bottom - top > most)
+            .then(|| format!("moves over {} rows, but only {rows} rows are drawn", bottom - top + 1)),
+    );
     found
 }
 
-fn is_cell(deed: &Deed) -> bool {
-    matches!(deed, Deed::Show | Deed::Pen(_) | Deed::Other(_))
+fn is_cell(deed: &TerminalAction) -> bool {
+    matches!(deed, TerminalAction::Show | TerminalAction::Pen(_) | TerminalAction::Other(_))
 }

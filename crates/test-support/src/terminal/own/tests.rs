@@ -1,19 +1,20 @@
-//! Tests of what haft's own writing may have a terminal do.
+//! Tests of the checks of haft's own output.
 
 use super::super::ATTACKS;
 use super::*;
 
-const FRAME: Written = Written::Frame(10, 3);
+const FRAME: OutputKind = OutputKind::Frame(10, 3);
 
-const STRIP: Written = Written::Strip { columns: 10, rows: 3, before: 2 };
+const STRIP: OutputKind = OutputKind::Inline { columns: 10, rows: 3, before: 2 };
 
 fn framed(inner: &str) -> String {
     format!("\x1b[?2026h\x1b[?25l{inner}\x1b[?2026l")
 }
 
 #[test]
-fn what_haft_writes_is_let_pass() {
-    let check = |text: &str, written| assert_eq!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
+fn allows_output_of_haft() {
+    let check =
+        |text: &str, written| assert_eq!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
     check("", FRAME);
     check(&framed(""), FRAME);
     check(&framed("\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhi\x1b[2;3H\x1b[?25h"), FRAME);
@@ -25,19 +26,19 @@ fn what_haft_writes_is_let_pass() {
     check(&framed("\x1b[2A\x1b[3G\x1b[0mhi\x1b[1B\x1b[1G\x1b[0mho\r\x1b[1B\x1b[3G\x1b[?25h"), STRIP);
     check("\x1b[?2026h\x1b[1A\x1b[3G\x1b[?25h\x1b[?2026l", STRIP);
     check("", STRIP);
-    check("\x1b[?2026h\r\x1b[1A\x1b[0m\x1b[J\x1b[?2026l", Written::Unstrip(2));
-    check("", Written::Unstrip(2));
-    check("a\x1b[0;1mb\x1b[0m\r\n\r\n", Written::Rows);
-    check("\x1b]2;haft – a;b\x1b\\", Written::Title);
-    check("a\tb日\n\n", Written::Lines);
+    check("\x1b[?2026h\r\x1b[1A\x1b[0m\x1b[J\x1b[?2026l", OutputKind::InlineRemoval(2));
+    check("", OutputKind::InlineRemoval(2));
+    check("a\x1b[0;1mb\x1b[0m\r\n\r\n", OutputKind::Rows);
+    check("\x1b]2;haft – a;b\x1b\\", OutputKind::Title);
+    check("a\tb日\n\n", OutputKind::Lines);
     let image = "\x1b_Ga=p,i=7,p=1,c=3,r=2,C=1,q=2\x1b\\";
-    check(&framed(&format!("\x1b[1;1H\x1b[0mhi\x1b[2;3H{image}")), Written::Pictures(10, 3));
-    check("\x1b]52;c;aGk=\x1b\\", Written::Clipboard);
-    check("\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", Written::Clipboard);
+    check(&framed(&format!("\x1b[1;1H\x1b[0mhi\x1b[2;3H{image}")), OutputKind::Pictures(10, 3));
+    check("\x1b]52;c;aGk=\x1b\\", OutputKind::Clipboard);
+    check("\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", OutputKind::Clipboard);
 }
 
 #[test]
-fn every_attack_is_found_wherever_it_stands() {
+fn finds_every_attack_at_every_position() {
     let harmless = ["not a character"];
     for (name, attack) in ATTACKS.iter().filter(|(name, _)| !harmless.contains(name)) {
         let cell = framed(&format!("\x1b[1;1H\x1b[0m{attack}"));
@@ -45,21 +46,27 @@ fn every_attack_is_found_wherever_it_stands() {
         let change = format!("\x1b[1G\x1b[0m{attack}\r");
         let row = format!("{attack}\r\n");
         let title = format!("\x1b]2;{attack}\x1b\\");
-        assert!(!oversteps(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
-        assert!(!oversteps(framed(&strip).as_bytes(), STRIP).is_empty(), "{name} at the end of the screen");
-        assert!(!oversteps(framed(&change).as_bytes(), STRIP).is_empty(), "{name} in a change there");
-        assert!(!oversteps(row.as_bytes(), Written::Rows).is_empty(), "{name} in a row");
-        assert!(!oversteps(title.as_bytes(), Written::Title).is_empty(), "{name} in a title");
+        assert!(!forbidden_actions(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
+        assert!(
+            !forbidden_actions(framed(&strip).as_bytes(), STRIP).is_empty(),
+            "{name} at the end of the screen"
+        );
+        assert!(!forbidden_actions(framed(&change).as_bytes(), STRIP).is_empty(), "{name} in a change there");
+        assert!(!forbidden_actions(row.as_bytes(), OutputKind::Rows).is_empty(), "{name} in a row");
+        assert!(!forbidden_actions(title.as_bytes(), OutputKind::Title).is_empty(), "{name} in a title");
         let line = format!("{attack}\n");
-        assert!(!oversteps(line.as_bytes(), Written::Lines).is_empty(), "{name} in a line");
-        assert!(!oversteps(cell.as_bytes(), Written::Pictures(10, 3)).is_empty(), "{name} beside an image");
+        assert!(!forbidden_actions(line.as_bytes(), OutputKind::Lines).is_empty(), "{name} in a line");
+        assert!(
+            !forbidden_actions(cell.as_bytes(), OutputKind::Pictures(10, 3)).is_empty(),
+            "{name} beside an image"
+        );
     }
 }
 
 #[test]
-fn functions_of_its_own_are_found_where_it_does_not_write_them() {
+fn finds_own_functions_at_wrong_positions() {
     let check = |text: &str, written| {
-        assert_ne!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
+        assert_ne!(forbidden_actions(text.as_bytes(), written), [""; 0], "{text:?}");
     };
     for inner in [
         "\x1b[1;1Ha\x1b[2J",
@@ -99,23 +106,23 @@ fn functions_of_its_own_are_found_where_it_does_not_write_them() {
         check(&framed(inner), STRIP);
     }
     check("\r", STRIP);
-    check("\x1b[?2026h\r\x1b[2A\x1b[0m\x1b[J\x1b[?2026l", Written::Unstrip(2));
-    check("\x1b[?2026h\r\x1b[0m\x1b[2J\x1b[?2026l", Written::Unstrip(2));
-    check("\x1b[J", Written::Unstrip(2));
+    check("\x1b[?2026h\r\x1b[2A\x1b[0m\x1b[J\x1b[?2026l", OutputKind::InlineRemoval(2));
+    check("\x1b[?2026h\r\x1b[0m\x1b[2J\x1b[?2026l", OutputKind::InlineRemoval(2));
+    check("\x1b[J", OutputKind::InlineRemoval(2));
     check(&framed("\x1b[1A\x1b[1Ga"), FRAME);
     check("a", FRAME);
     check(&format!("{0}{0}", framed("")), FRAME);
     check("\x1b[?2026h", FRAME);
-    check("a\rb\r\n", Written::Rows);
-    check("a", Written::Rows);
-    check("\x1b[2J\r\n", Written::Rows);
-    check("\x1b[0ma\n", Written::Lines);
-    check("a\r\n", Written::Lines);
-    check("a", Written::Lines);
+    check("a\rb\r\n", OutputKind::Rows);
+    check("a", OutputKind::Rows);
+    check("\x1b[2J\r\n", OutputKind::Rows);
+    check("\x1b[0ma\n", OutputKind::Lines);
+    check("a\r\n", OutputKind::Lines);
+    check("a", OutputKind::Lines);
     check(&framed("\x1b_Ga=p,i=7,p=1,c=3,r=2,C=1,q=2\x1b\\"), FRAME);
-    check("\x1b]2;a\x07", Written::Title);
-    check("\x1b]0;a\x1b\\", Written::Title);
-    check("\x1b]52;c;a b\x1b\\", Written::Clipboard);
-    check("\x1b]52;p;aGk=\x1b\\", Written::Clipboard);
-    check("\x1b]52;c;aGk=\x1b\\x", Written::Clipboard);
+    check("\x1b]2;a\x07", OutputKind::Title);
+    check("\x1b]0;a\x1b\\", OutputKind::Title);
+    check("\x1b]52;c;a b\x1b\\", OutputKind::Clipboard);
+    check("\x1b]52;p;aGk=\x1b\\", OutputKind::Clipboard);
+    check("\x1b]52;c;aGk=\x1b\\x", OutputKind::Clipboard);
 }

@@ -1,12 +1,12 @@
-//! Putting new content in a file's place. Everything here blocks.
+//! Atomic replacement of a file's content. Everything here blocks.
 //!
-//! The content goes to a new file in the same directory, to the disk, and then takes the old name; whoever looks sees
-//! the old content or the new. Permission bits, owner, extended attributes and access lists (which Linux keeps in
-//! extended attributes) are those of the old file. Where that cannot be done the file itself is overwritten, with a
-//! copy of its content elsewhere until that is over.
+//! The content is written to a new file in the same directory, synced, and renamed to the old name, so readers see
+//! either the old content or the new. The new file gets the permission bits, owner, extended attributes and access
+//! lists (which Linux stores in extended attributes) of the old one. If that is not possible, the file itself is
+//! overwritten, with a temporary backup of its content elsewhere.
 //!
-//! Paths are those that were looked up, without links. The way to a file is gone without following any, so what is read
-//! and written is what was looked up, or nothing.
+//! Paths are already resolved and have no links. They are opened without following any link, so the file that is read
+//! and written is the resolved one.
 
 #[cfg(unix)]
 mod attributes;
@@ -24,8 +24,10 @@ mod swap;
 mod temp;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, open_within, read, replace};
+pub(super) use elsewhere::{
+    FileStamp, PathBoundary, SharedWriteState, create_parents, open_within, read, read_stamp, replace,
+};
 #[cfg(unix)]
-pub(super) use spot::{Root, create_above};
+pub(super) use spot::{PathBoundary, create_parents};
 #[cfg(unix)]
-pub(super) use swap::{Disk, Stamp, look, open_within, read, replace};
+pub(super) use swap::{FileStamp, SharedWriteState, open_within, read, read_stamp, replace};

@@ -1,37 +1,41 @@
-//! A file of this machine that nobody else changes meanwhile.
+//! A claimed file of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::file_queue::{FileGuard, Place};
+use haft_core::file_queue::{FileGuard, QueueTicket};
 
-use super::atomic::{self, Disk, Root, Stamp};
-use crate::environment::off_thread;
-use crate::environment::{ClaimedFile, EnvironmentError, FileKey, Written};
+use super::atomic::{self, FileStamp, PathBoundary, SharedWriteState};
+use crate::environment::run_blocking;
+use crate::environment::{ClaimedFile, EnvironmentError, FileKey, FileWriteOutcome};
 
-/// The means to write a file.
+/// The parts that are needed to write a file.
 #[derive(Clone)]
-pub(super) struct Ground {
-    pub(super) disk: Arc<Disk>,
-    /// Where files may be read, if not everywhere.
-    pub(super) reads: Option<Arc<Root>>,
-    /// Where files may be written, if not everywhere.
-    pub(super) root: Option<Arc<Root>>,
+pub(super) struct WriteContext {
+    pub(super) disk: Arc<SharedWriteState>,
+    /// The files that may be read, or `None` for all.
+    pub(super) reads: Option<Arc<PathBoundary>>,
+    /// The files that may be written, or `None` for all.
+    pub(super) root: Option<Arc<PathBoundary>>,
 }
 
-/// The guard is shared with the thread that writes, so that the file stays claimed until the write is over even
-/// when the caller goes away.
+/// The writing thread shares the guard, so that the file stays claimed until the write is complete, even if the
+/// caller is gone.
 pub(super) struct HostFile {
     guard: Arc<FileGuard>,
-    ground: Ground,
-    read: Option<Stamp>,
+    context: WriteContext,
+    read: Option<FileStamp>,
 }
 
 impl HostFile {
-    pub(super) async fn claim(place: Place, ground: Ground, path: &Path) -> Result<Self, EnvironmentError> {
+    pub(super) async fn claim(
+        place: QueueTicket,
+        ground: WriteContext,
+        path: &Path,
+    ) -> Result<Self, EnvironmentError> {
         let guard = place.lock(path).await.map_err(|error| EnvironmentError::io("reach", path, error))?;
-        Ok(Self { guard: Arc::new(guard), ground, read: None })
+        Ok(Self { guard: Arc::new(guard), context: ground, read: None })
     }
 }
 
@@ -39,20 +43,20 @@ impl HostFile {
 impl ClaimedFile for HostFile {
     async fn key(&mut self) -> Result<FileKey, EnvironmentError> {
         let guard = Arc::clone(&self.guard);
-        let stamp = off_thread(move || atomic::look(guard.path())).await?;
-        Ok(FileKey { path: self.guard.path().to_owned(), id: stamp.and_then(Stamp::id) })
+        let stamp = run_blocking(move || atomic::read_stamp(guard.path())).await?;
+        Ok(FileKey { path: self.guard.path().to_owned(), id: stamp.and_then(FileStamp::id) })
     }
 
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
-        let (guard, reads) = (Arc::clone(&self.guard), self.ground.reads.clone());
-        let found = off_thread(move || atomic::read(reads.as_deref(), guard.path(), limit)).await?;
+        let (guard, reads) = (Arc::clone(&self.guard), self.context.reads.clone());
+        let found = run_blocking(move || atomic::read(reads.as_deref(), guard.path(), limit)).await?;
         self.read = found.as_ref().map(|(_, stamp)| *stamp);
         Ok(found.map(|(content, _)| content))
     }
 
-    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
-        let (guard, Ground { disk, root, .. }, read) =
-            (Arc::clone(&self.guard), self.ground.clone(), self.read);
-        off_thread(move || atomic::replace(&disk, root.as_deref(), guard.path(), &content, read)).await
+    async fn replace(&mut self, content: Vec<u8>) -> Result<FileWriteOutcome, EnvironmentError> {
+        let (guard, WriteContext { disk, root, .. }, read) =
+            (Arc::clone(&self.guard), self.context.clone(), self.read);
+        run_blocking(move || atomic::replace(&disk, root.as_deref(), guard.path(), &content, read)).await
     }
 }

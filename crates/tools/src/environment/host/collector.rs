@@ -1,4 +1,5 @@
-//! The output of a command: the end in memory, the whole on the disk when it is long, pieces for whoever watches.
+//! Collects the output of a command: its end in memory, all of it on the disk if it is long, and pieces for progress
+//! reports.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,33 +7,33 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use haft_core::truncate::{self, Limits, MAX_BYTES};
+use haft_core::truncate::{self, MAX_BYTES, TruncationLimits};
 use tempfile::NamedTempFile;
 
 use super::private;
 use crate::environment::{FullOutput, RunEnd, RunReport};
 use crate::results::clear_results;
 
-/// The size of a piece of progress when output comes faster than it is shown.
+/// The maximum size of a progress piece in bytes.
 const MAX_PIECE: usize = 8 * 1024;
 
-/// The size of the end that is kept: by the byte before what is shown it is known whether that begins a line.
+/// The number of bytes that are kept: the byte before the shown part tells if that begins a line.
 const KEPT: usize = MAX_BYTES + 1;
 
-/// The most that is written to the disk: a command that never stops writing must not fill it.
+/// The maximum number of bytes on the disk, so that endless output cannot fill it.
 const MAX_FULL: u64 = 64 * 1024 * 1024;
 
-/// Where long output goes.
+/// The directory for long output.
 #[derive(Debug, Clone)]
-pub(super) enum Scratch {
-    /// A directory that somebody else looks after.
+pub(super) enum ScratchDir {
+    /// A directory that the caller cleans up.
     Given(PathBuf),
-    /// A directory of the user's, from which old files are removed here.
+    /// A private directory, from which old files are removed here.
     Own(PathBuf),
 }
 
-impl Scratch {
-    /// Makes the directory if it is missing. Blocks.
+impl ScratchDir {
+    /// Creates the directory if it is missing. Blocks.
     fn prepare(&self) -> io::Result<&Path> {
         match self {
             Self::Given(dir) => {
@@ -40,7 +41,7 @@ impl Scratch {
                 Ok(dir)
             }
             Self::Own(dir) => {
-                private::make(dir)?;
+                private::create_private_dir(dir)?;
                 clear_results(dir, SystemTime::now());
                 Ok(dir)
             }
@@ -48,22 +49,22 @@ impl Scratch {
     }
 }
 
-/// Takes output as it comes.
-pub(super) struct Collector {
-    /// The last bytes, more than are shown, unless there are fewer.
+/// Collects output as it arrives.
+pub(super) struct OutputCollector {
+    /// The last bytes of the output, more than are shown.
     tail: Vec<u8>,
     lines: u64,
     bytes: u64,
     ends_in_line: bool,
-    scratch: Scratch,
-    spill: Option<Spill>,
+    scratch: ScratchDir,
+    spill: Option<SpillFile>,
     pending: Vec<u8>,
     skipped: bool,
 }
 
-impl Collector {
-    /// Long output goes to a new file in `scratch`.
-    pub(super) fn new(scratch: &Scratch) -> Self {
+impl OutputCollector {
+    /// Creates a collector. Long output goes to a new file in `scratch`.
+    pub(super) fn new(scratch: &ScratchDir) -> Self {
         Self {
             tail: Vec::new(),
             lines: 0,
@@ -82,8 +83,8 @@ impl Collector {
         self.ends_in_line = piece.last().is_some_and(|&last| last != b'\n');
         self.tail.extend_from_slice(piece);
         self.pending.extend_from_slice(piece);
-        self.spill(piece);
-        // Room for as much again, so that bytes are moved once in a while and not at every piece.
+        self.spill_piece(piece);
+        // The buffer is twice as large as needed, so that bytes are moved rarely.
         if self.tail.len() > 2 * MAX_BYTES {
             self.tail.drain(..self.tail.len() - KEPT);
         }
@@ -93,9 +94,9 @@ impl Collector {
         }
     }
 
-    /// The output since the last call that ends with a whole character; empty when there is none.
+    /// Returns the output since the last call, up to a whole character; empty if there is none.
     pub(super) fn take_piece(&mut self) -> String {
-        let whole = self.pending.len() - unfinished(&self.pending);
+        let whole = self.pending.len() - incomplete_suffix_len(&self.pending);
         let piece: Vec<u8> = self.pending.drain(..whole).collect();
         let text = String::from_utf8_lossy(&piece);
         match std::mem::take(&mut self.skipped) {
@@ -105,66 +106,66 @@ impl Collector {
     }
 
     pub(super) fn has_piece(&self) -> bool {
-        self.pending.len() > unfinished(&self.pending)
+        self.pending.len() > incomplete_suffix_len(&self.pending)
     }
 
     pub(super) fn finish(mut self, end: RunEnd, background: bool) -> RunReport {
-        let lines = self.all_lines();
+        let lines = self.line_count();
         let text = String::from_utf8_lossy(&self.tail);
-        let tail = truncate::tail(&text, Limits::default());
+        let tail = truncate::tail(&text, TruncationLimits::default());
         let cut = !tail.is_whole();
         let tail = tail.text.to_owned();
         if cut {
-            // Bytes that are not UTF-8 take more room when they are shown than they took in the output.
+            // Replaced bytes are longer in the result than in the output.
             self.start_spill();
         }
-        let full = self.spill.and_then(Spill::finish);
+        let full = self.spill.and_then(SpillFile::finish);
         RunReport { end, tail, lines, bytes: self.bytes, cut, full, background }
     }
 
-    /// Lines so far, one that has not ended included.
-    fn all_lines(&self) -> u64 {
+    /// Returns the number of lines, including an unfinished one.
+    fn line_count(&self) -> u64 {
         self.lines + u64::from(self.ends_in_line)
     }
 
-    /// Nothing goes to the disk until there is more than a result can hold; then all of it does.
-    fn spill(&mut self, piece: &[u8]) {
+    /// Writes a piece to the disk, once the output is too long for a result.
+    fn spill_piece(&mut self, piece: &[u8]) {
         match &mut self.spill {
             Some(spill) => spill.push(piece),
             None => {
-                let limits = Limits::default();
-                if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
+                let limits = TruncationLimits::default();
+                if self.tail.len() > limits.bytes || self.line_count() > limits.lines as u64 {
                     self.start_spill();
                 }
             }
         }
     }
 
-    /// Puts all there was so far on the disk, unless it is there already.
+    /// Writes all output so far to the disk, unless that was done already.
     fn start_spill(&mut self) {
         if self.spill.is_none() {
-            let mut spill = Spill::start(&self.scratch);
+            let mut spill = SpillFile::start(&self.scratch);
             spill.push(&self.tail);
             self.spill = Some(spill);
         }
     }
 }
 
-/// A file that is written by a thread of its own, so that a slow disk holds nobody up. What waits for the disk is
-/// bounded by what is written in all, [`MAX_FULL`].
-struct Spill {
+/// A file that is written on a separate thread, so that a slow disk does not block the agent. [`MAX_FULL`] limits the
+/// bytes that wait.
+struct SpillFile {
     pieces: mpsc::Sender<Vec<u8>>,
     writer: JoinHandle<io::Result<NamedTempFile>>,
     room: u64,
 }
 
-impl Spill {
-    fn start(scratch: &Scratch) -> Self {
+impl SpillFile {
+    fn start(scratch: &ScratchDir) -> Self {
         let (pieces, queue) = mpsc::channel::<Vec<u8>>();
         let scratch = scratch.clone();
         let writer = std::thread::spawn(move || {
             let dir = scratch.prepare()?;
-            // Readable for its owner alone; gone again unless it is kept at the end.
+            // Readable only for its owner; deleted unless it is kept at the end.
             let mut file = tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(dir)?;
             for piece in queue {
                 file.as_file_mut().write_all(&piece)?;
@@ -178,7 +179,7 @@ impl Spill {
         let fitting = piece.get(..usize::try_from(self.room).unwrap_or(usize::MAX)).unwrap_or(piece);
         self.room -= fitting.len() as u64;
         if !fitting.is_empty() {
-            // Refused only when the writer has failed, which `finish` finds out.
+            // Sending fails only if the writer has failed, which `finish` reports.
             self.pieces.send(fitting.to_vec()).ok();
         }
     }
@@ -189,7 +190,7 @@ impl Spill {
         match written.and_then(|file| file.keep().map_err(|error| error.error)) {
             Ok((_, path)) => Some(FullOutput { path, bytes: MAX_FULL - self.room }),
             Err(error) => {
-                tracing::warn!(%error, "long output not kept");
+                tracing::warn!(%error, "cannot store the complete output of a command");
                 None
             }
         }
@@ -200,10 +201,10 @@ fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// The number of bytes at the end that are the beginning of a character.
-fn unfinished(bytes: &[u8]) -> usize {
+/// Returns the number of bytes at the end that begin an incomplete character.
+fn incomplete_suffix_len(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
-        // A chunk's invalid part at the very end may be a character that is still on its way.
+        // An invalid part at the very end may be an incomplete character.
         Some(chunk)
             if chunk.invalid().len() < 4
                 && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none()) =>
@@ -218,17 +219,17 @@ fn unfinished(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn given(dir: impl Into<PathBuf>) -> Scratch {
-        Scratch::Given(dir.into())
+    fn given(dir: impl Into<PathBuf>) -> ScratchDir {
+        ScratchDir::Given(dir.into())
     }
 
     #[test]
-    fn a_directory_of_its_own_is_swept_and_others_have_no_part_in_it() {
+    fn cleans_up_only_its_own_directory() {
         use std::time::Duration;
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("own");
         let keep = |bytes: &[u8]| {
-            let mut spill = Spill::start(&Scratch::Own(dir.clone()));
+            let mut spill = SpillFile::start(&ScratchDir::Own(dir.clone()));
             spill.push(bytes);
             spill.finish().map(|full| full.path)
         };
@@ -249,7 +250,7 @@ mod tests {
 
     #[test]
     fn pieces_end_with_whole_characters() {
-        let mut collector = Collector::new(&given("/nowhere"));
+        let mut collector = OutputCollector::new(&given("/nowhere"));
         let euro = "a€".as_bytes();
         collector.push(&euro[..2]);
         assert_eq!(collector.take_piece(), "a");
@@ -264,8 +265,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_with_an_unfinished_one() {
-        let mut collector = Collector::new(&given("/nowhere"));
+    fn counts_unfinished_line() {
+        let mut collector = OutputCollector::new(&given("/nowhere"));
         collector.push(b"a\nb");
         let collected = collector.finish(RunEnd::Exited(0), false);
         assert_eq!((collected.lines, collected.bytes, collected.tail.as_str()), (2, 3, "a\nb"));
@@ -273,12 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_a_result_never_reaches_the_disk_and_one_more_does() {
+    fn writes_to_disk_only_above_the_result_limit() {
         let dir = tempfile::tempdir().unwrap();
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         assert_eq!(collector.finish(RunEnd::Exited(0), false).full, None);
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
         let collected = collector.finish(RunEnd::Exited(0), false);
@@ -290,11 +291,11 @@ mod tests {
     #[test]
     fn long_output_begins_with_a_whole_line() {
         let dir = tempfile::tempdir().unwrap();
-        // Long enough for the limit of bytes to be the one that counts; no line begins where it lies.
+        // Long enough to exceed the byte limit, which does not fall on the beginning of a line.
         let line = format!("{}\n", "x".repeat(60));
         let output = line.repeat(5_000);
         for size in [7, 1000, output.len()] {
-            let mut collector = Collector::new(&given(dir.path()));
+            let mut collector = OutputCollector::new(&given(dir.path()));
             output.as_bytes().chunks(size).for_each(|piece| collector.push(piece));
             let collected = collector.finish(RunEnd::Exited(0), false);
             assert!(collected.cut && collected.tail.starts_with(&line), "{size}: {:.70}", collected.tail);
@@ -302,10 +303,10 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_grow_when_they_are_shown_are_kept_whole() {
+    fn stores_output_that_grows_by_replaced_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let binary = vec![0xff; MAX_BYTES - 1];
-        let mut collector = Collector::new(&given(dir.path()));
+        let mut collector = OutputCollector::new(&given(dir.path()));
         collector.push(&binary);
         let collected = collector.finish(RunEnd::Exited(0), false);
         assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
@@ -313,9 +314,9 @@ mod tests {
     }
 
     #[test]
-    fn the_disk_is_not_filled() {
+    fn limits_bytes_on_disk() {
         let dir = tempfile::tempdir().unwrap();
-        let mut spill = Spill::start(&given(dir.path()));
+        let mut spill = SpillFile::start(&given(dir.path()));
         spill.room = 3;
         spill.push(b"ab");
         spill.push(b"cd");

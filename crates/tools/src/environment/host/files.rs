@@ -1,24 +1,24 @@
-//! Looking at files and directories. Everything here blocks.
+//! Reads files and directories. Everything here blocks.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::atomic::{Root, open_within};
-use super::kind::{kind, regular};
-use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
+use super::atomic::{PathBoundary, open_within};
+use super::kind::{kind, require_regular_file};
+use crate::environment::{DirectoryEntry, EnvironmentError, FileKind, FileStat};
 
-pub(super) fn stat(reads: Option<&Root>, path: &Path) -> Result<Stat, EnvironmentError> {
+pub(super) fn stat(reads: Option<&PathBoundary>, path: &Path) -> Result<FileStat, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let data = match reads {
         None => fs::metadata(path).map_err(failed)?,
         Some(reads) => open_within(reads, path)?.metadata().map_err(failed)?,
     };
-    Ok(Stat { kind: kind(data.file_type()), len: data.len() })
+    Ok(FileStat { kind: kind(data.file_type()), len: data.len() })
 }
 
 pub(super) fn read(
-    reads: Option<&Root>,
+    reads: Option<&PathBoundary>,
     path: &Path,
     start: u64,
     len: usize,
@@ -26,8 +26,8 @@ pub(super) fn read(
     let failed = |error| EnvironmentError::io("read", path, error);
     let file = match reads {
         None => {
-            // Asked first: opening a pipe would wait for its writer.
-            regular(path, &fs::metadata(path).map_err(failed)?)?;
+            // Checked first, because opening a pipe would wait for its writer.
+            require_regular_file(path, &fs::metadata(path).map_err(failed)?)?;
             File::open(path).map_err(failed)?
         }
         Some(reads) => open_within(reads, path)?,
@@ -44,7 +44,7 @@ fn read_part(mut file: File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn list(path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+pub(super) fn list(path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
     let stat = stat(None, path)?;
     if stat.kind != FileKind::Directory {
         return Err(EnvironmentError::refused(path, "is not a directory"));
@@ -52,15 +52,15 @@ pub(super) fn list(path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("list", path, error);
     fs::read_dir(path)
         .map_err(failed)?
-        .map(|entry| entry.and_then(|entry| describe(&entry)).map_err(failed))
+        .map(|entry| entry.and_then(|entry| read_entry(&entry)).map_err(failed))
         .collect()
 }
 
-fn describe(entry: &fs::DirEntry) -> io::Result<Entry> {
+fn read_entry(entry: &fs::DirEntry) -> io::Result<DirectoryEntry> {
     let kind = kind(entry.file_type()?);
     let target = match kind {
         FileKind::Link => fs::read_link(entry.path()).ok(),
         FileKind::File | FileKind::Directory | FileKind::Other => None,
     };
-    Ok(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind, target })
+    Ok(DirectoryEntry { name: entry.file_name().to_string_lossy().into_owned(), kind, target })
 }

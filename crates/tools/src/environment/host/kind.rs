@@ -1,9 +1,9 @@
-//! The kinds of files, and which of them can be read and changed.
+//! The kinds of files, and the check for files that can be read and changed.
 
 use std::fs::{FileType, Metadata};
 use std::path::Path;
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 
 use crate::environment::{EnvironmentError, FileKind};
 
@@ -19,25 +19,27 @@ pub(super) fn kind(kind: FileType) -> FileKind {
     }
 }
 
-/// Refuses everything that is not a regular file.
-pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
-    must_be_file(path, kind(data.file_type()))
+/// Rejects everything that is not a regular file.
+pub(super) fn require_regular_file(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
+    require_file_kind(path, kind(data.file_type()))
 }
 
-pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
-    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
+pub(super) fn too_long_error(path: &Path, len: u64, limit: u64) -> EnvironmentError {
+    let reason = format!(
+        "has {len} bytes; files of more than {limit} bytes cannot be changed with this tool; use bash"
+    );
     EnvironmentError::refused(path, reason)
 }
 
-pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
-    if !is_up(Defence::OnlyFiles) {
+pub(super) fn require_file_kind(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+    if !is_up(Defense::OnlyFiles) {
         return Ok(());
     }
     let reason = match kind {
         FileKind::File => return Ok(()),
         FileKind::Directory => "is a directory, not a file",
-        FileKind::Link => "is a symbolic link to something that does not exist",
-        FileKind::Other => "is a pipe, a socket or a device, not a regular file",
+        FileKind::Link => "is a symbolic link to a missing file",
+        FileKind::Other => "is not a regular file but a pipe, socket or device",
     };
     Err(EnvironmentError::refused(path, reason))
 }

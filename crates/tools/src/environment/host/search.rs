@@ -1,4 +1,4 @@
-//! Searching a tree, as git sees it, for lines and for files. Everything here blocks.
+//! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,15 +13,16 @@ use crate::environment::{
     EnvironmentError, FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText,
 };
 
-/// Longest line that is shown, in bytes; the rest of it is cut off.
+/// The maximum length of a shown line in bytes; the rest is cut off.
 const MAX_LINE: usize = 500;
 
-/// Longest line that is searched, and so the memory of a search; a file with a longer one counts as unreadable.
+/// The maximum length of a searched line, which limits the memory of a search. A file with a longer line counts as
+/// unreadable.
 const MAX_SEARCHED_LINE: usize = 32 * 1024 * 1024;
 
 pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHits, EnvironmentError> {
-    let matcher = matcher(query)?;
-    let glob = query.glob.as_deref().map(Glob::new).transpose()?;
+    let matcher = build_matcher(query)?;
+    let glob = query.glob.as_deref().map(GlobFilter::new).transpose()?;
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .before_context(query.context)
@@ -30,7 +31,7 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
         .heap_limit(Some(MAX_SEARCHED_LINE))
         .build();
     let mut found = GrepHits::default();
-    for entry in walk(&query.root) {
+    for entry in walk_tree(&query.root) {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }
@@ -42,20 +43,20 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
             continue;
         };
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let fits = glob.as_ref().is_none_or(|glob| glob.fits(&below(&query.root, &entry)));
+        let fits = glob.as_ref().is_none_or(|glob| glob.matches_path(&relative_path(&query.root, &entry)));
         if is_file && fits {
             let left = query.limit - found.matches;
             let mut sink = FileSink { stop, left, path: entry.path(), found: GrepHits::default() };
             if searcher.search_path(&matcher, entry.path(), &mut sink).is_err() {
                 sink.found.unreadable += 1;
             }
-            add(&mut found, sink.found);
+            merge_hits(&mut found, sink.found);
         }
     }
     Ok(found)
 }
 
-fn matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
+fn build_matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
     RegexMatcherBuilder::new()
         .case_insensitive(query.ignore_case)
         .fixed_strings(query.literal)
@@ -66,8 +67,8 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
         .map_err(|error| EnvironmentError::Query { what: "the pattern", detail: error.to_string() })
 }
 
-/// Adds what was found in one file. What stands before the first NUL of a binary file is no text either.
-fn add(found: &mut GrepHits, file: GrepHits) {
+/// Adds the matches of a file. A binary file has no text, not even before its first NUL.
+fn merge_hits(found: &mut GrepHits, file: GrepHits) {
     found.binary += file.binary;
     found.unreadable += file.unreadable;
     if file.binary == 0 {
@@ -77,7 +78,7 @@ fn add(found: &mut GrepHits, file: GrepHits) {
     }
 }
 
-/// Takes the lines of one file, up to as many matches as are left.
+/// Collects the matches of a file, up to the number that is left.
 struct FileSink<'a> {
     stop: &'a CancellationToken,
     left: usize,
@@ -100,12 +101,12 @@ impl Sink for FileSink<'_> {
             return Ok(false);
         }
         self.found.matches += 1;
-        self.push(line.line_number(), GrepText::Match(clean(line.bytes())));
+        self.push(line.line_number(), GrepText::Match(clip_line(line.bytes())));
         Ok(!self.stop.is_cancelled())
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
-        self.push(line.line_number(), GrepText::Context(clean(line.bytes())));
+        self.push(line.line_number(), GrepText::Context(clip_line(line.bytes())));
         Ok(true)
     }
 
@@ -115,7 +116,7 @@ impl Sink for FileSink<'_> {
     }
 }
 
-fn clean(line: &[u8]) -> String {
+fn clip_line(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let text = text.trim_end_matches(['\r', '\n']);
     if text.len() <= MAX_LINE {
@@ -125,9 +126,9 @@ fn clean(line: &[u8]) -> String {
     format!("{kept}… [line cut]")
 }
 
-/// All entries below `root` in the order of their names, `root` first. Hidden files are seen, `.git` and what ignore
-/// files name are not, whether or not there is a repository.
-pub(super) fn walk(root: &Path) -> Walk {
+/// Walks all entries below `root` in the order of their names, `root` first. Includes hidden files. Leaves out `.git`
+/// and ignored files, with or without a repository.
+pub(super) fn walk_tree(root: &Path) -> Walk {
     WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -137,9 +138,9 @@ pub(super) fn walk(root: &Path) -> Walk {
 }
 
 pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHits, EnvironmentError> {
-    let glob = Glob::new(&query.glob)?;
+    let glob = GlobFilter::new(&query.glob)?;
     let mut found = FindHits::default();
-    for entry in walk(&query.root) {
+    for entry in walk_tree(&query.root) {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }
@@ -147,8 +148,8 @@ pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHi
             found.unreadable += 1;
             continue;
         };
-        let below = below(&query.root, &entry);
-        if entry.depth() == 0 || !glob.fits(&below) {
+        let below = relative_path(&query.root, &entry);
+        if entry.depth() == 0 || !glob.matches_path(&below) {
             continue;
         }
         if found.hits.len() == query.limit {
@@ -160,20 +161,20 @@ pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHi
     Ok(found)
 }
 
-pub(super) fn below(root: &Path, entry: &DirEntry) -> PathBuf {
+pub(super) fn relative_path(root: &Path, entry: &DirEntry) -> PathBuf {
     match entry.path().strip_prefix(root) {
         Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),
         _ => PathBuf::from(entry.file_name()),
     }
 }
 
-/// A glob as people mean it: without a slash it is about names, with one about paths.
-pub(super) struct Glob {
+/// A glob: without a slash it is matched against names, with a slash against paths.
+pub(super) struct GlobFilter {
     matcher: GlobMatcher,
     about_names: bool,
 }
 
-impl Glob {
+impl GlobFilter {
     pub(super) fn new(text: &str) -> Result<Self, EnvironmentError> {
         let text = text.strip_prefix("./").unwrap_or(text);
         let matcher = GlobBuilder::new(text.trim_start_matches('/'))
@@ -184,7 +185,7 @@ impl Glob {
         Ok(Self { matcher, about_names: !text.contains('/') })
     }
 
-    pub(super) fn fits(&self, below: &Path) -> bool {
+    pub(super) fn matches_path(&self, below: &Path) -> bool {
         match below.file_name() {
             Some(name) if self.about_names => self.matcher.is_match(name),
             _ => self.matcher.is_match(below),

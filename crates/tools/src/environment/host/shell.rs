@@ -1,23 +1,23 @@
-//! Running a shell command in a process group of its own.
+//! Runs a shell command in a process group of its own.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use haft_launch::{GroupChild, Spawn, Stderr, Stream, TerminalWish, find_program};
+use haft_launch::{GroupChild, SpawnOptions, StderrMode, StdioMode, TerminalRequestWatch, find_program};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::HostEnvironment;
-use super::collector::Collector;
-use crate::environment::off_thread;
+use super::collector::OutputCollector;
+use crate::environment::run_blocking;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
-/// As much as a pipe holds.
+/// The read buffer, as large as a pipe's.
 const BUFFER: usize = 64 * 1024;
 
 pub(super) async fn run(
@@ -26,28 +26,29 @@ pub(super) async fn run(
     command: ShellCommand,
     progress: &(dyn Fn(String) + Send + Sync),
 ) -> Result<RunReport, EnvironmentError> {
-    let mut running = Running::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
+    let mut running =
+        RunningCommand::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
     let end = tokio::select! {
         biased;
         () = cancel.cancelled() => RunEnd::Cancelled,
         () = sleep(command.timeout) => RunEnd::TimedOut,
-        end = running.until_end() => end.map_err(EnvironmentError::Start)?,
+        end = running.read_until_end() => end.map_err(EnvironmentError::Start)?,
     };
     match end {
         RunEnd::Cancelled | RunEnd::TimedOut => running.stop().await,
-        // It cannot hear a request.
+        // A stopped process cannot handle a signal.
         RunEnd::WantedTerminal => running.kill().await,
-        RunEnd::Exited(_) | RunEnd::Signalled(_) => {}
+        RunEnd::Exited(_) | RunEnd::Signaled(_) => {}
     }
-    let background = timeout(timeouts::OUTPUT_GRACE, running.until_eof()).await.is_err();
-    let Running { child, mut collector, .. } = running;
-    // Whatever is left after a regular end was put into the background on purpose. A killed group is gone.
+    let background = timeout(timeouts::OUTPUT_GRACE, running.read_until_eof()).await.is_err();
+    let RunningCommand { child, mut collector, .. } = running;
+    // After a normal end, the remaining processes are in the background on purpose. A killed group is gone.
     child.release();
     report_rest(&mut collector, progress);
     let reads = host.reads.clone();
-    let report = off_thread(move || {
+    let report = run_blocking(move || {
         let report = collector.finish(end, background);
-        // Whoever had it run may read all of it, wherever it is kept.
+        // The caller may read the complete output, wherever it is stored.
         if let (Some(reads), Some(full)) = (&reads, &report.full) {
             reads.admit(&full.path);
         }
@@ -56,46 +57,46 @@ pub(super) async fn run(
     report.await
 }
 
-fn report_rest(collector: &mut Collector, progress: &(dyn Fn(String) + Send + Sync)) {
+fn report_rest(collector: &mut OutputCollector, progress: &(dyn Fn(String) + Send + Sync)) {
     if collector.has_piece() {
         progress(collector.take_piece());
     }
 }
 
 /// A running command with its output so far.
-struct Running<'a> {
+struct RunningCommand<'a> {
     child: GroupChild,
     stdout: ChildStdout,
     buffer: Vec<u8>,
-    collector: Collector,
+    collector: OutputCollector,
     progress: &'a (dyn Fn(String) + Send + Sync),
     next_progress: Instant,
     status: Option<ExitStatus>,
-    wish: TerminalWish,
+    wish: TerminalRequestWatch,
     wants_terminal: bool,
     eof: bool,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningCommand<'a> {
     fn start(
         host: &HostEnvironment,
         command: &str,
         progress: &'a (dyn Fn(String) + Send + Sync),
     ) -> io::Result<Self> {
-        let (shell, flags) = shell()?;
-        let mut spec = Spawn::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
-        spec.env = host.variables();
-        spec.stdout = Stream::Piped;
-        spec.stderr = Stderr::SameAsStdout;
+        let (shell, flags) = find_shell()?;
+        let mut spec = SpawnOptions::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
+        spec.env = host.env_policy();
+        spec.stdout = StdioMode::Piped;
+        spec.stderr = StderrMode::SameAsStdout;
         let mut child = GroupChild::spawn(spec)?;
         let stdout = child.take_stdout().ok_or_else(|| io::Error::other("the command has no output pipe"))?;
         Ok(Self {
-            wish: child.terminal_wish()?,
+            wish: child.watch_terminal_requests()?,
             wants_terminal: false,
             child,
             stdout,
             buffer: vec![0; BUFFER],
-            collector: Collector::new(&host.scratch),
+            collector: OutputCollector::new(&host.scratch),
             progress,
             next_progress: Instant::now(),
             status: None,
@@ -103,47 +104,47 @@ impl<'a> Running<'a> {
         })
     }
 
-    /// Reads output until the shell itself has ended, or waits for a terminal that it does not get.
-    async fn until_end(&mut self) -> io::Result<RunEnd> {
+    /// Reads output until the shell has ended, or waits for a terminal that it does not get.
+    async fn read_until_end(&mut self) -> io::Result<RunEnd> {
         loop {
             if let Some(status) = self.status {
-                return Ok(ended(status));
+                return Ok(run_end(status));
             }
             if self.wants_terminal {
                 return Ok(RunEnd::WantedTerminal);
             }
-            self.step().await?;
+            self.wait_for_event().await?;
         }
     }
 
-    /// Reads output until the shell itself has ended. May be dropped and called again.
-    async fn until_exit(&mut self) -> io::Result<ExitStatus> {
+    /// Reads output until the shell has ended. Cancellation-safe.
+    async fn read_until_exit(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.status {
                 return Ok(status);
             }
-            self.step().await?;
+            self.wait_for_event().await?;
         }
     }
 
-    /// Reads output until nobody holds it any more. May be dropped and called again.
-    async fn until_eof(&mut self) {
+    /// Reads output until no process holds the pipe. Cancellation-safe.
+    async fn read_until_eof(&mut self) {
         while !self.eof {
-            if self.step().await.is_err() {
+            if self.wait_for_event().await.is_err() {
                 self.eof = true;
             }
         }
     }
 
-    /// Waits for one thing to happen. Nothing is lost when this is dropped.
-    async fn step(&mut self) -> io::Result<()> {
+    /// Waits for one event. Cancellation-safe.
+    async fn wait_for_event(&mut self) -> io::Result<()> {
         tokio::select! {
             status = self.child.wait(), if self.status.is_none() => self.status = Some(status?),
             read = self.stdout.read(&mut self.buffer), if !self.eof => match read {
                 Ok(0) | Err(_) => self.eof = true,
                 Ok(len) => self.collector.push(self.buffer.get(..len).unwrap_or_default()),
             },
-            () = self.wish.come(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
+            () = self.wish.wait(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
             () = sleep_until(self.next_progress), if self.collector.has_piece() => {
                 self.next_progress = Instant::now() + timeouts::PROGRESS;
                 (self.progress)(self.collector.take_piece());
@@ -153,43 +154,43 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Asks politely, then kills; every process of the group is gone or going afterwards.
+    /// Sends SIGTERM, then SIGKILL. Afterwards every process of the group is dead or dying.
     async fn stop(&mut self) {
-        self.signal(GroupChild::terminate);
+        self.send_signal(GroupChild::terminate);
         self.wait_at_most(timeouts::STOP_GRACE).await;
         self.kill().await;
     }
 
     async fn kill(&mut self) {
-        self.signal(GroupChild::kill);
+        self.send_signal(GroupChild::kill);
         self.wait_at_most(timeouts::KILL_WAIT).await;
     }
 
-    fn signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
+    fn send_signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
         if let Err(error) = signal(&mut self.child) {
-            tracing::warn!(pid = self.child.id(), %error, "command could not be signalled");
+            tracing::warn!(pid = self.child.id(), %error, "cannot signal a command");
         }
     }
 
     async fn wait_at_most(&mut self, limit: Duration) {
-        if let Ok(Err(error)) = timeout(limit, self.until_exit()).await {
-            tracing::warn!(pid = self.child.id(), %error, "command could not be waited for");
+        if let Ok(Err(error)) = timeout(limit, self.read_until_exit()).await {
+            tracing::warn!(pid = self.child.id(), %error, "cannot wait for a command");
         }
     }
 }
 
-/// bash where there is one, because that is what models write; the user's own shell would make results differ
-/// from one machine to the next.
+/// Returns bash if there is one, because models write for bash. The user's own shell would make results differ
+/// between machines.
 #[cfg(unix)]
-fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     let bash = PathBuf::from("/bin/bash");
     let shell = if bash.exists() { bash } else { find_program("bash").unwrap_or_else(|_| "/bin/sh".into()) };
     Ok((shell, &["-c", "--"]))
 }
 
-/// bash where there is one (Git brings it along), else what Windows has.
+/// Returns bash if there is one (git includes it), otherwise the shell of Windows.
 #[cfg(not(unix))]
-fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+fn find_shell() -> io::Result<(PathBuf, &'static [&'static str])> {
     match find_program("bash") {
         Ok(bash) => Ok((bash, &["-c", "--"])),
         Err(_) => Ok((find_program("cmd")?, &["/C"])),
@@ -197,15 +198,15 @@ fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
 }
 
 #[cfg(unix)]
-fn ended(status: ExitStatus) -> RunEnd {
+fn run_end(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => RunEnd::Exited(code),
-        (None, signal) => RunEnd::Signalled(signal.unwrap_or_default()),
+        (None, signal) => RunEnd::Signaled(signal.unwrap_or_default()),
     }
 }
 
 #[cfg(not(unix))]
-fn ended(status: ExitStatus) -> RunEnd {
+fn run_end(status: ExitStatus) -> RunEnd {
     RunEnd::Exited(status.code().unwrap_or(-1))
 }

@@ -1,47 +1,49 @@
-//! Commands about keys and trust: `/login`, `/logout`, `/trust`.
+//! Commands for API keys and trust: `/login`, `/logout`, `/trust`.
 
-use super::super::Ask;
+use super::super::BackendRequest;
 use super::super::intent::AnswerUse;
-use super::super::menu::Coming;
-use super::super::state::State;
-use crate::dialog::{Question, Wanted};
+use super::super::menu::PendingPicker;
+use super::super::state::AppState;
+use crate::dialog::{AnswerKind, Question};
 
-pub(super) fn login(state: &mut State, args: &str) {
+pub(super) fn login(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        state.coming = Some(Coming::Login);
-        state.out.ask(Ask::Providers);
+        state.pending_picker = Some(PendingPicker::Login);
+        state.out.ask_backend(BackendRequest::Providers);
         return;
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
     if provider != args {
-        // Neither the name is repeated: it may be the key.
-        state.error("/login takes the name of a provider and nothing more, as in /login openai; haft asks for the key then, \
-                     and nobody reads it on the screen");
+        // The message must not repeat the arguments, because one of them may be the key.
+        state.show_error(
+            "/login takes only the name of a provider, for example /login openai; haft then asks for the key and \
+             hides what you type",
+        );
         return;
     }
     let question = Question {
         owner: None,
-        wanted: Wanted::Input { secret: true },
-        title: format!("Key for {args}"),
-        message: "It is tried at the provider, and stored if it is taken. Nobody reads it on the screen."
+        wanted: AnswerKind::Input { secret: true },
+        title: format!("API key for {args}"),
+        message: "haft verifies the key with the provider and then saves it. What you type is hidden."
             .to_owned(),
         call: None,
         grants: false,
         within: None,
         default: None,
     };
-    state.ask_person(question, AnswerUse::Key { provider: args.to_owned() });
+    state.open_dialog(question, AnswerUse::Key { provider: args.to_owned() });
 }
 
-pub(super) fn logout(state: &mut State, args: &str) {
+pub(super) fn logout(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        state.coming = Some(Coming::Logout);
-        state.out.ask(Ask::Providers);
+        state.pending_picker = Some(PendingPicker::Logout);
+        state.out.ask_backend(BackendRequest::Providers);
         return;
     }
-    state.out.ask(Ask::Logout { provider: args.to_owned() });
+    state.out.ask_backend(BackendRequest::Logout { provider: args.to_owned() });
 }
 
-pub(super) fn trust(state: &mut State, _args: &str) {
-    state.out.ask(Ask::Trust);
+pub(super) fn trust(state: &mut AppState, _args: &str) {
+    state.out.ask_backend(BackendRequest::Trust);
 }

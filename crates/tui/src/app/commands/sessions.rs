@@ -1,102 +1,104 @@
 //! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
 
-use haft_protocol::rpc::{Clear, Compact, Fork, ListSessions, NewSession, SetName, SwitchSession, Tree};
+use haft_protocol::rpc::{
+    ClearCommand, CompactCommand, ForkCommand, ListSessions, NewSession, SetName, SwitchSession, TreeCommand,
+};
 
-use super::super::Ask;
-use super::super::held::{Next, Origin};
-use super::super::intent::Intent;
-use super::super::pending::{Pending, Shown};
-use super::super::state::State;
+use super::super::BackendRequest;
+use super::super::held::{SessionOrigin, SessionSwitch};
+use super::super::intent::ComponentIntent;
+use super::super::pending::{ListUse, PendingRequest};
+use super::super::state::AppState;
 
-pub(super) fn new(state: &mut State, _args: &str) {
+pub(super) fn new(state: &mut AppState, _args: &str) {
     open_new(state);
 }
 
-pub(super) fn resume(state: &mut State, args: &str) {
+pub(super) fn resume(state: &mut AppState, args: &str) {
     match args {
-        "" => state.out.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
+        "" => state.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::Picker)),
         id => open_stored(state, id.to_owned()),
     }
 }
 
-pub(super) fn tree(state: &mut State, _args: &str) {
-    match state.work.is_on() {
-        true => state.error("the agent is at work; stop it with esc, and then go on from another place"),
-        false => state.out.send(Tree {}, Pending::Tree),
+pub(super) fn tree(state: &mut AppState, _args: &str) {
+    match state.work.is_active() {
+        true => state.show_error("cannot jump back while the agent works; stop the agent with esc first"),
+        false => state.out.send(TreeCommand {}, PendingRequest::Tree),
     }
 }
 
-pub(super) fn fork(state: &mut State, args: &str) {
-    open_fork(state, given(args));
+pub(super) fn fork(state: &mut AppState, args: &str) {
+    open_fork(state, non_empty(args));
 }
 
-pub(super) fn name(state: &mut State, args: &str) {
-    let name = given(args);
-    state.out.send(SetName { name: args.to_owned() }, Pending::Named(name));
+pub(super) fn name(state: &mut AppState, args: &str) {
+    let name = non_empty(args);
+    state.out.send(SetName { name: args.to_owned() }, PendingRequest::Renamed(name));
 }
 
-pub(super) fn compact(state: &mut State, args: &str) {
-    state.out.send(Compact { instructions: given(args) }, Pending::Compacted);
+pub(super) fn compact(state: &mut AppState, args: &str) {
+    state.out.send(CompactCommand { instructions: non_empty(args) }, PendingRequest::Compacted);
 }
 
-pub(super) fn export(state: &mut State, args: &str) {
+pub(super) fn export(state: &mut AppState, args: &str) {
     match state.out.session().map(str::to_owned) {
-        Some(session) => state.out.ask(Ask::Export { session, to: given(args) }),
-        None => state.flash("there is no session yet"),
+        Some(session) => state.out.ask_backend(BackendRequest::Export { session, to: non_empty(args) }),
+        None => state.flash("nothing to export: no session is open yet"),
     }
 }
 
-pub(super) fn clear(state: &mut State, _args: &str) {
-    state.out.send(Clear {}, Pending::Cleared);
+pub(super) fn clear(state: &mut AppState, _args: &str) {
+    state.out.send(ClearCommand {}, PendingRequest::Cleared);
 }
 
-fn given(args: &str) -> Option<String> {
+fn non_empty(args: &str) -> Option<String> {
     Some(args).filter(|args| !args.is_empty()).map(str::to_owned)
 }
 
-/// Opens a session to be shown in the place of this one: one at a time. Whether it can be.
-fn open_next(state: &mut State, origin: Origin) -> bool {
-    let may = state.held.next.is_none();
-    match may {
-        // From here on, the events of other sessions are kept: one of them will be shown.
-        true => state.held.next = Some(Next::new(origin)),
-        false => state.flash("another session is being opened"),
+/// Begins to open a session that replaces the shown one. Returns false if another one is already being opened.
+fn begin_session_switch(state: &mut AppState, origin: SessionOrigin) -> bool {
+    let is_free = state.deferred.session_switch.is_none();
+    match is_free {
+        // Events of other sessions are kept from now on, because one of them will be shown.
+        true => state.deferred.session_switch = Some(SessionSwitch::new(origin)),
+        false => state.flash("another session is already being opened"),
     }
-    may
+    is_free
 }
 
-fn open_new(state: &mut State) {
-    if open_next(state, Origin::New) {
-        state.out.send(NewSession { ephemeral: None }, Pending::Made);
-    }
-}
-
-fn open_fork(state: &mut State, entry: Option<String>) {
-    if open_next(state, Origin::Fork(entry.clone())) {
-        state.out.send(Fork { entry }, Pending::Made);
+fn open_new(state: &mut AppState) {
+    if begin_session_switch(state, SessionOrigin::New) {
+        state.out.send(NewSession { ephemeral: None }, PendingRequest::SessionCreated);
     }
 }
 
-fn open_stored(state: &mut State, id: String) {
+fn open_fork(state: &mut AppState, entry: Option<String>) {
+    if begin_session_switch(state, SessionOrigin::Fork(entry.clone())) {
+        state.out.send(ForkCommand { entry }, PendingRequest::SessionCreated);
+    }
+}
+
+fn open_stored(state: &mut AppState, id: String) {
     if state.out.session() == Some(id.as_str()) {
-        stays(state);
-    } else if open_next(state, Origin::Stored) {
+        keep_current_session(state);
+    } else if begin_session_switch(state, SessionOrigin::Stored) {
         switch_to(state, id);
     }
 }
 
-pub(in crate::app) fn stays(state: &mut State) {
-    state.held.next = None;
-    state.flash("this is that session");
-    picked_session(state);
+pub(in crate::app) fn keep_current_session(state: &mut AppState) {
+    state.deferred.session_switch = None;
+    state.flash("that session is already open");
+    finish_session_choice(state);
 }
 
-/// Whichever session it is in that the person goes on: there is one.
-pub(in crate::app) fn picked_session(state: &mut State) {
-    state.resumes = false;
-    state.out.intend(Intent::SayUnsent);
+/// Ends the choice of a session and sends deferred messages.
+pub(in crate::app) fn finish_session_choice(state: &mut AppState) {
+    state.awaits_session_choice = false;
+    state.out.push_intent(ComponentIntent::SendUnsent);
 }
 
-pub(in crate::app) fn switch_to(state: &mut State, id: String) {
-    state.out.send_to(SwitchSession {}, Some(id), Pending::Switched);
+pub(in crate::app) fn switch_to(state: &mut AppState, id: String) {
+    state.out.send_to(SwitchSession {}, Some(id), PendingRequest::Switched);
 }

@@ -1,170 +1,170 @@
-//! Commands about what the agent works with, and how it looks: `/model`, `/thinking`, `/tools`, `/ext`, `/theme`, …
+//! Commands that configure the agent and the interface: `/model`, `/thinking`, `/tools`, `/ext`, `/theme`, …
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, StatusItem,
 };
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::ChoiceUse;
-use super::super::menu::Coming;
-use super::super::pending::{Pending, Shown};
-use super::super::state::State;
-use super::super::{Ask, settings as table};
-use crate::picker::{Can, Row};
+use super::super::menu::PendingPicker;
+use super::super::pending::{ListUse, PendingRequest};
+use super::super::state::AppState;
+use super::super::{BackendRequest, settings as table};
+use crate::picker::{PickerAbilities, PickerRow};
 
-pub(super) fn model(state: &mut State, args: &str) {
+pub(super) fn model(state: &mut AppState, args: &str) {
     match args {
-        "" => state.out.send(GetModels {}, Pending::Models(Shown::Picker)),
-        // It says itself whose model it is: also one that nobody knows.
+        "" => state.out.send(GetModels {}, PendingRequest::Models(ListUse::Picker)),
+        // A name with a provider is used even if the model is unknown.
         whole if whole.contains('/') => set_model(state, whole),
-        name if state.stack.composer.known().models.is_some() => choose_model(state, name),
-        name => state.out.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
+        name if state.stack.composer.completions().models.is_some() => choose_model(state, name),
+        name => state.out.send(GetModels {}, PendingRequest::Models(ListUse::One(name.to_owned()))),
     }
 }
 
-pub(super) fn thinking(state: &mut State, args: &str) {
+pub(super) fn thinking(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        // A model's own levels are beside what it does when nothing is said.
-        let own = levels(state).into_iter().filter(|level| *level != Thinking::Default);
-        let rows = std::iter::once(Thinking::Default).chain(own).map(|level| Row {
+        // The default of the provider is offered in addition to the levels of the model.
+        let own = supported_levels(state).into_iter().filter(|level| *level != ThinkingLevel::Default);
+        let rows = std::iter::once(ThinkingLevel::Default).chain(own).map(|level| PickerRow {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
-            detail: if level == Thinking::Default {
-                "as the provider has it".to_owned()
+            detail: if level == ThinkingLevel::Default {
+                "the default of the provider".to_owned()
             } else {
                 String::new()
             },
             current: level == state.session.thinking,
-            ..Row::default()
+            ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Thinking", rows, Can::default(), ChoiceUse::Thinking);
+        state.open_menu("Thinking", rows, PickerAbilities::default(), ChoiceUse::Thinking);
         return;
     }
-    match args.parse::<Thinking>() {
+    match args.parse::<ThinkingLevel>() {
         Ok(level) => set_thinking(state, level),
-        Err(error) => state.error(error.to_string()),
+        Err(error) => state.show_error(error.to_string()),
     }
 }
 
-pub(super) fn tools(state: &mut State, args: &str) {
-    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.out.send(GetTools {}, Pending::Tools(shown));
+pub(super) fn tools(state: &mut AppState, args: &str) {
+    let shown = if args.is_empty() { ListUse::Picker } else { ListUse::One(args.to_owned()) };
+    state.out.send(GetTools {}, PendingRequest::Tools(shown));
 }
 
-pub(super) fn extensions(state: &mut State, args: &str) {
-    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.out.send(ListExtensions {}, Pending::Extensions(shown));
+pub(super) fn extensions(state: &mut AppState, args: &str) {
+    let shown = if args.is_empty() { ListUse::Picker } else { ListUse::One(args.to_owned()) };
+    state.out.send(ListExtensions {}, PendingRequest::Extensions(shown));
 }
 
-pub(super) fn reload(state: &mut State, args: &str) {
-    if state.work.is_on() {
-        state.info("what is worked on is stopped first");
+pub(super) fn reload(state: &mut AppState, args: &str) {
+    if state.work.is_active() {
+        state.show_info("stopping the agent before the reload");
         state.abort();
     }
     let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
-    // The server does both at once: the reply to `abort` comes before the end of the work, which may need an extension to
-    // end well. So it is sent when nothing is worked on any more.
-    state.reloads = Some(ReloadExt { name });
+    // The reply to `abort` comes before the end of the work, which may still need an extension. The reload is therefore
+    // sent after the agent has become idle.
+    state.pending_reload = Some(ReloadExt { name });
 }
 
-pub(super) fn skills(state: &mut State, _args: &str) {
-    let rows: Vec<Row> = state
+pub(super) fn skills(state: &mut AppState, _args: &str) {
+    let rows: Vec<PickerRow> = state
         .stack
         .composer
-        .known()
+        .completions()
         .skills()
-        .map(|info| Row {
+        .map(|info| PickerRow {
             key: info.name.clone(),
             text: info.name.strip_prefix("skill:").unwrap_or(&info.name).to_owned(),
             detail: info.description.clone(),
-            ..Row::default()
+            ..PickerRow::default()
         })
         .collect();
     match rows.is_empty() {
-        true => state.info("there are no skills"),
-        false => state.pick("Skills", rows, Can::default(), ChoiceUse::Skills),
+        true => state.show_info("no skills found"),
+        false => state.open_menu("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
     }
 }
 
-pub(super) fn settings(state: &mut State, args: &str) {
+pub(super) fn settings(state: &mut AppState, args: &str) {
     let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
-    state.coming = Some(Coming::Settings(one));
-    state.out.ask(Ask::Settings);
+    state.pending_picker = Some(PendingPicker::Settings(one));
+    state.out.ask_backend(BackendRequest::Settings);
 }
 
-pub(super) fn theme(state: &mut State, args: &str) {
+pub(super) fn theme(state: &mut AppState, args: &str) {
     if args.is_empty() {
-        let rows = state.themes.names().into_iter().map(|name| Row {
+        let rows = state.themes.names().into_iter().map(|name| PickerRow {
             key: name.clone(),
-            current: name == state.themes.chosen(),
+            current: name == state.themes.chosen_name(),
             text: name,
-            ..Row::default()
+            ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Theme", rows, Can::default(), ChoiceUse::Theme);
+        state.open_menu("Theme", rows, PickerAbilities::default(), ChoiceUse::Theme);
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {
-        state.error(format!("there is no theme {args}; /theme shows them all"));
+        state.show_error(format!("unknown theme {args}; /theme lists all themes"));
         return;
     }
     state.themes.choose(args);
-    state.out.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+    state.out.ask_backend(BackendRequest::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
-/// The number of names that are offered in place of one that nobody has.
+/// The maximum number of suggestions for an unknown name.
 const NEAREST: usize = 3;
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.7;
 
-pub(in crate::app) fn set_model(state: &mut State, model: &str) {
-    state.out.send(SetModel { model: model.to_owned() }, Pending::Model);
+pub(in crate::app) fn set_model(state: &mut AppState, model: &str) {
+    state.out.send(SetModel { model: model.to_owned() }, PendingRequest::Model);
 }
 
-/// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
-/// is a mistake.
-pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
+/// Switches to the model with that ID. If the models of the provider are known, an unknown name is an error.
+pub(in crate::app) fn choose_model(state: &mut AppState, name: &str) {
     let (provider, models) =
-        (&state.session.provider, state.stack.composer.known().models.as_deref().unwrap_or_default());
+        (&state.session.provider, state.stack.composer.completions().models.as_deref().unwrap_or_default());
     let known = models.iter().filter(|model| model.provider == *provider).count();
-    // The one that is asked is always among them, whatever is known.
+    // The list always includes the present model, so that a list of one proves nothing.
     if known < 2 || models.iter().any(|model| model.id == name) {
         return set_model(state, name);
     }
     let likeness = |id: &str| strsim::jaro_winkler(id, name);
     let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
-    // Of another provider only what is none of this one's.
+    // Models of other providers are suggested only if the present provider has no similar one.
     if alike.iter().any(|model| model.provider == *provider) {
         alike.retain(|model| model.provider == *provider);
     }
     alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
     let alike: Vec<_> =
         alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
-    let meant = match alike.join(", ") {
-        nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
+    let suggestion = match alike.join(", ") {
+        nearest if nearest.is_empty() => "/model lists all models;".to_owned(),
         nearest => format!("did you mean {nearest}?"),
     };
-    state.error(format!(
-        "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
+    state.show_error(format!(
+        "{name} is not among the {known} known models of {provider}; {suggestion} /model {provider}/{name} uses the \
+         name anyway"
     ));
 }
 
-/// The levels that the model can be told to think at, as far as is known.
-fn levels(state: &State) -> Vec<Thinking> {
+/// Returns the thinking levels of the model, or all levels if they are unknown.
+fn supported_levels(state: &AppState) -> Vec<ThinkingLevel> {
     let (provider, id) = (&state.session.provider, &state.session.model);
-    let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
+    let models = state.stack.composer.completions().models.as_deref().unwrap_or_default();
     let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
     let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
-    levels.unwrap_or_else(|| Thinking::ALL.to_vec())
+    levels.unwrap_or_else(|| ThinkingLevel::ALL.to_vec())
 }
 
-/// The next level; behind the last comes the first.
-pub(in crate::app) fn next_thinking(state: &mut State) {
-    let levels = levels(state);
-    // Where the model has a nearer one only, it still goes on.
+/// Switches to the next thinking level, and from the last one to the first.
+pub(in crate::app) fn next_thinking(state: &mut AppState) {
+    let levels = supported_levels(state);
+    // The requested level counts, because the model may use a nearer one, which would block the cycle.
     let now = state.session.wanted_thinking.unwrap_or(state.session.thinking);
     let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
     if let Some(level) = levels.get(at).or(levels.first()) {
@@ -172,28 +172,28 @@ pub(in crate::app) fn next_thinking(state: &mut State) {
     }
 }
 
-fn set_thinking(state: &mut State, level: Thinking) {
+fn set_thinking(state: &mut AppState, level: ThinkingLevel) {
     state.session.wanted_thinking = Some(level);
-    state.out.send(SetThinking { level }, Pending::Thinking);
+    state.out.send(SetThinking { level }, PendingRequest::Thinking);
 }
 
-pub(in crate::app) fn show_extension(state: &mut State, name: &str) {
+pub(in crate::app) fn show_extension(state: &mut AppState, name: &str) {
     let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
-    match known.map(page) {
+    match known.map(extension_page) {
         Some(text) => state.show_page(&format!("Extension {name}"), text),
-        None => state.error(format!("there is no extension {name}; /ext shows them all")),
+        None => state.show_error(format!("unknown extension {name}; /ext lists all extensions")),
     }
 }
 
-/// Returns the text of its items in the status line.
-fn said(items: &[StatusItem]) -> Option<String> {
-    let said = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
-    Some(said).filter(|said| !said.is_empty())
+/// Returns the text of an extension's items in the status line.
+fn status_items_text(items: &[StatusItem]) -> Option<String> {
+    let text = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
+    Some(text).filter(|text| !text.is_empty())
 }
 
-fn page(info: &ExtensionInfo) -> String {
+fn extension_page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
-        format!("{}, and is not asked about anything", info.state)
+        format!("{}, gates off: haft does not ask the extension about any action", info.state)
     } else {
         info.state.clone()
     };
@@ -203,18 +203,22 @@ fn page(info: &ExtensionInfo) -> String {
         Some(names).filter(|names| !names.is_empty())
     };
     let rows = [
-        ("is", info.description.clone()),
+        ("description", info.description.clone()),
         ("version", info.version.clone()),
         ("state", Some(state)),
         ("failed", fault),
-        ("says", said(&info.status)),
+        ("status", status_items_text(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
-        ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),
-        ("found", Some(format!("{} in `{}`", info.origin, info.dir))),
+        (
+            "required",
+            info.required
+                .then(|| "yes; while it does not run, the actions that it gates are blocked".to_owned()),
+        ),
+        ("source", Some(format!("{} in `{}`", info.origin, info.dir))),
         ("log", info.log.as_ref().map(|log| format!("`{log}`"))),
     ];
-    let rows = rows.into_iter().filter_map(|(what, value)| Some((what, value?.replace(['|', '\n'], " "))));
-    let rows = rows.map(|(what, value)| format!("| {what} | {value} |\n")).collect::<String>();
-    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` starts it again.\n", info.name)
+    let rows = rows.into_iter().filter_map(|(label, value)| Some((label, value?.replace(['|', '\n'], " "))));
+    let rows = rows.map(|(label, value)| format!("| {label} | {value} |\n")).collect::<String>();
+    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` restarts the extension.\n", info.name)
 }

@@ -1,32 +1,32 @@
-//! Commands that show something, or do something here: `/help`, `/cost`, `/copy`, `/quit`.
+//! Commands that the interface runs itself: `/help`, `/cost`, `/copy`, `/quit`.
 
 use std::fmt::Write as _;
 
-use haft_protocol::message::Usage;
+use haft_protocol::message::TokenUsage;
 
 use crate::keys::{Keymap, Section};
 
 use super::super::Effect;
-use super::super::known::{SKILL, source_of};
-use super::super::state::State;
+use super::super::known::{SKILL, command_source};
+use super::super::state::AppState;
 
-pub(super) fn quit(state: &mut State, _args: &str) {
-    state.out.effect(Effect::Quit);
+pub(super) fn quit(state: &mut AppState, _args: &str) {
+    state.out.push_effect(Effect::Quit);
 }
 
-pub(super) fn copy(state: &mut State, _args: &str) {
+pub(super) fn copy(state: &mut AppState, _args: &str) {
     match state.stack.conversation.transcript().last_answer().map(str::to_owned) {
-        Some(text) => state.out.effect(Effect::Copy(text)),
-        None => state.flash("there is no answer yet"),
+        Some(text) => state.out.push_effect(Effect::Copy(text)),
+        None => state.flash("nothing to copy: the model has not answered yet"),
     }
 }
 
-pub(super) fn cost(state: &mut State, _args: &str) {
+pub(super) fn cost(state: &mut AppState, _args: &str) {
     let session = &state.session;
     let usage = &session.usage;
-    let Usage { input, output, cache_read, cache_write, .. } = *usage;
+    let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
     if session.context == 0 && [input, output, cache_read, cache_write] == [0; 4] {
-        return state.info("nothing was used yet");
+        return state.show_info("no tokens used yet");
     }
     let window = match session.window {
         Some(window) => format!(" of {window}"),
@@ -38,57 +38,57 @@ pub(super) fn cost(state: &mut State, _args: &str) {
         ("input, read from the cache", format!("{} tokens", usage.cache_read)),
         ("input, written to the cache", format!("{} tokens", usage.cache_write)),
         ("output", format!("{} tokens", usage.output)),
-        ("cost", format!("${:.4}, as far as prices are known", usage.cost_usd)),
+        ("cost", format!("${:.4} (models with known prices only)", usage.cost_usd)),
     ];
     let mut text = format!(
-        "`{}/{}`, since the session began:\n\n| what | how much |\n|---|---|\n",
+        "`{}/{}`, since the start of the session:\n\n| item | amount |\n|---|---|\n",
         session.provider, session.model
     );
-    for (what, value) in rows {
-        let _ = writeln!(text, "| {what} | {value} |");
+    for (item, value) in rows {
+        let _ = writeln!(text, "| {item} | {value} |");
     }
-    state.show_page("What the session used", text);
+    state.show_page("Session usage", text);
 }
 
-pub(super) fn help(state: &mut State, _args: &str) {
-    let mut text = commands(state);
+pub(super) fn help(state: &mut AppState, _args: &str) {
+    let mut text = render_command_help(state);
     text.push_str(
-        "\n`!command` runs a command in the shell and tells the model what came of it; `!!command` does not tell. \
-         `@` names a file.\n\n",
+        "\n`!command` runs a shell command and sends the output to the model; `!!command` does not send the output. \
+         `@` inserts the path of a file.\n\n",
     );
-    if state.lines.on {
-        text.push_str("## What is typed\n\n");
+    if state.linear.enabled {
+        text.push_str("## Input\n\n");
         text.push_str(super::super::lines::HELP);
     } else {
-        text.push_str(&keys(&state.keymap));
+        text.push_str(&render_key_help(&state.keymap));
     }
     state.show_page("Help", text);
 }
 
-/// The commands by where they come from: haft's own, those of extensions, templates, skills. They are known in that order.
-fn commands(state: &State) -> String {
+/// Returns the commands by source, in their stored order: built-in, extensions, templates, skills.
+fn render_command_help(state: &AppState) -> String {
     let mut text = format!("## Commands of haft\n\n{}", super::markdown());
     let mut last = "";
-    for info in &state.stack.composer.known().others {
-        let heading = match source_of(info).as_str() {
+    for info in &state.stack.composer.completions().external_commands {
+        let heading = match command_source(info).as_str() {
             _ if info.extension.is_some() => "Commands of extensions",
             SKILL => "Skills",
             _ => "Templates",
         };
         if std::mem::replace(&mut last, heading) != heading {
-            let _ = write!(text, "\n## {heading}\n\n| command | from | does |\n|---|---|---|\n");
+            let _ = write!(text, "\n## {heading}\n\n| command | source | description |\n|---|---|---|\n");
         }
         let about = info.description.replace(['|', '\n'], " ");
-        let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, source_of(info));
+        let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, command_source(info));
     }
     text
 }
 
-fn keys(keymap: &Keymap) -> String {
+fn render_key_help(keymap: &Keymap) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let about = section.about().split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = write!(out, "## Keys: {}\n\n{about}\n\n| keys | does |\n|---|---|\n", section.prefix());
+        let _ = write!(out, "## Keys: {}\n\n{about}\n\n| keys | action |\n|---|---|\n", section.prefix());
         for (entry, chords) in keymap.rows().filter(|(entry, _)| entry.section == *section) {
             let keys = chords.iter().map(|chord| format!("`{chord}`")).collect::<Vec<_>>().join(" ");
             let _ = writeln!(out, "| {keys} | {} |", entry.help);

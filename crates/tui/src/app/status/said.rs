@@ -1,4 +1,4 @@
-//! Items of extensions in the status line: in the room that is left, each with a fair share of it.
+//! Items of extensions in the status line, which share the remaining width.
 
 use ratatui_core::text::Span;
 
@@ -7,38 +7,38 @@ use crate::theme::{Role, Theme};
 
 use super::BETWEEN;
 
-/// The fewest columns that an item is cut to. Where there is less room, the last ones are left out.
+/// The minimum columns of a truncated item. If there is less room, the last items are omitted.
 const LEAST: usize = 12;
 
-/// Stands for those that are left out.
+/// The mark for omitted items.
 const MORE: &str = "…";
 
-/// The items that there is room for.
-pub(super) fn fitting<'i>(
+/// Returns the items that fit into `room` columns.
+pub(super) fn fit_extension_items<'i>(
     items: impl Iterator<Item = &'i CleanLine>,
     room: usize,
     theme: &Theme,
 ) -> Vec<Span<'static>> {
     let items: Vec<&CleanLine> = items.collect();
     let widths: Vec<usize> = items.iter().map(|item| item.columns()).collect();
-    let (count, most) = shared(&widths, room);
+    let (count, most) = divide_room(&widths, room);
     let style = theme.style(Role::Muted);
     let mut shown: Vec<Span<'static>> =
-        items.iter().take(count).map(|item| span((*item).clone().shortened(most), style)).collect();
+        items.iter().take(count).map(|item| span((*item).clone().truncate_to_width(most), style)).collect();
     if count < items.len() && count > 0 {
         shown.push(span(MORE, style));
     }
     shown
 }
 
-/// The number of items of these widths that there is room for, and how wide each may be.
-fn shared(widths: &[usize], room: usize) -> (usize, usize) {
+/// Returns the number of items that fit, and the maximum width of each.
+fn divide_room(widths: &[usize], room: usize) -> (usize, usize) {
     let between = columns(BETWEEN);
     for count in (1..=widths.len()).rev() {
         let left_out = if count < widths.len() { between + columns(MORE) } else { 0 };
         let taken = between * (count - 1) + left_out;
         let Some(shown) = widths.get(..count) else { continue };
-        let most = room.checked_sub(taken).map(|room| fair(shown, room));
+        let most = room.checked_sub(taken).map(|room| fair_share(shown, room));
         if let Some(most) = most.filter(|most| *most >= LEAST || shown.iter().all(|width| width <= most)) {
             return (count, most);
         }
@@ -46,8 +46,8 @@ fn shared(widths: &[usize], room: usize) -> (usize, usize) {
     (0, 0)
 }
 
-/// Returns the width of each item, so that all of them fit: what the short ones leave is for the long ones.
-fn fair(widths: &[usize], room: usize) -> usize {
+/// Returns the maximum width of an item. Long items use the room that short items leave.
+fn fair_share(widths: &[usize], room: usize) -> usize {
     let mut widths = widths.to_vec();
     widths.sort_unstable();
     let (mut room, mut others) = (room, widths.len());
@@ -67,21 +67,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_items_leave_their_share_to_the_long_ones() {
-        assert_eq!(fair(&[10, 10], 20), usize::MAX);
-        assert_eq!(fair(&[4, 30, 30], 44), 20);
-        assert_eq!(fair(&[30, 30], 41), 20);
-        assert_eq!(fair(&[], 5), usize::MAX);
+    fn long_items_use_the_room_of_short_items() {
+        assert_eq!(fair_share(&[10, 10], 20), usize::MAX);
+        assert_eq!(fair_share(&[4, 30, 30], 44), 20);
+        assert_eq!(fair_share(&[30, 30], 41), 20);
+        assert_eq!(fair_share(&[], 5), usize::MAX);
     }
 
     #[test]
-    fn where_there_is_no_room_the_last_ones_are_left_out() {
-        assert_eq!(shared(&[10, 10], 23), (2, usize::MAX));
-        assert_eq!(shared(&[20, 20], 27), (2, 12));
-        assert_eq!(shared(&[20, 20], 26), (1, usize::MAX));
-        assert_eq!(shared(&[20, 20], 16), (1, 12));
+    fn omits_last_items_without_room() {
+        assert_eq!(divide_room(&[10, 10], 23), (2, usize::MAX));
+        assert_eq!(divide_room(&[20, 20], 27), (2, 12));
+        assert_eq!(divide_room(&[20, 20], 26), (1, usize::MAX));
+        assert_eq!(divide_room(&[20, 20], 16), (1, 12));
         assert_eq!(
-            (shared(&[20, 20], 15), shared(&[20], 11), shared(&[5], 5)),
+            (divide_room(&[20, 20], 15), divide_room(&[20], 11), divide_room(&[5], 5)),
             ((0, 0), (0, 0), (1, usize::MAX))
         );
     }

@@ -1,161 +1,165 @@
-//! Answers of the program.
+//! Replies of the backend.
 
 use super::super::commands;
 use super::super::view::below;
 use super::{approve, events, pick, prompt, shell};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::CommandFailure;
 
-use super::super::conversation::Following;
+use super::super::conversation::DeferredUpdate;
 use super::super::intent::{AnswerUse, ChoiceUse};
-use super::super::menu::{Coming, setting_row};
-use super::super::pending::{Pending, Shown};
-use super::super::state::State;
-use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
-use crate::dialog::{Question, Wanted};
-use crate::picker::{Can, Row};
+use super::super::menu::{PendingPicker, setting_row};
+use super::super::pending::{ListUse, PendingRequest};
+use super::super::state::AppState;
+use super::super::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview, settings};
+use crate::dialog::{AnswerKind, Question};
+use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
 
-/// Returns the title of a conversation without a name: as it begins.
-fn first_words(messages: &[Message]) -> String {
+/// Returns the first prompt, which serves as the title of a conversation without a name.
+fn first_prompt_text(messages: &[Message]) -> String {
     let first = messages.iter().find_map(|message| match message {
         Message::User { content, .. } => Some(joined_text(content)),
         Message::Assistant(_) | Message::Tool(_) => None,
     });
-    first.unwrap_or_else(|| "a new session".to_owned())
+    first.unwrap_or_else(|| "new session".to_owned())
 }
 
-pub(super) fn answer(state: &mut State, answer: Answer) {
-    match answer {
-        Answer::Conversation(session, messages) => show_messages(state, &session, messages),
-        Answer::Files(files) => {
+pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
+    match reply {
+        BackendReply::Conversation(session, messages) => show_conversation(state, &session, messages),
+        BackendReply::Files(files) => {
             state.stack.composer.set_files(files);
         }
-        Answer::Branch(branch) => state.status.set_branch(branch),
-        Answer::History(Ok(text)) => {
+        BackendReply::Branch(branch) => state.status.set_branch(branch),
+        BackendReply::History(Ok(text)) => {
             state.stack.composer.set_history(&text);
         }
-        Answer::History(Err(failure)) => state.error(failure.error),
-        Answer::Image(number, image) => prompt::image_read(state, number, image),
-        Answer::Providers(providers) => show_providers(state, providers),
-        Answer::Login(outcome) | Answer::Logout(outcome) => {
-            state.stack.composer.known_mut().providers = None;
-            state.stack.composer.known_mut().models = None;
-            told(state, outcome);
+        BackendReply::History(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
+        BackendReply::Providers(providers) => show_providers(state, providers),
+        BackendReply::Login(outcome) | BackendReply::Logout(outcome) => {
+            state.stack.composer.completions_mut().providers = None;
+            state.stack.composer.completions_mut().models = None;
+            show_outcome(state, outcome);
         }
-        Answer::Export(Ok(path)) => state.info(format!("written to {}", path.display())),
-        Answer::Export(Err(failure)) => state.error(failure.error),
-        Answer::Delete(Ok(_)) => {
-            state.flash("deleted");
-            state.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+        BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),
+        BackendReply::Export(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Delete(Ok(_)) => {
+            state.flash("session deleted");
+            state.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
         }
-        Answer::Delete(Err(failure)) => state.error(failure.error),
-        Answer::Rename(Ok((session, name))) => pick::renamed(state, &session, name),
-        Answer::Rename(Err(failure)) => state.error(failure.error),
-        Answer::Trust(Ok(trusted)) => trust(state, trusted),
-        Answer::Trust(Err(failure)) => state.error(failure.error),
-        Answer::Grant(outcome) => granted(state, outcome),
-        Answer::ShellOutput(number, text) => {
+        BackendReply::Delete(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Rename(Ok((session, name))) => pick::show_new_name(state, &session, name),
+        BackendReply::Rename(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Trust(Ok(review)) => show_trust_review(state, review),
+        BackendReply::Trust(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Grant(outcome) => handle_grant(state, outcome),
+        BackendReply::ShellOutput(number, text) => {
             state.stack.conversation.transcript_mut().shell_output(number, &text)
         }
-        Answer::ShellEnd(number, outcome) => shell::shell_end(state, number, outcome),
-        Answer::Settings(rows) => settings_rows(state, rows),
-        Answer::Set(Ok(row)) => setting(state, &row),
-        Answer::Set(Err(failure)) => state.error(failure.error),
-        Answer::Themes(files) => {
+        BackendReply::ShellEnd(number, outcome) => shell::finish_shell_command(state, number, outcome),
+        BackendReply::Settings(rows) => show_settings(state, rows),
+        BackendReply::Set(Ok(row)) => handle_changed_setting(state, &row),
+        BackendReply::Set(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Themes(files) => {
             let problems = state.themes.set_files(files);
-            state.stack.composer.known_mut().themes = state.themes.names();
+            state.stack.composer.completions_mut().themes = state.themes.names();
             let missing = state
                 .themes
-                .missing()
-                .map(|name| format!("there is no theme {name} ({}); /theme shows them all", settings::THEME));
-            problems.into_iter().chain(missing).for_each(|problem| state.error(problem));
+                .missing_name()
+                .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
+            problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
         }
     }
 }
 
-fn told(state: &mut State, outcome: Result<String, Failure>) {
+fn show_outcome(state: &mut AppState, outcome: Result<String, CommandFailure>) {
     match outcome {
-        Ok(text) => state.info(text),
-        Err(failure) => state.error(failure.error),
+        Ok(text) => state.show_info(text),
+        Err(failure) => state.show_error(failure.error),
     }
 }
 
-fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
+fn show_conversation(
+    state: &mut AppState,
+    session: &str,
+    messages: Result<std::sync::Arc<Vec<Message>>, CommandFailure>,
+) {
     if state.out.session() != Some(session) {
         return;
     }
     match messages {
         Ok(messages) => {
-            below::leave_conversation(state);
-            state.begin_printing(&first_words(&messages));
+            below::flush_conversation(state);
+            state.announce_conversation(&first_prompt_text(&messages));
             state.stack.conversation.restore(&messages);
         }
-        Err(failure) => state.error(format!("the conversation cannot be shown: {failure}")),
+        Err(failure) => state.show_error(format!("cannot show the conversation: {failure}")),
     }
-    follow(state);
-    match state.resumes {
+    show_deferred_updates(state);
+    match state.awaits_session_choice {
         true => commands::run(state, "resume", ""),
-        false => prompt::say_unsent(state),
+        false => prompt::send_unsent(state),
     }
 }
 
-/// Shows the events that waited for the conversation.
-pub(super) fn follow(state: &mut State) {
-    for following in state.stack.conversation.arrived() {
-        match following {
-            Following::Event(event) => events::shown_event(state, &event),
-            Following::Said(said) => state.stack.conversation.transcript_mut().say(said),
+/// Shows the updates that were deferred until the conversation was loaded.
+pub(super) fn show_deferred_updates(state: &mut AppState) {
+    for deferred in state.stack.conversation.finish_loading() {
+        match deferred {
+            DeferredUpdate::Event(event) => events::show_event(state, &event),
+            DeferredUpdate::Notice(notice) => state.stack.conversation.transcript_mut().push_local(notice),
         }
     }
 }
 
-fn show_providers(state: &mut State, providers: Vec<Provider>) {
-    let (purpose, title) = match state.coming.take() {
-        Some(Coming::Login) => (ChoiceUse::Login, "Store a key for"),
-        Some(Coming::Logout) => (ChoiceUse::Logout, "Remove the key of"),
+fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
+    let (purpose, title) = match state.pending_picker.take() {
+        Some(PendingPicker::Login) => (ChoiceUse::Login, "Save an API key for"),
+        Some(PendingPicker::Logout) => (ChoiceUse::Logout, "Remove the API key of"),
         other => {
-            state.coming = other;
-            state.stack.composer.learn(|known| known.providers = Some(providers));
+            state.pending_picker = other;
+            state.stack.composer.update_completions(|known| known.providers = Some(providers));
             return;
         }
     };
     let shown = providers.iter().filter(|provider| purpose == ChoiceUse::Login || provider.stored);
-    let rows: Vec<Row> = shown
-        .map(|provider| Row {
+    let rows: Vec<PickerRow> = shown
+        .map(|provider| PickerRow {
             key: provider.name.clone(),
             text: provider.name.clone(),
             detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
             current: provider.key.is_some(),
-            ..Row::default()
+            ..PickerRow::default()
         })
         .collect();
-    state.stack.composer.known_mut().providers = Some(providers);
+    state.stack.composer.completions_mut().providers = Some(providers);
     if rows.is_empty() {
-        state.info("there is no stored key");
+        state.show_info("no saved API keys");
         return;
     }
-    state.pick(title, rows, Can::default(), purpose);
+    state.open_menu(title, rows, PickerAbilities::default(), purpose);
 }
 
-fn trust(state: &mut State, trusted: Trusted) {
-    let Trusted { project, granted, items, digest } = trusted;
+fn show_trust_review(state: &mut AppState, review: TrustReview) {
+    let TrustReview { project, granted, items, digest } = review;
     if items.is_empty() {
-        state.info(format!("{project} brings nothing that would have to be trusted"));
+        state.show_info(format!("{project} contains nothing that requires trust"));
         return;
     }
     let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
     if granted {
         state.show_page(
             "Trusted",
-            format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
+            format!("{project} is trusted in its present state, with exactly these items:\n\n{list}\n"),
         );
         return;
     }
     let question = Question {
         owner: None,
-        wanted: Wanted::Confirm,
+        wanted: AnswerKind::Confirm,
         title: format!("Trust {project}?"),
         message: items.join("\n"),
         call: None,
@@ -163,70 +167,70 @@ fn trust(state: &mut State, trusted: Trusted) {
         within: None,
         default: None,
     };
-    state.ask_person(question, AnswerUse::Grant { digest });
+    state.open_dialog(question, AnswerUse::Grant { digest });
 }
 
-fn granted(state: &mut State, outcome: Result<String, Failure>) {
+fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
     let granted = outcome.is_ok();
-    told(state, outcome);
+    show_outcome(state, outcome);
     if granted {
-        state.out.ask(Ask::Branch);
-        state.out.ask(Ask::Themes);
+        state.out.ask_backend(BackendRequest::Branch);
+        state.out.ask_backend(BackendRequest::Themes);
         let question = Question {
             owner: None,
-            wanted: Wanted::Confirm,
-            title: "Begin a new session?".to_owned(),
-            message: "What is trusted counts for sessions that begin from now on.".to_owned(),
+            wanted: AnswerKind::Confirm,
+            title: "Start a new session?".to_owned(),
+            message: "Only sessions that start from now on use the trusted items.".to_owned(),
             call: None,
             grants: false,
             within: None,
             default: None,
         };
-        state.ask_person(question, AnswerUse::NewSession);
+        state.open_dialog(question, AnswerUse::NewSession);
     }
 }
 
-fn settings_rows(state: &mut State, rows: Vec<SettingRow>) {
-    let Some(Coming::Settings(one)) = state.coming.take() else { return };
+fn show_settings(state: &mut AppState, rows: Vec<SettingRow>) {
+    let Some(PendingPicker::Settings(one)) = state.pending_picker.take() else { return };
     let Some(name) = one else {
         let shown = rows.iter().map(setting_row).collect();
-        state.pick("Settings", shown, Can::default(), ChoiceUse::Settings(rows));
+        state.open_menu("Settings", shown, PickerAbilities::default(), ChoiceUse::Settings(rows));
         return;
     };
     match rows.iter().find(|row| row.name == name) {
-        Some(row) => pick::pick_value(state, row),
-        None => state.error(format!("there is no setting {name}; /settings shows them all")),
+        Some(row) => pick::edit_setting(state, row),
+        None => state.show_error(format!("unknown setting {name}; /settings lists all settings")),
     }
 }
 
-fn setting(state: &mut State, row: &SettingRow) {
-    state.info(format!("{} = {} ({})", row.name, row.value, row.origin));
-    apply(state, &row.name, &row.value);
+fn handle_changed_setting(state: &mut AppState, row: &SettingRow) {
+    state.show_info(format!("{} = {} ({})", row.name, row.value, row.origin));
+    apply_setting(state, &row.name, &row.value);
 }
 
-/// A setting of the interface counts at once, where it can.
-fn apply(state: &mut State, name: &str, value: &str) {
-    let thinking = state.settings.thinking();
+/// Applies a changed setting of the interface immediately, if possible.
+fn apply_setting(state: &mut AppState, name: &str, value: &str) {
+    let thinking = state.settings.shows_thinking();
     match state.settings.set(name, value) {
         Ok(true) => {}
         Ok(false) => return,
-        Err(error) => return state.error(error.to_string()),
+        Err(error) => return state.show_error(error.to_string()),
     }
     match name {
         settings::THEME => {
             state.themes.choose(value);
         }
         settings::APPROVE => {
-            state.greet();
-            state.stack.composer.known_mut().approved.clear();
-            approve::check_approve(state);
+            state.send_hello();
+            state.stack.composer.completions_mut().approved.clear();
+            approve::request_tools_to_verify(state);
         }
-        settings::THINKING if thinking != state.settings.thinking() => {
+        settings::THINKING if thinking != state.settings.shows_thinking() => {
             state.stack.conversation.transcript_mut().toggle_thinking()
         }
         _ => {}
     }
     if settings::AT_START.contains(&name) {
-        state.info("it counts from the next start on");
+        state.show_info(format!("{name} takes effect when haft starts again"));
     }
 }

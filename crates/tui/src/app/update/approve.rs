@@ -1,51 +1,52 @@
-//! `tui.approve`: whether there are the tools that it names.
+//! The check that the tools in `tui.approve` exist.
 
 use haft_protocol::rpc::GetTools;
 
-use super::super::pending::{Pending, Shown};
+use super::super::pending::{ListUse, PendingRequest};
 use super::super::settings;
-use super::super::state::State;
+use super::super::state::AppState;
 
-/// Stands for every tool.
+/// The name that matches every tool.
 const ALL: &str = "*";
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.8;
 
-/// Asks which tools there are, where that is not known of each that the person wants to be asked about, and every
-/// extension has said what it has.
-pub(super) fn check_approve(state: &mut State) {
-    if !state.session.changes_soon() && !unsure(state).is_empty() {
-        state.out.send(GetTools {}, Pending::Tools(Shown::No));
+/// Requests the list of tools, if a name in `tui.approve` was not checked yet and all extensions have finished
+/// starting.
+pub(super) fn request_tools_to_verify(state: &mut AppState) {
+    if !state.session.has_changing_extensions() && !unverified_names(state).is_empty() {
+        state.out.send(GetTools {}, PendingRequest::Tools(ListUse::CacheOnly));
     }
 }
 
-/// The names of which it is not known whether a tool has them.
-fn unsure(state: &State) -> Vec<String> {
-    let mut names = state.settings.approve();
-    names.retain(|name| name != ALL && !state.stack.composer.known().approved.contains(name));
+/// Returns the names in `tui.approve` that were not checked yet.
+fn unverified_names(state: &AppState) -> Vec<String> {
+    let mut names = state.settings.tools_to_approve();
+    names.retain(|name| name != ALL && !state.stack.composer.completions().approved.contains(name));
     names
 }
 
-/// These tools are there. A name that none of them has guards nothing, which is said once.
-pub(super) fn warn_of_approve(state: &mut State) {
-    if state.session.changes_soon() {
+/// Reports each name in `tui.approve` that no tool has, once.
+pub(super) fn warn_unknown_tools(state: &mut AppState) {
+    if state.session.has_changing_extensions() {
         return;
     }
-    for name in unsure(state) {
-        let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
+    for name in unverified_names(state) {
+        let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
         if !tools.iter().any(|tool| tool.name == name) {
             let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
             let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
-            let nearly = best.filter(|tool| likeness(&tool.name) >= ALIKE);
-            let nearly =
-                nearly.map(|tool| format!("; did you mean {}?", tool.name)).unwrap_or_else(|| ";".to_owned());
+            let suggestion = best.filter(|tool| likeness(&tool.name) >= ALIKE);
+            let suggestion = suggestion
+                .map(|tool| format!("; did you mean {}?", tool.name))
+                .unwrap_or_else(|| ";".to_owned());
             let setting = settings::APPROVE;
-            state.error(format!(
-                "{setting} names {name}, and no tool is called that, so nothing is asked for it{nearly} /settings \
-                 {setting} changes it, /tools shows all"
+            state.show_error(format!(
+                "{setting} names {name}, but no tool has that name, so no approval is requested{suggestion} \
+                 /settings {setting} changes the setting, /tools lists all tools"
             ));
         }
-        state.stack.composer.known_mut().approved.insert(name);
+        state.stack.composer.completions_mut().approved.insert(name);
     }
 }

@@ -1,129 +1,133 @@
-//! Events: what happens in the session that is shown.
+//! Events of the shown session.
 
 use haft_protocol::content::joined_text;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::Usage;
-use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
+use haft_protocol::message::TokenUsage;
+use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
-use super::super::held::Queued;
+use super::super::held::QueueSyncState;
 use super::super::intent::AnswerUse;
-use super::super::notes::Note;
-use super::super::pending::{Pending, Shown};
-use super::super::state::State;
-use super::super::{Ask, Effect};
+use super::super::notes::ExtensionNote;
+use super::super::pending::{ListUse, PendingRequest};
+use super::super::state::AppState;
+use super::super::{BackendRequest, Effect};
 use crate::dialog::Question;
 
-pub(super) fn event_line(state: &mut State, line: EventLine) {
+pub(super) fn handle_event_line(state: &mut AppState, line: EventLine) {
     let EventLine { event, session } = line;
     let shown = state.out.session();
     match &session {
-        Some(of) if shown.is_some_and(|shown| shown != of) => of_another(state, of.clone(), event),
-        Some(_) | None => session_event(state, event, session),
+        Some(of) if shown.is_some_and(|shown| shown != of) => {
+            handle_other_session_event(state, of.clone(), event)
+        }
+        Some(_) | None => handle_session_event(state, event, session),
     }
 }
 
-/// Keeps an event of another session, if that will be shown.
-fn of_another(state: &mut State, session: String, event: Event) {
-    if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
+/// Stores an event of another session, if that session may be shown next.
+fn handle_other_session_event(state: &mut AppState, session: String, event: ClientEvent) {
+    if let ClientEvent::Rpc(RpcEvent::UiDone { id, .. }) = &event {
         state.stack.dialogs.close(id);
     }
-    if let Some(next) = &mut state.held.next {
-        next.happens(session, event);
+    if let Some(next) = &mut state.deferred.session_switch {
+        next.record_event(session, event);
     }
 }
 
-pub(super) fn session_event(state: &mut State, event: Event, session: Option<String>) {
+pub(super) fn handle_session_event(state: &mut AppState, event: ClientEvent, session: Option<String>) {
     match event {
-        Event::Agent(event) => agent_event(state, event),
-        Event::Rpc(event) => rpc_event(state, event, session),
+        ClientEvent::Agent(event) => handle_agent_event(state, event),
+        ClientEvent::Rpc(event) => handle_rpc_event(state, event, session),
     }
 }
 
-fn agent_event(state: &mut State, event: AgentEvent) {
-    facts_of(state, &event);
-    if let Some(event) = state.stack.conversation.admit(event) {
-        shown_event(state, &event);
+fn handle_agent_event(state: &mut AppState, event: AgentEvent) {
+    update_from_event(state, &event);
+    if let Some(event) = state.stack.conversation.defer_until_loaded(event) {
+        show_event(state, &event);
     }
 }
 
-pub(super) fn shown_event(state: &mut State, event: &AgentEvent) {
-    // Every session begins with it, and it is the same for all of them.
+pub(super) fn show_event(state: &mut AppState, event: &AgentEvent) {
+    // Each session starts with this event; the same text is shown only once.
     if let AgentEvent::TrustRequired { skipped, .. } = event
         && std::mem::replace(&mut state.untrusted, skipped.clone()) == *skipped
     {
         return;
     }
-    state.stack.conversation.transcript_mut().event(event, state.now);
-    let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
-    // What is taken back is not forgotten before it is here.
-    if !(is_of_queue && state.held.waiting == Queued::Asked) {
-        state.held.told += u64::from(is_of_queue);
+    state.stack.conversation.transcript_mut().handle_event(event, state.now);
+    let is_queue_update = matches!(event, AgentEvent::QueueUpdate { .. });
+    // Messages that are being taken back stay visible until the reply.
+    if !(is_queue_update && state.deferred.queue_sync == QueueSyncState::Requested) {
+        state.deferred.queue_revision += u64::from(is_queue_update);
         state.queue.update(event);
     }
 }
 
-fn facts_of(state: &mut State, event: &AgentEvent) {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most events are shown and nothing more")]
+fn update_from_event(state: &mut AppState, event: &AgentEvent) {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events are only shown")]
     match event {
         AgentEvent::UserMessage { content, time: _ } => {
-            state.work.begins();
+            state.work.start_run();
             if state.session.first_text.is_none() {
-                state.session.said_first(&joined_text(content));
+                state.session.set_first_text(&joined_text(content));
             }
         }
-        AgentEvent::TurnStart { .. } => state.work.runs = true,
-        AgentEvent::ToolStart { name, .. } => state.stack.panel.tool_starts(name, &state.session.extensions),
+        AgentEvent::TurnStart { .. } => state.work.agent_running = true,
+        AgentEvent::ToolStart { name, .. } => {
+            state.stack.panel.allow_tool_owner(name, &state.session.extensions)
+        }
         AgentEvent::ModelRequest { provider, model, .. } => {
             (state.session.provider, state.session.model) = (provider.clone(), model.clone());
         }
         AgentEvent::ModelFallback { to, .. } => state.session.set_model(to),
         AgentEvent::Usage { usage, cumulative } => {
-            let Usage { input, output, cache_read, cache_write, .. } = *usage;
+            let TokenUsage { input, output, cache_read, cache_write, .. } = *usage;
             state.session.context = input + output + cache_read + cache_write;
             state.session.usage = *cumulative;
         }
-        AgentEvent::CompactionStart { .. } => state.work.sums_up = true,
+        AgentEvent::CompactionStart { .. } => state.work.compacting = true,
         AgentEvent::CompactionEnd { .. } => {
-            state.work.sums_up = false;
-            state.ask_state();
+            state.work.compacting = false;
+            state.request_state();
         }
-        // A summary may end with nothing else: there was nothing to sum up, or it broke before it began.
-        AgentEvent::Error { .. } if state.work.sums_up => state.ask_state(),
-        AgentEvent::Done => done(state),
+        // An error may be the only sign that a compaction has ended.
+        AgentEvent::Error { .. } if state.work.compacting => state.request_state(),
+        AgentEvent::Done => handle_done(state),
         AgentEvent::ExtNotify { extension, level, message } => {
             let (owner, level, text) = (extension.to_string(), *level, message.clone());
-            state.notes.push(Note { owner, level, text });
+            state.notes.push(ExtensionNote { owner, level, text });
         }
-        AgentEvent::ExtClearNotes { extension } => state.notes.clear_of(extension.as_str()),
+        AgentEvent::ExtClearNotes { extension } => state.notes.clear_owner(extension.as_str()),
         AgentEvent::ExtensionError(_) | AgentEvent::GateOff { .. } => {
-            state.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+            state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
         }
         _ => {}
     }
 }
 
-fn done(state: &mut State) {
-    state.work.ends();
-    state.stack.composer.forget_files();
-    // They may have gone to another branch, too.
-    state.out.ask(Ask::Branch);
-    state.ask_state();
-    if state.settings.bell() {
-        state.out.effect(Effect::Bell);
+fn handle_done(state: &mut AppState) {
+    state.work.end_run();
+    state.stack.composer.invalidate_files();
+    // The tools may have changed the git branch.
+    state.out.ask_backend(BackendRequest::Branch);
+    state.request_state();
+    if state.settings.is_bell_enabled() {
+        state.out.push_effect(Effect::Bell);
     }
 }
 
-fn rpc_event(state: &mut State, event: RpcEvent, session: Option<String>) {
+fn handle_rpc_event(state: &mut AppState, event: RpcEvent, session: Option<String>) {
     match event {
         RpcEvent::CompactDone { .. } => {
-            state.work.sums_up = false;
-            state.ask_state();
+            state.work.compacting = false;
+            state.request_state();
         }
-        RpcEvent::UiRequest(request) => asked(state, &request, session),
+        RpcEvent::UiRequest(request) => open_request_dialog(state, &request, session),
         RpcEvent::UiDone { id, .. } => state.stack.dialogs.close(&id),
         RpcEvent::PanelOpen { extension, panel } => {
             if state.stack.panel.open(extension, panel, &mut state.out) {
-                // A page would hide the panel.
+                // An open page would hide the panel.
                 state.stack.page = None;
             }
         }
@@ -131,33 +135,35 @@ fn rpc_event(state: &mut State, event: RpcEvent, session: Option<String>) {
             state.stack.panel.render(&extension, content);
         }
         RpcEvent::PanelClose { extension, panel_id } => {
-            state.stack.panel.close_of(&extension, &panel_id);
+            state.stack.panel.close_panel_of(&extension, &panel_id);
         }
         RpcEvent::Insert { extension, text } => {
             state.stack.composer.insert(&text);
-            state.flash(format!("[{extension}] put text into the editor"));
+            state.flash(format!("[{extension}] inserted text into the editor"));
         }
         RpcEvent::ExtStatus { extension, key, text } => {
-            state.session.says(extension, key, text.as_deref());
+            state.session.set_status_item(extension, key, text.as_deref());
         }
         RpcEvent::SessionOpened { .. } => {}
-        RpcEvent::SessionClosed { reason } => closed(state, reason),
+        RpcEvent::SessionClosed { reason } => handle_session_closed(state, reason),
     }
 }
 
-fn asked(state: &mut State, request: &UiRequest, session: Option<String>) {
+fn open_request_dialog(state: &mut AppState, request: &UiRequest, session: Option<String>) {
     let purpose = AnswerUse::Reply { id: request.id.clone(), session };
-    state.ask_person(Question::of(request).in_directory(&state.session.cwd), purpose);
+    state.open_dialog(Question::from_request(request).in_directory(&state.session.cwd), purpose);
 }
 
-fn closed(state: &mut State, reason: SessionEnd) {
-    state.work.is_over();
+fn handle_session_closed(state: &mut AppState, reason: SessionEnd) {
+    state.work.stop_all();
     state.stack.panel.close();
     state.stack.dialogs.close_replies();
     match reason {
         SessionEnd::Shutdown => {}
         SessionEnd::Requested | SessionEnd::Failed => {
-            state.error("this session is closed; /new begins another one, /resume goes on with one");
+            state.show_error(
+                "this session is closed; /new starts another session, /resume continues an earlier one",
+            );
         }
     }
 }

@@ -1,141 +1,149 @@
-//! The keyboard, the mouse and typed lines: the components first, then the keys of the whole program, at last the key
-//! that quits. What components want done beyond their own state is carried out here.
+//! Input from the keyboard, the mouse and typed lines.
+//!
+//! Input goes to the components first, then to the global keys, and last to the key that quits. This module also
+//! carries out the intents of components.
 
 use std::time::Instant;
 
 use haft_protocol::rpc::UiAnswer;
 
 use super::super::commands::{self, setup};
-use super::super::component::{CLOSE, Flow};
-use super::super::held::{Form, Unsent};
-use super::super::intent::Intent;
-use super::super::pending::Taken;
-use super::super::state::State;
-use super::super::status::quit_offer;
-use super::super::{Effect, Mouse};
-use super::{answered, browse, pick, prompt};
-use crate::editor::Content;
-use crate::keys::{Action, App, Chord, Press, Scroll};
-use crate::queue::When;
+use super::super::component::{CLOSE, InputOutcome};
+use super::super::held::{MessageSource, UnsentMessage};
+use super::super::intent::ComponentIntent;
+use super::super::pending::TakeBackUse;
+use super::super::state::AppState;
+use super::super::status::quit_hint;
+use super::super::{Effect, MouseAction};
+use super::{apply_answer, browse, pick, prompt};
+use crate::editor::EditorContent;
+use crate::keys::{Action, App, Chord, KeyPress, Scroll};
+use crate::queue::DeliveryTime;
 
-/// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
-pub(super) fn key(state: &mut State, chord: Chord) {
+/// Handles a key: first the components, then the global keys, last the key that quits.
+pub(super) fn handle_key(state: &mut AppState, chord: Chord) {
     let press = state.keymap.press(chord);
-    let (armed, composes) = (state.status.disarm(), state.stack.composes());
-    match state.offer(|component, scope| component.key(&press, scope)) {
-        Flow::Unclaimed(action) => unclaimed_key(state, action, &press),
-        Flow::Handled | Flow::PassedOn => {}
+    let (armed, composes) = (state.status.disarm_quit(), state.stack.is_composing());
+    match state.offer_input(|component, scope| component.handle_key(&press, scope)) {
+        InputOutcome::Unclaimed(action) => handle_unclaimed_key(state, action, &press),
+        InputOutcome::Handled | InputOutcome::PassedOn => {}
     }
     let before = state.stack.composer.editor().revision();
-    carry_out(state, armed);
+    run_intents(state, armed);
     if composes && state.stack.composer.editor().revision() != before {
-        state.stack.composer.complete();
+        state.stack.composer.update_popup();
     }
 }
 
-/// Handles a key that no component claims. The key that quits does so unless it is text or means something else.
-fn unclaimed_key(state: &mut State, action: Option<Action>, press: &Press) {
+/// Handles a key that no component claims. The quit key quits unless it types text or has another action.
+fn handle_unclaimed_key(state: &mut AppState, action: Option<Action>, press: &KeyPress) {
     match action {
-        Some(Action::Scroll(action)) => scroll(state, action),
-        Some(Action::App(action)) => app(state, action),
-        None if press.quits() && press.chord().text().is_none() => app(state, App::Quit),
+        Some(Action::Scroll(action)) => run_scroll_action(state, action),
+        Some(Action::App(action)) => run_app_action(state, action),
+        None if press.is_quit() && press.chord().typed_char().is_none() => run_app_action(state, App::Quit),
         Some(_) | None => {}
     }
 }
 
-pub(super) fn paste(state: &mut State, text: &str) {
-    state.status.disarm();
-    state.offer(|component, scope| component.paste(text, scope));
-    carry_out(state, None);
+pub(super) fn handle_paste(state: &mut AppState, text: &str) {
+    state.status.disarm_quit();
+    state.offer_input(|component, scope| component.handle_paste(text, scope));
+    run_intents(state, None);
 }
 
 /// Handles a line that was typed.
-pub(super) fn heard(state: &mut State, line: &str) {
-    // A question takes each line as it is.
-    let is_asked = !state.stack.dialogs.is_empty();
-    let text = if is_asked { Some(line.to_owned()) } else { state.lines.joined(line) };
+pub(super) fn handle_typed_line(state: &mut AppState, line: &str) {
+    // A dialog takes each line unchanged.
+    let has_dialog = !state.stack.dialogs.is_empty();
+    let text = if has_dialog { Some(line.to_owned()) } else { state.linear.join_continuation(line) };
     let Some(text) = text else { return };
-    if !is_asked {
-        state.status.disarm();
-        if state.lines.is_late(state.now) && !text.trim().is_empty() {
-            // It is printed that it was not sent, and how to send it.
-            return state.stack.composer.give_back([&Content::of_text(&text)]);
+    if !has_dialog {
+        state.status.disarm_quit();
+        if state.linear.is_stray_line(state.now) && !text.trim().is_empty() {
+            // The printer reports the text as not sent.
+            return state.stack.composer.restore_prompts([&EditorContent::from_text(&text)]);
         }
     }
-    state.offer(|component, scope| component.line(&text, scope));
-    carry_out(state, None);
+    state.offer_input(|component, scope| component.handle_line(&text, scope));
+    run_intents(state, None);
 }
 
-pub(super) fn interrupted(state: &mut State) {
-    state.lines.drop_draft();
-    if state.work.is_on() {
+pub(super) fn handle_interrupt(state: &mut AppState) {
+    state.linear.drop_draft();
+    if state.work.is_active() {
         state.abort();
     } else if !state.work.shells.is_empty() {
         state.stop_shell();
     } else if !state.stack.dialogs.is_empty() {
         state.stack.dialogs.answer(UiAnswer::Cancelled, &mut state.out);
     } else if state.stack.cover_rows().is_some() {
-        state.offer(|component, scope| component.line(CLOSE, scope));
-    } else if !state.held.unsent.is_empty() {
-        state.give_back_unsent();
+        state.offer_input(|component, scope| component.handle_line(CLOSE, scope));
+    } else if !state.deferred.unsent.is_empty() {
+        state.restore_unsent();
     } else {
-        let armed = state.status.disarm();
-        quit_the_second_time(state, armed);
+        let armed = state.status.disarm_quit();
+        quit_or_arm(state, armed);
     }
-    carry_out(state, None);
+    run_intents(state, None);
 }
 
-pub(super) fn mouse(state: &mut State, mouse: Mouse) {
-    state.offer(|component, scope| component.mouse(mouse, scope));
-    carry_out(state, None);
+pub(super) fn handle_mouse(state: &mut AppState, mouse: MouseAction) {
+    state.offer_input(|component, scope| component.handle_mouse(mouse, scope));
+    run_intents(state, None);
 }
 
-/// Carries out the intents of components. `armed` is the time until which the key that was pressed quits.
-pub(super) fn carry_out(state: &mut State, armed: Option<Instant>) {
+/// Carries out the intents of components. `armed` is the time until which a second press of the key quits.
+pub(super) fn run_intents(state: &mut AppState, armed: Option<Instant>) {
     while let Some(intent) = state.out.next_intent() {
         match intent {
-            Intent::Flash(text) => state.flash(text),
-            Intent::Info(text) => state.info(text),
-            Intent::Print(text) => state.lines.say(&text),
-            Intent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX) {
-                Some(rows) => state.lines.say_rows(rows),
-                None => state.lines.say("nothing was called"),
+            ComponentIntent::Flash(text) => state.flash(text),
+            ComponentIntent::Info(text) => state.show_info(text),
+            ComponentIntent::Print(text) => state.linear.print_line(&text),
+            ComponentIntent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX)
+            {
+                Some(rows) => state.linear.print_rows(rows),
+                None => state.linear.print_line("no tool was called yet"),
             },
-            Intent::PrintRows { anew: true } => state.lines.list_narrowed(),
-            Intent::PrintRows { anew: false } => state.lines.list_changed(),
-            Intent::Say(submission, when) => {
-                prompt::say_when_possible(state, Unsent { submission: *submission, when, form: Form::Line });
+            ComponentIntent::PrintRows { from_start: true } => state.linear.list_narrowed(),
+            ComponentIntent::PrintRows { from_start: false } => state.linear.list_changed(),
+            ComponentIntent::SendMessage(submission, when) => {
+                prompt::send_or_defer(
+                    state,
+                    UnsentMessage { submission: *submission, when, source: MessageSource::LinearInput },
+                );
             }
-            Intent::Answer(purpose, answer) => {
-                state.lines.dialog_answered();
-                answered(state, purpose, answer);
+            ComponentIntent::Answer(purpose, answer) => {
+                state.linear.dialog_answered();
+                apply_answer(state, purpose, answer);
             }
-            Intent::PreviewTheme(name) => state.themes.preview(&name),
-            Intent::Pick(purpose, key) => pick::picked(state, purpose, &key),
-            Intent::Rename(session, name, is_open) => pick::rename(state, session, name, is_open),
-            Intent::CloseMenu(purpose) => pick::menu_closed(state, &purpose),
-            Intent::ShowMatch => browse::stay_in_transcript(state),
-            Intent::SayUnsent => prompt::say_unsent(state),
-            Intent::Submit(when) => submit(state, when),
-            Intent::Abort => abort_or_clear(state),
-            Intent::TakeBack => state.take_back(Taken::Editor),
-            Intent::QuitTwice => quit_the_second_time(state, armed),
+            ComponentIntent::PreviewTheme(name) => state.themes.preview(&name),
+            ComponentIntent::Pick(purpose, key) => pick::apply_choice(state, purpose, &key),
+            ComponentIntent::Rename(session, name, is_open) => {
+                pick::rename_session(state, session, name, is_open)
+            }
+            ComponentIntent::CloseMenu(purpose) => pick::handle_menu_closed(state, &purpose),
+            ComponentIntent::ShowMatch => browse::stay_in_transcript(state),
+            ComponentIntent::SendUnsent => prompt::send_unsent(state),
+            ComponentIntent::Submit(when) => submit_composer(state, when),
+            ComponentIntent::Abort => abort_or_clear(state),
+            ComponentIntent::TakeBack => state.take_back_queued(TakeBackUse::Editor),
+            ComponentIntent::QuitTwice => quit_or_arm(state, armed),
         }
     }
 }
 
-fn scroll(state: &mut State, action: Scroll) {
+fn run_scroll_action(state: &mut AppState, action: Scroll) {
     if !browse::open_transcript(state, action) {
         return;
     }
     match action {
         Scroll::Search => {
             state.stack.composer.close_popup();
-            state.stack.conversation.begin_search();
+            state.stack.conversation.start_search();
         }
         Scroll::Browse => {
             state.stack.composer.close_popup();
-            state.stack.conversation.browse();
+            state.stack.conversation.start_browsing();
         }
         Scroll::CopyAnswer => commands::run(state, "copy", ""),
         Scroll::PageUp | Scroll::PageDown | Scroll::LineUp | Scroll::LineDown => {
@@ -147,14 +155,14 @@ fn scroll(state: &mut State, action: Scroll) {
     }
 }
 
-fn app(state: &mut State, action: App) {
+fn run_app_action(state: &mut AppState, action: App) {
     match action {
-        App::Quit => state.out.effect(Effect::Quit),
-        App::Suspend => state.out.effect(Effect::Suspend),
-        App::Redraw => state.out.effect(Effect::Redraw),
+        App::Quit => state.out.push_effect(Effect::Quit),
+        App::Suspend => state.out.push_effect(Effect::Suspend),
+        App::Redraw => state.out.push_effect(Effect::Redraw),
         App::Help => commands::run(state, "help", ""),
-        App::Expand => browse::unfold(state, true),
-        App::ShowThinking => browse::unfold(state, false),
+        App::Expand => browse::toggle_folds(state, true),
+        App::ShowThinking => browse::toggle_folds(state, false),
         App::NextThinking => setup::next_thinking(state),
         App::PickModel => commands::run(state, "model", ""),
         App::PickSession => commands::run(state, "resume", ""),
@@ -162,32 +170,32 @@ fn app(state: &mut State, action: App) {
     }
 }
 
-fn submit(state: &mut State, when: When) {
-    if let Some(submission) = state.stack.composer.submit(when) {
-        prompt::say_when_possible(state, Unsent { submission, when, form: Form::Typed });
+fn submit_composer(state: &mut AppState, when: DeliveryTime) {
+    if let Some(submission) = state.stack.composer.take_submission(when) {
+        prompt::send_or_defer(state, UnsentMessage { submission, when, source: MessageSource::Composer });
     }
 }
 
-fn abort_or_clear(state: &mut State) {
-    if state.stack.conversation.end_results() {
+fn abort_or_clear(state: &mut AppState) {
+    if state.stack.conversation.clear_search_results() {
         return;
     }
     state.notes.clear();
-    match state.work.is_on() {
+    match state.work.is_active() {
         true => state.abort(),
-        false if !state.held.unsent.is_empty() => state.give_back_unsent(),
-        false if state.work.shells.is_empty() && prompt::has_prompts_waiting(state) => {
-            state.take_back(Taken::Editor)
+        false if !state.deferred.unsent.is_empty() => state.restore_unsent(),
+        false if state.work.shells.is_empty() && prompt::has_queued_prompts(state) => {
+            state.take_back_queued(TakeBackUse::Editor)
         }
         false => state.stop_shell(),
     }
 }
 
-/// Quits if the same key was pressed a moment ago: `armed` is the time until which that counts.
-fn quit_the_second_time(state: &mut State, armed: Option<Instant>) {
-    if state.status.quits(armed, state.now) {
-        state.out.effect(Effect::Quit);
+/// Quits if `now` is not after `armed`; otherwise arms the key, so that the next press quits.
+fn quit_or_arm(state: &mut AppState, armed: Option<Instant>) {
+    if state.status.confirm_quit(armed, state.now) {
+        state.out.push_effect(Effect::Quit);
         return;
     }
-    state.lines.say(&quit_offer(&state.keymap, state.work.is_on()));
+    state.linear.print_line(&quit_hint(&state.keymap, state.work.is_active()));
 }

@@ -1,113 +1,117 @@
-//! Messages of the person: prompts, commands, and what waits.
+//! Messages of the user: prompts, commands and queued messages.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Failure, FollowUp, Prompt as Said, RunCommand, Steer};
+use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCommand, SteerCommand};
 
-use super::super::Ask;
-use super::super::commands::{self, Command};
-use super::super::held::{Form, Unsent};
-use super::super::pending::{Pending, Taken};
-use super::super::sending::{Arrival, Sending};
-use super::super::state::State;
+use super::super::BackendRequest;
+use super::super::commands::{self, BuiltInCommand};
+use super::super::held::{MessageSource, UnsentMessage};
+use super::super::pending::{PendingRequest, TakeBackUse};
+use super::super::sending::{ImageLoadOutcome, ImagePrompt};
+use super::super::state::AppState;
 use super::shell;
-use super::size::fits;
+use super::size::check_message_size;
 use crate::editor::{Editor, Submission};
-use crate::queue::{TakenBack, When};
+use crate::queue::{DeliveryTime, RestoredMessages};
 
-/// Below this likeness, of at most 1, another name is not what was meant.
+/// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.88;
 
-enum Typed<'t> {
-    Own(&'static Command, &'t str),
-    Other(&'t str, &'t str),
-    /// A command for the shell; whether the model is told what came of it.
+enum ParsedInput<'t> {
+    BuiltIn(&'static BuiltInCommand, &'t str),
+    External(&'t str, &'t str),
+    /// A shell command, and whether its output is sent to the model.
     Shell(&'t str, bool),
-    Nearly(String),
+    Misspelled(String),
     Prompt,
 }
 
-pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
-    let quits = matches!(typed(state, &unsent), Typed::Own(command, _) if command.name == "quit");
-    match holds(state) && !quits {
-        // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
-        // that is being read might have it already, so that it would be seen twice.
-        true => state.held.unsent.push_back(unsent),
-        false => mean(state, &unsent),
+pub(super) fn send_or_defer(state: &mut AppState, unsent: UnsentMessage) {
+    let quits =
+        matches!(parse_input(state, &unsent), ParsedInput::BuiltIn(command, _) if command.name == "quit");
+    match must_defer(state) && !quits {
+        // The message is meant for the session that is being opened. A conversation that is being loaded might already
+        // contain the message, which would then be shown twice.
+        true => state.deferred.unsent.push_back(unsent),
+        false => dispatch_input(state, &unsent),
     }
 }
 
-/// True if no message can be sent now: no session is there to hear it, or not all that was to come before it.
-fn holds(state: &State) -> bool {
-    state.held.next.is_some()
-        || state.stack.conversation.is_read()
-        || state.resumes
-        || state.out.is_pending(Pending::is_left)
+/// True if no message can be sent now, because the session is not ready or earlier messages must go first.
+fn must_defer(state: &AppState) -> bool {
+    state.deferred.session_switch.is_some()
+        || state.stack.conversation.is_loading()
+        || state.awaits_session_choice
+        || state.out.is_pending(PendingRequest::is_previous_session_queue)
 }
 
-/// Says what could not be said so far, as far as that is possible now.
-pub(super) fn say_unsent(state: &mut State) {
-    while !holds(state)
-        && let Some(unsent) = state.held.unsent.pop_front()
+/// Sends the deferred messages, as far as possible.
+pub(super) fn send_unsent(state: &mut AppState) {
+    while !must_defer(state)
+        && let Some(unsent) = state.deferred.unsent.pop_front()
     {
-        mean(state, &unsent);
+        dispatch_input(state, &unsent);
     }
 }
 
-/// Says what was typed, or does what it means.
-fn mean(state: &mut State, unsent: &Unsent) {
-    let Unsent { submission, when, form } = unsent;
-    let kept = || Box::new(submission.clone());
-    match typed(state, unsent) {
-        Typed::Nearly(name) => {
+/// Sends a prompt, or runs the command that the input names.
+fn dispatch_input(state: &mut AppState, unsent: &UnsentMessage) {
+    let UnsentMessage { submission, when, source } = unsent;
+    let boxed = || Box::new(submission.clone());
+    match parse_input(state, unsent) {
+        ParsedInput::Misspelled(name) => {
             let typed = submission.text.split_whitespace().next().unwrap_or_default();
-            state.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
-            // A line is typed again.
-            if *form != Form::Line {
-                state.stack.composer.give_back([&submission.content]);
+            state.show_error(format!(
+                "unknown command {typed}; did you mean /{name}? To send the text as a prompt, begin it with a space"
+            ));
+            // In the linear mode, the user types the line again.
+            if *source != MessageSource::LinearInput {
+                state.stack.composer.restore_prompts([&submission.content]);
             }
         }
-        Typed::Own(command, args) => {
-            remember(state, submission);
+        ParsedInput::BuiltIn(command, args) => {
+            add_to_history(state, submission);
             (command.run)(state, args);
         }
-        Typed::Other(name, args) => {
-            remember(state, submission);
+        ParsedInput::External(name, args) => {
+            add_to_history(state, submission);
             let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-            state.out.send(command, Pending::Command(kept()));
+            state.out.send(command, PendingRequest::Command(boxed()));
         }
-        Typed::Shell(command, told) => {
-            remember(state, submission);
-            shell::shell(state, command.to_owned(), told);
+        ParsedInput::Shell(command, send_output) => {
+            add_to_history(state, submission);
+            shell::run_shell_command(state, command.to_owned(), send_output);
         }
-        Typed::Prompt => {
-            remember(state, submission);
-            let when = by_now(state, *when);
-            if *form == Form::Line && when == When::Now {
-                state.stack.conversation.transcript_mut().typed(&submission.text);
+        ParsedInput::Prompt => {
+            add_to_history(state, submission);
+            let when = effective_timing(state, *when);
+            if *source == MessageSource::LinearInput && when == DeliveryTime::Now {
+                state.stack.conversation.transcript_mut().record_typed(&submission.text);
             }
-            deliver(state, submission.clone(), when, is_plain(submission));
+            send_message(state, submission.clone(), when, is_plain(submission));
         }
     }
 }
 
-fn by_now(state: &State, when: When) -> When {
-    match (when, state.work.is_on()) {
-        (_, false) => When::Now,
-        (When::FollowUp, true) => When::FollowUp,
-        (When::Now | When::Steer, true) => When::Steer,
+fn effective_timing(state: &AppState, when: DeliveryTime) -> DeliveryTime {
+    match (when, state.work.is_active()) {
+        (_, false) => DeliveryTime::Now,
+        (DeliveryTime::FollowUp, true) => DeliveryTime::FollowUp,
+        (DeliveryTime::Now | DeliveryTime::Steer, true) => DeliveryTime::Steer,
     }
 }
 
-fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
-    let Unsent { submission, form, .. } = unsent;
+fn parse_input<'t>(state: &AppState, unsent: &'t UnsentMessage) -> ParsedInput<'t> {
+    let UnsentMessage { submission, source, .. } = unsent;
     let text = submission.text.as_str();
-    let as_it_stands = *form == Form::Prompt || is_plain(submission) || !submission.images.is_empty();
-    if as_it_stands {
-        return Typed::Prompt;
+    let is_always_prompt =
+        *source == MessageSource::CommandLine || is_plain(submission) || !submission.images.is_empty();
+    if is_always_prompt {
+        return ParsedInput::Prompt;
     }
-    let shell = |command: &'t str, kept| match command.trim() {
-        "" => Typed::Prompt,
-        command => Typed::Shell(command, kept),
+    let shell = |command: &'t str, send_output| match command.trim() {
+        "" => ParsedInput::Prompt,
+        command => ParsedInput::Shell(command, send_output),
     };
     if let Some(command) = text.strip_prefix("!!") {
         return shell(command, false);
@@ -115,37 +119,40 @@ fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
     if let Some(command) = text.strip_prefix('!') {
         return shell(command, true);
     }
-    let Some(typed) = text.strip_prefix('/') else { return Typed::Prompt };
+    let Some(typed) = text.strip_prefix('/') else { return ParsedInput::Prompt };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    if let Some(command) = Command::named(name) {
-        return Typed::Own(command, args.trim());
+    if let Some(command) = BuiltInCommand::find_by_name(name) {
+        return ParsedInput::BuiltIn(command, args.trim());
     }
-    if state.stack.composer.known().other(name).is_some() {
-        return Typed::Other(name, args.trim());
+    if state.stack.composer.completions().external_command(name).is_some() {
+        return ParsedInput::External(name, args.trim());
     }
-    match nearly(state, name) {
-        Some(nearly) => Typed::Nearly(nearly),
-        // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
-        None if args.trim().is_empty() && is_name(name) => Typed::Other(name, ""),
+    match closest_command(state, name) {
+        Some(suggestion) => ParsedInput::Misspelled(suggestion),
+        // A single word is meant as a command. The agent reports an unknown one, and the text returns to the composer.
+        None if args.trim().is_empty() && is_name(name) => ParsedInput::External(name, ""),
         // A prompt may begin with a path.
-        None => Typed::Prompt,
+        None => ParsedInput::Prompt,
     }
 }
 
-fn nearly(state: &State, name: &str) -> Option<String> {
+fn closest_command(state: &AppState, name: &str) -> Option<String> {
     let likeness = |known: &str| strsim::jaro_winkler(known, name);
-    let best = state.stack.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let best =
+        state.stack.composer.completions().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
 }
 
-fn remember(state: &mut State, submission: &Submission) {
+fn add_to_history(state: &mut AppState, submission: &Submission) {
     state.stack.panel.allow_all();
-    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.kept) {
-        state.out.ask(Ask::Remember(submission.kept.clone()));
+    if !commands::contains_secret(&submission.text)
+        && state.stack.composer.push_history(&submission.history_text)
+    {
+        state.out.ask_backend(BackendRequest::Remember(submission.history_text.clone()));
     }
 }
 
-fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
+fn send_message(state: &mut AppState, submission: Submission, when: DeliveryTime, plain: bool) {
     state.notes.clear();
     state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
     if submission.images.is_empty() {
@@ -153,84 +160,93 @@ fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
     }
     let ask = |path: &std::path::PathBuf| {
         let number = state.out.next_number();
-        state.out.ask(Ask::Image { number, path: path.clone() });
+        state.out.ask_backend(BackendRequest::Image { number, path: path.clone() });
         number
     };
     let images = submission.images.iter().map(ask).collect();
-    state.sending.add(submission, when, plain, images);
+    state.image_prompts.add(submission, when, plain, images);
 }
 
-/// Takes an image that was read, for what is pasted or sent.
-pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, Failure>) {
-    if state.stack.composer.image(number, &image, &mut state.out) {
+/// Applies a loaded image to the paste or prompt that requested it.
+pub(super) fn handle_image(state: &mut AppState, number: u64, image: Result<Image, CommandFailure>) {
+    if state.stack.composer.handle_image(number, &image, &mut state.out) {
         return;
     }
-    match state.sending.arrived(number, image) {
-        Arrival::Waits => {}
-        Arrival::Failed(Sending { submission, .. }, failure) => {
-            state.error(format!("the prompt was not sent: {failure}"));
-            state.stack.composer.give_back([&submission.content]);
+    match state.image_prompts.accept_image(number, image) {
+        ImageLoadOutcome::Waiting => {}
+        ImageLoadOutcome::Failed(ImagePrompt { submission, .. }, failure) => {
+            state.show_error(format!("the prompt was not sent: {failure}"));
+            state.stack.composer.restore_prompts([&submission.content]);
         }
-        Arrival::Complete(Sending { submission, when, plain, .. }, images) => {
-            let when = by_now(state, when);
+        ImageLoadOutcome::Complete(ImagePrompt { submission, when, plain, .. }, images) => {
+            let when = effective_timing(state, when);
             send_prompt(state, submission, images, when, plain);
         }
     }
 }
 
-/// `plain` says that it is no command, whatever it begins with.
-fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, when: When, plain: bool) {
+/// Sends a prompt. With `plain`, the text is never a command, even if it begins with `/`.
+fn send_prompt(
+    state: &mut AppState,
+    submission: Submission,
+    images: Vec<Image>,
+    when: DeliveryTime,
+    plain: bool,
+) {
     let message = submission.text.clone();
-    if let Err(why) = fits(&message, &images) {
-        state.error(why);
-        return state.stack.composer.give_back([&submission.content]);
+    if let Err(why) = check_message_size(&message, &images) {
+        state.show_error(why);
+        return state.stack.composer.restore_prompts([&submission.content]);
     }
-    let kept = Box::new(submission);
+    let submission = Box::new(submission);
     match when {
-        When::Now => {
-            state.work.prompts += 1;
-            state.work.begun += 1;
-            state.out.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
+        DeliveryTime::Now => {
+            state.work.unanswered_prompts += 1;
+            state.work.revision += 1;
+            state.out.send(
+                Said { message, images, plain: plain.then_some(true) },
+                PendingRequest::Prompt(submission),
+            );
         }
-        When::Steer => {
-            state.held.told += 1;
-            state.queue.sent(&kept);
-            state.out.send(Steer { message, images }, Pending::Said(kept));
+        DeliveryTime::Steer => {
+            state.deferred.queue_revision += 1;
+            state.queue.push_prompt(&submission);
+            state.out.send(SteerCommand { message, images }, PendingRequest::QueuedMessage(submission));
         }
-        When::FollowUp => {
-            state.held.told += 1;
-            state.queue.sent(&kept);
-            state.out.send(FollowUp { message, images }, Pending::Said(kept));
+        DeliveryTime::FollowUp => {
+            state.deferred.queue_revision += 1;
+            state.queue.push_prompt(&submission);
+            state.out.send(FollowUp { message, images }, PendingRequest::QueuedMessage(submission));
         }
     }
 }
 
-/// A run that fails leaves what waited for it where it is.
-pub(super) fn has_prompts_waiting(state: &State) -> bool {
-    state.queue.waiting().any(|waiting| !waiting.shell)
+/// True if prompts are queued. A run that failed leaves its queue in place.
+pub(super) fn has_queued_prompts(state: &AppState) -> bool {
+    state.queue.waiting_messages().any(|waiting| !waiting.shell)
 }
 
-pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
-    let TakenBack { prompts, printed } = back;
-    printed.into_iter().for_each(|printed| shell::say_printed(state, printed));
+pub(super) fn restore_taken_messages(state: &mut AppState, restored: RestoredMessages, taken: TakeBackUse) {
+    let RestoredMessages { prompts, printed } = restored;
+    printed.into_iter().for_each(|printed| shell::send_shell_output(state, printed));
     match taken {
-        Taken::Editor => state.stack.composer.give_back(&prompts),
-        Taken::Sent => {
+        TakeBackUse::Editor => state.stack.composer.restore_prompts(&prompts),
+        TakeBackUse::Resend => {
             let mut editor = Editor::new();
-            editor.put_before(&prompts);
+            editor.prepend_prompts(&prompts);
             let submission = editor.take();
             if !submission.text.is_empty() {
-                let when = by_now(state, When::Now);
-                // As the agent would have been told it.
-                deliver(state, submission, when, true);
+                let when = effective_timing(state, DeliveryTime::Now);
+                // A queued message is always plain text.
+                send_message(state, submission, when, true);
             }
         }
     }
 }
 
-/// True if the model is told it as it stands, whatever it begins with: that is what a blank before it says.
+/// True if the text begins with white space, which marks it as a prompt whatever follows.
 fn is_plain(submission: &Submission) -> bool {
-    submission.kept.starts_with(char::is_whitespace)
+    submission.history_text.starts_with(char::is_whitespace)
 }
 
 fn is_name(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Replies: what becomes of what was sent.
+//! Replies to requests.
 
 use super::super::commands::sessions;
 use super::super::commands::setup;
@@ -6,344 +6,348 @@ use super::super::view::below;
 use super::{answers, approve, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
-    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, Payload, QueueData,
-    QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
-    ToolsData, ToolsSet, TreeData,
+    CommandActionKind, CommandFailure, CommandResult, CommandsData, CompletionsData, ErrorCode,
+    ExtensionsData, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
+    QueuedData, ReloadData, ReplyPayload, RpcResponse, SessionData, SessionInfo, SessionsData, StateData,
+    ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
-use super::super::Ask;
-use super::super::held::Queued;
-use super::super::pending::{Pending, Shown, Taken};
-use super::super::state::State;
-use crate::editor::{Content, Submission};
+use super::super::BackendRequest;
+use super::super::held::QueueSyncState;
+use super::super::pending::{ListUse, PendingRequest, TakeBackUse};
+use super::super::state::AppState;
+use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
 
-pub(super) fn reply(state: &mut State, reply: Response) {
+pub(super) fn handle_reply(state: &mut AppState, reply: RpcResponse) {
     let Some(pending) = reply.id.as_deref().and_then(|id| state.out.take_pending(id)) else {
-        // What it was about is not known, and yet it was not done.
+        // A failure without an ID cannot be matched to a request, but must be shown.
         if let (None, Err(failure)) = (reply.id, reply.outcome) {
-            state.error(failure.error);
+            state.show_error(failure.error);
         }
         return;
     };
     match reply.outcome {
-        Ok(data) => succeeded(state, pending, data),
-        Err(failure) => failed(state, pending, failure),
+        Ok(data) => handle_success(state, pending, data),
+        Err(failure) => handle_failure(state, pending, failure),
     }
 }
 
-/// Reads the data of a reply; where it is not what it should be, that is said.
-fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut State, data: &Payload) -> Option<T> {
+/// Reads the data of a reply. Data of another shape is reported as an error.
+fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut AppState, data: &ReplyPayload) -> Option<T> {
     match data.read() {
         Ok(data) => Some(data),
         Err(error) => {
-            state.error(format!("internal error: UI and agent versions differ ({error})"));
+            state.show_error(format!("internal error: UI and agent versions differ ({error})"));
             None
         }
     }
 }
 
-fn succeeded(state: &mut State, pending: Pending, data: Payload) {
+fn handle_success(state: &mut AppState, pending: PendingRequest, data: ReplyPayload) {
+    use PendingRequest as P;
+
     match pending {
-        Pending::Hello => with_data(state, &data, greeted),
-        Pending::State { begun, told } => {
-            with_data(state, &data, |state, data| take_state(state, begun, told, data))
+        P::Hello => with_data(state, &data, handle_hello),
+        P::State { work_revision, queue_revision } => {
+            with_data(state, &data, |state, data| apply_state(state, work_revision, queue_revision, data))
         }
-        Pending::Commands => with_data(state, &data, |state, data: CommandsData| {
-            state.stack.composer.learn(|known| known.set_commands(data.commands));
+        P::Commands => with_data(state, &data, |state, data: CommandsData| {
+            state.stack.composer.update_completions(|known| known.set_commands(data.commands));
         }),
-        Pending::Extensions(shown) => with_data(state, &data, |state, data| extensions(state, data, shown)),
-        Pending::Models(shown) => with_data(state, &data, |state, data| models(state, data, shown)),
-        Pending::Sessions(shown) => with_data(state, &data, |state, data| sessions(state, data, &shown)),
-        Pending::Tools(shown) => with_data(state, &data, |state, data| tools(state, data, shown)),
-        Pending::Tree => with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data)),
-        Pending::Prompt(_) => {
-            state.work.prompts = state.work.prompts.saturating_sub(1);
-            state.work.begins();
+        P::Extensions(shown) => with_data(state, &data, |state, data| update_extensions(state, data, shown)),
+        P::Models(shown) => with_data(state, &data, |state, data| update_models(state, data, shown)),
+        P::Sessions(shown) => with_data(state, &data, |state, data| update_sessions(state, data, &shown)),
+        P::Tools(shown) => with_data(state, &data, |state, data| update_tools(state, data, shown)),
+        P::Tree => with_data(state, &data, |state, data: TreeData| pick::pick_entry(state, data)),
+        P::Prompt(_) => {
+            state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
+            state.work.start_run();
         }
-        Pending::Said(_) => with_data(state, &data, said),
-        Pending::Command(_) => with_data(state, &data, command_done),
-        Pending::Completions(command, prefix) => {
+        P::QueuedMessage(_) => with_data(state, &data, handle_queued_message),
+        P::Command(_) => with_data(state, &data, handle_command_result),
+        P::Completions(command, prefix) => {
             with_data(state, &data, |state, data| {
-                state.stack.composer.completed((command, prefix), data, &mut state.out);
+                state.stack.composer.apply_completions((command, prefix), data, &mut state.out);
             });
         }
-        Pending::Abort => state.ask_state(),
-        Pending::Taken(taken) => with_data(state, &data, |state, data| queue_taken(state, data, taken)),
-        Pending::Model => with_data(state, &data, model_set),
-        Pending::Thinking => with_data(state, &data, |state, data: ThinkingData| {
+        P::Abort => state.request_state(),
+        P::TakeQueued(taken) => with_data(state, &data, |state, data| handle_taken_queue(state, data, taken)),
+        P::Model => with_data(state, &data, handle_model_set),
+        P::Thinking => with_data(state, &data, |state, data: ThinkingData| {
             state.session.thinking = data.level;
             state.flash(format!("thinking: {}", data.level.name()));
         }),
-        Pending::SetTools => with_data(state, &data, tools_set),
-        Pending::Made => match read_data(state, &data) {
-            Some(SessionData { session, .. }) => switch::made(state, session),
-            None => switch::end_switch(state),
+        P::SetTools => with_data(state, &data, handle_tools_set),
+        P::SessionCreated => match read_data(state, &data) {
+            Some(SessionData { session, .. }) => switch::handle_session_created(state, session),
+            None => switch::cancel_switch(state),
         },
-        Pending::Switched => match read_data(state, &data) {
-            Some(SessionData { session, .. }) => switch::switched(state, session),
-            None => switch::end_switch(state),
+        P::Switched => match read_data(state, &data) {
+            Some(SessionData { session, .. }) => switch::handle_session_switched(state, session),
+            None => switch::cancel_switch(state),
         },
-        Pending::CarriedOver(id) => switch::carried_over(state, &id),
-        Pending::Left(queue, goes_on) => {
+        P::ModelCarriedOver(id) => switch::handle_model_carried_over(state, &id),
+        P::PreviousSessionQueue(queue, continued_by) => {
             let taken = read_data(state, &data);
-            switch::left(state, *queue, goes_on.as_deref(), taken);
+            switch::restore_previous_queue(state, *queue, continued_by.as_deref(), taken);
         }
-        Pending::Cleared => cleared(state),
-        Pending::Compacted => {
-            state.work.begun += 1;
-            state.work.sums_up = true;
+        P::Cleared => handle_cleared(state),
+        P::Compacted => {
+            state.work.revision += 1;
+            state.work.compacting = true;
         }
-        Pending::Reloaded => with_data(state, &data, reloaded),
-        Pending::Named(name) => {
-            state.flash(if name.is_some() { "named" } else { "it has no name any more" });
+        P::Reloaded => with_data(state, &data, handle_reloaded),
+        P::Renamed(name) => {
+            state.flash(if name.is_some() { "session renamed" } else { "session name removed" });
             state.session.name = name;
-            state.stack.composer.known_mut().sessions = None;
+            state.stack.composer.completions_mut().sessions = None;
         }
-        Pending::Moved => with_data(state, &data, moved),
-        Pending::Before(_) | Pending::ShellSaid => {}
-        Pending::Answered | Pending::Quiet | Pending::Silent => {}
+        P::Moved => with_data(state, &data, handle_moved),
+        P::PreviousSessionMessage(_) | P::ShellOutput | P::Answered | P::ErrorsOnly | P::Ignored => {}
     }
 }
 
 fn with_data<T: DeserializeOwned + Clone + 'static>(
-    state: &mut State,
-    data: &Payload,
-    then: impl FnOnce(&mut State, T),
+    state: &mut AppState,
+    data: &ReplyPayload,
+    then: impl FnOnce(&mut AppState, T),
 ) {
     if let Some(data) = read_data(state, data) {
         then(state, data);
     }
 }
 
-fn failed(state: &mut State, pending: Pending, failure: Failure) {
+fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: CommandFailure) {
+    use PendingRequest as P;
+
     match pending {
-        Pending::Prompt(submission) => {
-            state.work.prompts = state.work.prompts.saturating_sub(1);
-            not_sent(state, &submission, &failure);
+        P::Prompt(submission) => {
+            state.work.unanswered_prompts = state.work.unanswered_prompts.saturating_sub(1);
+            report_unsent(state, &submission, &failure);
         }
-        Pending::Said(submission) => {
-            state.queue.unsent(&submission);
-            not_sent(state, &submission, &failure);
+        P::QueuedMessage(submission) => {
+            state.queue.remove_prompt(&submission);
+            report_unsent(state, &submission, &failure);
         }
-        // Its extension is gone, or was not there yet.
-        Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
+        // The extension of the command has stopped or has not started yet.
+        P::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
             let name = submission.text.split_whitespace().next().unwrap_or_default();
-            let error = format!("there is no command {name}; /help shows them");
-            not_sent(state, &submission, &Failure { error, ..failure });
+            let error = format!("unknown command {name}; /help lists all commands");
+            report_unsent(state, &submission, &CommandFailure { error, ..failure });
         }
-        Pending::Command(submission) if failure.code == ErrorCode::LineTooLong => {
-            not_sent(state, &submission, &failure);
+        P::Command(submission) if failure.code == ErrorCode::LineTooLong => {
+            report_unsent(state, &submission, &failure);
         }
-        Pending::Command(_) => state.error(failure.error),
-        // Nothing comes to mind. Whoever types need not know why.
-        Pending::Completions(command, prefix) => {
+        P::Command(_) => state.show_error(failure.error),
+        // A failed completion shows no candidates; the reason does not help the user.
+        P::Completions(command, prefix) => {
             let nothing = CompletionsData::default();
-            state.stack.composer.completed((command, prefix), nothing, &mut state.out);
+            state.stack.composer.apply_completions((command, prefix), nothing, &mut state.out);
         }
-        Pending::Before(submission) => switch::back_from_before(state, &[submission.content]),
-        Pending::Left(queue, goes_on) => switch::left(state, *queue, goes_on.as_deref(), None),
-        Pending::Taken(_) => {
-            state.held.waiting = Queued::Told;
-            state.error(failure.error);
+        P::PreviousSessionMessage(submission) => {
+            switch::restore_previous_prompts(state, &[submission.content])
         }
-        Pending::Made | Pending::Switched => {
-            switch::end_switch(state);
-            state.error(failure.error);
+        P::PreviousSessionQueue(queue, continued_by) => {
+            switch::restore_previous_queue(state, *queue, continued_by.as_deref(), None)
         }
-        Pending::Sessions(Shown::Picker) => {
-            state.error(failure.error);
-            sessions::picked_session(state);
+        P::TakeQueued(_) => {
+            state.deferred.queue_sync = QueueSyncState::Synced;
+            state.show_error(failure.error);
         }
-        Pending::Hello => {
-            state.error(failure.error);
-            // No conversation comes that it could stand behind.
-            answers::follow(state);
-            state.give_back_unsent();
+        P::SessionCreated | P::Switched => {
+            switch::cancel_switch(state);
+            state.show_error(failure.error);
         }
-        // Whoever has it is asked, then.
-        Pending::Models(Shown::One(name)) => setup::set_model(state, &name),
-        Pending::State { .. } | Pending::Commands | Pending::Models(_) | Pending::CarriedOver(_) => {
-            state.error(failure.error);
+        P::Sessions(ListUse::Picker) => {
+            state.show_error(failure.error);
+            sessions::finish_session_choice(state);
         }
-        // There are none, where that cannot be asked.
-        Pending::Extensions(Shown::No) => approve::check_approve(state),
-        Pending::Sessions(Shown::No) | Pending::Silent => {}
-        // It was answered, or its time was over: that is seen.
-        Pending::Answered if failure.code == ErrorCode::NotOpen => {}
-        Pending::Answered | Pending::Sessions(_) | Pending::Extensions(_) | Pending::Tools(_) => {
-            state.error(failure.error);
+        P::Hello => {
+            state.show_error(failure.error);
+            // No conversation will be loaded that the updates could follow.
+            answers::show_deferred_updates(state);
+            state.restore_unsent();
         }
-        Pending::Tree | Pending::Abort | Pending::Model | Pending::Thinking | Pending::SetTools => {
-            state.error(failure.error);
+        // Without a list of models, the agent checks the name.
+        P::Models(ListUse::One(name)) => setup::set_model(state, &name),
+        P::State { .. } | P::Commands | P::Models(_) | P::ModelCarriedOver(_) => {
+            state.show_error(failure.error)
         }
-        Pending::Cleared | Pending::Compacted | Pending::Reloaded | Pending::Named(_) => {
-            state.error(failure.error);
-        }
-        Pending::Moved | Pending::ShellSaid | Pending::Quiet => state.error(failure.error),
+        // An agent that cannot list extensions has none.
+        P::Extensions(ListUse::CacheOnly) => approve::request_tools_to_verify(state),
+        P::Sessions(ListUse::CacheOnly) | P::Ignored => {}
+        // The dialog was answered elsewhere or timed out, which is already visible.
+        P::Answered if failure.code == ErrorCode::NotOpen => {}
+        P::Answered | P::Sessions(_) | P::Extensions(_) | P::Tools(_) => state.show_error(failure.error),
+        P::Tree | P::Abort | P::Model | P::Thinking | P::SetTools => state.show_error(failure.error),
+        P::Cleared | P::Compacted | P::Reloaded | P::Renamed(_) => state.show_error(failure.error),
+        P::Moved | P::ShellOutput | P::ErrorsOnly => state.show_error(failure.error),
     }
 }
 
-/// It comes back into the editor. What the person took back is nothing that went wrong.
-fn not_sent(state: &mut State, submission: &Submission, failure: &Failure) {
+/// Reports a message that was not sent and moves it back into the composer. A message that the user took back is not an
+/// error.
+fn report_unsent(state: &mut AppState, submission: &Submission, failure: &CommandFailure) {
     if failure.code != ErrorCode::Aborted {
-        state.error(failure.error.clone());
+        state.show_error(failure.error.clone());
     }
-    state.stack.composer.give_back([&submission.content]);
+    state.stack.composer.restore_prompts([&submission.content]);
 }
 
-fn greeted(state: &mut State, data: HelloData) {
+fn handle_hello(state: &mut AppState, data: HelloData) {
     state.session.set_own_model(data.provider, data.model);
-    // A later `hello` only says what is to be asked.
+    // A later `hello` only changes the tools that need approval.
     if state.out.session().is_none() && !data.session.is_empty() {
         state.out.set_session(data.session.clone());
-        state.begin_conversation(&data.session);
+        state.load_conversation(&data.session);
     }
 }
 
-fn take_state(state: &mut State, begun: u64, told: u64, data: StateData) {
-    // What has begun or ended since is known better.
+fn apply_state(state: &mut AppState, work_revision: u64, queue_revision: u64, data: StateData) {
+    // Activity that started or ended since the request is more recent than the reply.
     match data.busy {
-        _ if begun != state.work.begun => {}
-        true => state.work.runs = state.work.runs || !state.work.sums_up,
-        false => state.work.is_over(),
+        _ if work_revision != state.work.revision => {}
+        true => state.work.agent_running = state.work.agent_running || !state.work.compacting,
+        false => state.work.stop_all(),
     }
     let QueueData { steering, follow_up, next_turn } = data.queue.clone();
-    if state.held.waiting != Queued::Asked && told == state.held.told {
+    if state.deferred.queue_sync != QueueSyncState::Requested
+        && queue_revision == state.deferred.queue_revision
+    {
         state.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
     }
     state.out.set_session(data.session.clone());
     state.session.update(data);
 }
 
-fn extensions(state: &mut State, data: ExtensionsData, shown: Shown) {
-    state.stack.composer.known_mut().extensions =
+fn update_extensions(state: &mut AppState, data: ExtensionsData, shown: ListUse) {
+    state.stack.composer.completions_mut().extensions =
         data.extensions.iter().map(|info| info.name.to_string()).collect();
     for name in state.session.set_extensions(data.extensions) {
-        state.info(format!("[{name}] runs again"));
+        state.show_info(format!("[{name}] is running again"));
     }
-    if state.session.changes_soon() {
-        state.extensions_at = Some(state.now + timeouts::EXTENSIONS_AGAIN);
+    if state.session.has_changing_extensions() {
+        state.extensions_refresh_at = Some(state.now + timeouts::EXTENSIONS_AGAIN);
     }
-    approve::check_approve(state);
+    approve::request_tools_to_verify(state);
     match shown {
-        Shown::No => {}
-        Shown::Picker => pick::pick_extension(state),
-        Shown::One(name) => setup::show_extension(state, &name),
+        ListUse::CacheOnly => {}
+        ListUse::Picker => pick::pick_extension(state),
+        ListUse::One(name) => setup::show_extension(state, &name),
     }
 }
 
-fn models(state: &mut State, data: ModelsData, shown: Shown) {
-    state.stack.composer.learn(|known| known.models = Some(data.models));
+fn update_models(state: &mut AppState, data: ModelsData, shown: ListUse) {
+    state.stack.composer.update_completions(|known| known.models = Some(data.models));
     match shown {
-        Shown::No => {}
-        Shown::Picker => pick::pick_model(state),
-        Shown::One(name) => setup::choose_model(state, &name),
+        ListUse::CacheOnly => {}
+        ListUse::Picker => pick::pick_model(state),
+        ListUse::One(name) => setup::choose_model(state, &name),
     }
 }
 
-pub(super) fn sessions(state: &mut State, mut data: SessionsData, shown: &Shown) {
+pub(super) fn update_sessions(state: &mut AppState, mut data: SessionsData, shown: &ListUse) {
     let id = state.out.session();
     if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
         own.name.clone_from(&state.session.name);
         let SessionInfo { first_text, .. } = &*own;
         if let Some(first) = first_text {
-            state.session.said_first(first);
+            state.session.set_first_text(first);
         }
     }
-    // Nobody goes on with what was never begun.
+    // An empty session is not worth resuming.
     data.sessions.retain(|info| !(info.open && info.messages == 0 && info.name.is_none() && !info.busy));
-    state.stack.composer.learn(|known| known.sessions = Some(data.sessions));
+    state.stack.composer.update_completions(|known| known.sessions = Some(data.sessions));
     match shown {
-        Shown::Picker => pick::pick_session(state),
-        Shown::No | Shown::One(_) => pick::refresh_sessions(state),
+        ListUse::Picker => pick::pick_session(state),
+        ListUse::CacheOnly | ListUse::One(_) => pick::refresh_sessions(state),
     }
 }
 
-fn tools(state: &mut State, data: ToolsData, shown: Shown) {
-    state.stack.composer.learn(|known| known.tools = Some(data.tools));
-    approve::warn_of_approve(state);
+fn update_tools(state: &mut AppState, data: ToolsData, shown: ListUse) {
+    state.stack.composer.update_completions(|known| known.tools = Some(data.tools));
+    approve::warn_unknown_tools(state);
     match shown {
-        Shown::No => {}
-        Shown::Picker => pick::pick_tools(state),
-        Shown::One(name) => pick::toggle_tool(state, &name),
+        ListUse::CacheOnly => {}
+        ListUse::Picker => pick::pick_tools(state),
+        ListUse::One(name) => pick::toggle_tool(state, &name),
     }
 }
 
-fn said(state: &mut State, data: QueuedData) {
-    // What is being taken back was said before that: it is among it.
-    if !data.running && state.held.waiting == Queued::Told {
-        state.held.waiting = Queued::Unheard;
+fn handle_queued_message(state: &mut AppState, data: QueuedData) {
+    // A queue that is being taken back already includes this message.
+    if !data.running && state.deferred.queue_sync == QueueSyncState::Synced {
+        state.deferred.queue_sync = QueueSyncState::Undelivered;
     }
 }
 
-fn command_done(state: &mut State, data: CommandResult) {
+fn handle_command_result(state: &mut AppState, data: CommandResult) {
     match data.action {
-        CommandAction::Prompt => {
-            state.work.begins();
+        CommandActionKind::Prompt => {
+            state.work.start_run();
             state.notes.clear();
         }
-        CommandAction::Noop => state.flash("done"),
-        // Events show them.
-        CommandAction::Insert | CommandAction::Display | CommandAction::OpenPanel => {}
+        CommandActionKind::Noop => state.flash("done"),
+        // Events show the results of these actions.
+        CommandActionKind::Insert | CommandActionKind::Display | CommandActionKind::OpenPanel => {}
     }
 }
 
-fn queue_taken(state: &mut State, data: QueueData, taken: Taken) {
-    state.held.waiting = Queued::Told;
-    state.held.told += 1;
+fn handle_taken_queue(state: &mut AppState, data: QueueData, taken: TakeBackUse) {
+    state.deferred.queue_sync = QueueSyncState::Synced;
+    state.deferred.queue_revision += 1;
     let QueueData { steering, follow_up, .. } = data;
-    let back = state.queue.taken(steering, follow_up);
-    prompt::taken_back(state, back, taken);
+    let restored = state.queue.take_returned(steering, follow_up);
+    prompt::restore_taken_messages(state, restored, taken);
 }
 
-fn model_set(state: &mut State, data: ModelData) {
+fn handle_model_set(state: &mut AppState, data: ModelData) {
     let ModelData { provider, model } = data;
     state.flash(format!("model: {provider}/{model}"));
     state.session.set_own_model(provider, model);
-    state.ask_state();
+    state.request_state();
 }
 
-fn tools_set(state: &mut State, data: ToolsSet) {
-    for tool in state.stack.composer.known_mut().tools.iter_mut().flatten() {
+fn handle_tools_set(state: &mut AppState, data: ToolsSet) {
+    for tool in state.stack.composer.completions_mut().tools.iter_mut().flatten() {
         tool.active = data.active.contains(&tool.name);
     }
     pick::refresh_tools(state);
 }
 
-fn cleared(state: &mut State) {
-    below::leave_conversation(state);
-    state.begin_printing("cleared");
-    state.stack.conversation.begin_anew();
+fn handle_cleared(state: &mut AppState) {
+    below::flush_conversation(state);
+    state.announce_conversation("cleared");
+    state.stack.conversation.reset_transcript();
     state.notes.clear();
-    state.ask_state();
+    state.request_state();
 }
 
-fn reloaded(state: &mut State, data: ReloadData) {
+fn handle_reloaded(state: &mut AppState, data: ReloadData) {
     let ReloadData { stopped, loaded, ready, kept, errors } = data;
-    let kept = if kept > 0 { format!(", {kept} kept as they were") } else { String::new() };
-    state.info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
-    // Each error was told as an event.
+    let unchanged = if kept > 0 { format!(", {kept} unchanged") } else { String::new() };
+    state.show_info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){unchanged}"));
+    // Each error was already reported by an event.
     if !errors.is_empty() {
         let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
-        state.info(format!("{} {extensions} failed", errors.len()));
+        state.show_info(format!("{} {extensions} failed; /ext shows the states", errors.len()));
     }
-    state.out.ask(Ask::Themes);
-    state.out.send(ListCommands {}, Pending::Commands);
-    state.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+    state.out.ask_backend(BackendRequest::Themes);
+    state.out.send(ListCommands {}, PendingRequest::Commands);
+    state.out.send(ListExtensions {}, PendingRequest::Extensions(ListUse::CacheOnly));
 }
 
-fn moved(state: &mut State, MovedData { text, .. }: MovedData) {
+fn handle_moved(state: &mut AppState, MovedData { text, .. }: MovedData) {
     if let Some(id) = state.out.session().map(str::to_owned) {
-        state.begin_conversation(&id);
+        state.load_conversation(&id);
     }
-    state.ask_state();
+    state.request_state();
     if let Some(text) = text {
-        // Before what is being written.
-        state.stack.composer.give_back([&Content::of_text(&text)]);
+        // The text goes before the draft.
+        state.stack.composer.restore_prompts([&EditorContent::from_text(&text)]);
         state.stack.composer.close_popup();
     }
-    state.out.ask(Ask::Branch);
+    state.out.ask_backend(BackendRequest::Branch);
 }

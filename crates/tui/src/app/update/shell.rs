@@ -1,43 +1,49 @@
-//! Commands of the person's for the shell.
+//! Shell commands of the user.
 
-use haft_protocol::rpc::{Failure, Steer};
+use haft_protocol::rpc::{CommandFailure, SteerCommand};
 
-use super::super::Ask;
-use super::super::pending::Pending;
-use super::super::state::State;
-use super::super::work::Shell;
-use crate::queue::Printed;
+use super::super::BackendRequest;
+use super::super::pending::PendingRequest;
+use super::super::state::AppState;
+use super::super::work::ShellCommand;
+use crate::queue::QueuedShellOutput;
 
-pub(super) fn shell(state: &mut State, command: String, kept: bool) {
+pub(super) fn run_shell_command(state: &mut AppState, command: String, send_output: bool) {
     let number = state.out.next_number();
-    state.stack.conversation.transcript_mut().shell(number, &command, kept, state.now);
-    state.work.shells.push(Shell { number, command: command.clone(), kept });
-    state.out.ask(Ask::Shell { number, command });
+    state.stack.conversation.transcript_mut().start_shell(number, &command, send_output, state.now);
+    state.work.shells.push(ShellCommand { number, command: command.clone(), reported_to_model: send_output });
+    state.out.ask_backend(BackendRequest::Shell { number, command });
 }
 
-pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
+pub(super) fn finish_shell_command(
+    state: &mut AppState,
+    number: u64,
+    outcome: Result<(String, Option<i32>), CommandFailure>,
+) {
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
-    let Shell { command, kept, .. } = state.work.shells.remove(at);
+    let ShellCommand { command, reported_to_model, .. } = state.work.shells.remove(at);
     let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-    state.stack.conversation.transcript_mut().shell_end(number, shown, state.now);
-    // It may have gone to another branch.
-    state.out.ask(Ask::Branch);
+    state.stack.conversation.transcript_mut().finish_shell(number, shown, state.now);
+    // The command may have changed the git branch.
+    state.out.ask_backend(BackendRequest::Branch);
     if let Ok((output, status)) = outcome
-        && kept
+        && reported_to_model
     {
-        let ended = match status {
+        let ending = match status {
             Some(0) => String::new(),
-            Some(status) => format!("\n\nIt ended with status {status}."),
-            None => "\n\nIt was stopped.".to_owned(),
+            Some(status) => format!("\n\nThe command exited with status {status}."),
+            None => "\n\nThe command was stopped.".to_owned(),
         };
-        let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
-        say_printed(state, Printed { command, message });
+        let message = format!("I ran `{command}`:\n\n```\n{}\n```{ending}", output.trim_end());
+        send_shell_output(state, QueuedShellOutput { command, message });
     }
 }
 
-/// The agent reads it at its next step, or before the next prompt.
-pub(super) fn say_printed(state: &mut State, printed: Printed) {
-    state.held.told += 1;
-    state.queue.printed(&printed);
-    state.out.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
+/// Queues the output for the next step of the agent or for the next prompt.
+pub(super) fn send_shell_output(state: &mut AppState, printed: QueuedShellOutput) {
+    state.deferred.queue_revision += 1;
+    state.queue.push_shell_output(&printed);
+    state
+        .out
+        .send(SteerCommand { message: printed.message, images: Vec::new() }, PendingRequest::ShellOutput);
 }

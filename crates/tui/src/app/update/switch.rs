@@ -1,159 +1,169 @@
-//! Another session in the place of the one that is shown.
+//! Switching to another session.
 
 use super::super::commands::sessions;
 use super::super::view::below;
 use super::{events, prompt, shell};
 use haft_protocol::rpc::{CloseSession, QueueData, SetModel, SetThinking, TakeQueued};
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
-use super::super::Ask;
-use super::super::held::{Held, Origin};
-use super::super::pending::Pending;
-use super::super::session::Session;
-use super::super::state::State;
-use crate::editor::Content;
-use crate::queue::{Queue, TakenBack};
+use super::super::BackendRequest;
+use super::super::held::{DeferredInput, SessionOrigin};
+use super::super::pending::PendingRequest;
+use super::super::session::CurrentSession;
+use super::super::state::AppState;
+use crate::editor::EditorContent;
+use crate::queue::{MessageQueue, RestoredMessages};
 
-/// The most characters of a name in a row that says where a fork comes from.
+/// The maximum length, in characters, of the origin's name in the note about a fork.
 const LONGEST_NAME: usize = 60;
 
-pub(super) fn made(state: &mut State, id: String) {
-    if state.held.next.as_ref().is_some_and(|next| next.origin == Origin::New) {
+pub(super) fn handle_session_created(state: &mut AppState, id: String) {
+    if state.deferred.session_switch.as_ref().is_some_and(|next| next.origin == SessionOrigin::New) {
         if let Some(model) = state.session.own_model.clone() {
-            let carried = Pending::CarriedOver(id.clone());
+            let carried = PendingRequest::ModelCarriedOver(id.clone());
             state.out.send_to(SetModel { model }, Some(id.clone()), carried);
         }
         let level = state.session.wanted_thinking.unwrap_or(state.session.thinking);
-        if level != Thinking::Default || state.session.wanted_thinking.is_some() {
-            state.out.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
+        if level != ThinkingLevel::Default || state.session.wanted_thinking.is_some() {
+            state.out.send_to(SetThinking { level }, Some(id.clone()), PendingRequest::ErrorsOnly);
         }
     }
     sessions::switch_to(state, id);
 }
 
-pub(super) fn switched(state: &mut State, id: String) {
+pub(super) fn handle_session_switched(state: &mut AppState, id: String) {
     match state.out.session() == Some(id.as_str()) {
-        true => sessions::stays(state),
-        false => adopt(state, id),
+        true => sessions::keep_current_session(state),
+        false => show_session(state, id),
     }
 }
 
-/// The new session has the model of the one before: who was told of another one is told anew.
-pub(super) fn carried_over(state: &mut State, id: &str) {
+/// Requests the state again after the new session got the model of the previous one.
+pub(super) fn handle_model_carried_over(state: &mut AppState, id: &str) {
     if state.out.session() == Some(id) {
-        state.ask_state();
+        state.request_state();
     }
 }
 
-/// Shows that session from here on, and closes the one before it.
-fn adopt(state: &mut State, id: String) {
-    let Some(next) = state.held.next.take() else { return };
-    below::leave_conversation(state);
+/// Shows the session and closes the previous one.
+fn show_session(state: &mut AppState, id: String) {
+    let Some(next) = state.deferred.session_switch.take() else { return };
+    below::flush_conversation(state);
     let origin = next.origin.clone();
-    let goes_on = matches!(origin, Origin::Fork(_)).then(|| id.clone());
+    let continued_by = matches!(origin, SessionOrigin::Fork(_)).then(|| id.clone());
     let before = std::mem::take(&mut state.session);
     let left = state.out.set_session(id.clone());
-    state.session = Session {
+    state.session = CurrentSession {
         provider: before.provider.clone(),
         model: before.model.clone(),
         cwd: before.cwd.clone(),
-        wanted_thinking: before.wanted_thinking.filter(|_| origin == Origin::New),
-        ..Session::default()
+        wanted_thinking: before.wanted_thinking.filter(|_| origin == SessionOrigin::New),
+        ..CurrentSession::default()
     };
     let queue = std::mem::take(&mut state.queue);
-    state.out.leave(&queue, goes_on.as_deref());
-    close_what_was_shown(state);
-    let unsent = std::mem::take(&mut state.held.unsent);
-    state.held = Held { unsent, ..Held::new() };
-    state.stack.conversation.read_anew();
-    state.out.ask(Ask::Conversation { session: id.clone() });
-    leave_behind(state, &before, left.as_deref(), &origin);
+    state.out.leave_session(&queue, continued_by.as_deref());
+    reset_view(state);
+    let unsent = std::mem::take(&mut state.deferred.unsent);
+    state.deferred = DeferredInput { unsent, ..DeferredInput::new() };
+    state.stack.conversation.restart_loading();
+    state.out.ask_backend(BackendRequest::Conversation { session: id.clone() });
+    finish_previous_session(state, &before, left.as_deref(), &origin);
     if !queue.is_empty() {
-        let pending = Pending::Left(Box::new(queue), goes_on);
+        let pending = PendingRequest::PreviousSessionQueue(Box::new(queue), continued_by);
         state.out.send_to(TakeQueued {}, left.clone(), pending);
     }
-    for event in next.of(&id) {
-        events::session_event(state, event, Some(id.clone()));
+    for event in next.into_session_events(&id) {
+        events::handle_session_event(state, event, Some(id.clone()));
     }
-    state.refresh();
-    state.out.ask(Ask::Branch);
+    state.request_session_data();
+    state.out.ask_backend(BackendRequest::Branch);
     if let Some(closed) = left.filter(|left| *left != id) {
-        state.out.send_to(CloseSession {}, Some(closed), Pending::Silent);
+        state.out.send_to(CloseSession {}, Some(closed), PendingRequest::Ignored);
     }
 }
 
-/// Nothing of the session before is seen but the commands of the person's that run.
-fn close_what_was_shown(state: &mut State) {
-    state.stack.conversation.begin_anew();
+/// Clears the view of the previous session, except for running shell commands.
+fn reset_view(state: &mut AppState) {
+    state.stack.conversation.reset_transcript();
     state.notes.clear();
     state.stack.panel.close();
     state.stack.panel.allow_all();
     state.stack.composer.cancel_delayed();
     state.stack.dialogs.close_replies();
-    state.work.is_over();
-    state.reloads = None;
-    state.resumes = false;
-    state.stack.composer.known_mut().sessions = None;
-    state.stack.composer.known_mut().said = None;
+    state.work.stop_all();
+    state.pending_reload = None;
+    state.awaits_session_choice = false;
+    state.stack.composer.completions_mut().sessions = None;
+    state.stack.composer.completions_mut().extension_completions = None;
 }
 
-/// Deals with what was under way for the session before: prompts come back into the editor, and what commands print is
-/// told to a session that goes on with it, or to nobody.
-fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin: &Origin) {
-    if let Origin::Fork(entry) = origin {
-        forked(state, before, left.unwrap_or_default(), entry.as_deref());
+/// Finishes the pending work of the previous session. Prompts are moved back into the composer. A fork receives the
+/// output of running shell commands; no other session does.
+fn finish_previous_session(
+    state: &mut AppState,
+    before: &CurrentSession,
+    left: Option<&str>,
+    origin: &SessionOrigin,
+) {
+    if let SessionOrigin::Fork(entry) = origin {
+        report_fork(state, before, left.unwrap_or_default(), entry.as_deref());
     } else {
-        for shell in state.work.shells.iter_mut().filter(|shell| shell.kept) {
-            shell.kept = false;
-            state.stack.conversation.transcript_mut().shell_left(shell.number);
+        for shell in state.work.shells.iter_mut().filter(|shell| shell.reported_to_model) {
+            shell.reported_to_model = false;
+            state.stack.conversation.transcript_mut().detach_shell(shell.number);
         }
     }
-    let sending = state.sending.take_contents();
-    back_from_before(state, &sending);
+    let sending = state.image_prompts.take_contents();
+    restore_previous_prompts(state, &sending);
 }
 
-fn forked(state: &mut State, before: &Session, id: &str, entry: Option<&str>) {
-    let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
-    let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
-    state.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
+fn report_fork(state: &mut AppState, before: &CurrentSession, id: &str, entry: Option<&str>) {
+    let about: String = before.description().unwrap_or(id).chars().take(LONGEST_NAME).collect();
+    let place = entry.map_or_else(|| "at its last entry".to_owned(), |entry| format!("at entry {entry}"));
+    state.show_info(format!("forked from {about} {place}; /resume {id} returns to that session"));
 }
 
-/// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
-/// told to the session that goes on with it.
-pub(super) fn left(state: &mut State, mut queue: Queue, goes_on: Option<&str>, taken: Option<QueueData>) {
-    let back = match taken {
-        Some(QueueData { steering, follow_up, .. }) => queue.taken(steering, follow_up),
-        // It is closed already: whatever waited was read by nobody.
+/// Restores the queued messages of the previous session. Prompts are moved back into the composer. The session that
+/// continues the previous one receives the output of shell commands.
+pub(super) fn restore_previous_queue(
+    state: &mut AppState,
+    mut queue: MessageQueue,
+    continued_by: Option<&str>,
+    taken: Option<QueueData>,
+) {
+    let restored = match taken {
+        Some(QueueData { steering, follow_up, .. }) => queue.take_returned(steering, follow_up),
+        // The session is already closed, so none of its queued messages was read.
         None => queue.take_back(),
     };
-    let TakenBack { prompts, printed } = back;
-    back_from_before(state, &prompts);
-    let goes_on = goes_on.is_some() && state.out.session() == goes_on;
+    let RestoredMessages { prompts, printed } = restored;
+    restore_previous_prompts(state, &prompts);
+    let continues = continued_by.is_some() && state.out.session() == continued_by;
     for printed in printed {
-        match goes_on {
-            true => shell::say_printed(state, printed),
-            false => state.info(format!(
-                "the model was not told what `{}` printed: that session is closed",
+        match continues {
+            true => shell::send_shell_output(state, printed),
+            false => state.show_info(format!(
+                "the output of `{}` was not sent to the model: its session is closed",
                 printed.command
             )),
         }
     }
-    prompt::say_unsent(state);
+    prompt::send_unsent(state);
 }
 
-/// Prompts that the session before did not begin with are in the editor.
-pub(super) fn back_from_before(state: &mut State, contents: &[Content]) {
-    let said = match contents.len() {
+/// Moves prompts that the previous session did not start back into the composer.
+pub(super) fn restore_previous_prompts(state: &mut AppState, contents: &[EditorContent]) {
+    let note = match contents.len() {
         0 => return,
-        1 => "a prompt that waited in the session before is in the editor".to_owned(),
-        count => format!("{count} prompts that waited in the session before are in the editor"),
+        1 => "a queued prompt of the previous session is back in the editor".to_owned(),
+        count => format!("{count} queued prompts of the previous session are back in the editor"),
     };
-    state.stack.composer.give_back(contents);
-    state.info(said);
+    state.stack.composer.restore_prompts(contents);
+    state.show_info(note);
 }
 
-/// No other session will be shown after all. What was said in it is in the editor.
-pub(super) fn end_switch(state: &mut State) {
-    state.held.next = None;
-    state.give_back_unsent();
+/// Cancels the switch to another session and moves unsent messages back into the composer.
+pub(super) fn cancel_switch(state: &mut AppState) {
+    state.deferred.session_switch = None;
+    state.restore_unsent();
 }

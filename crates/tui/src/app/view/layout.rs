@@ -1,22 +1,22 @@
-//! Where everything stands.
+//! The division of the screen into areas.
 
 use ratatui_core::layout::Rect;
 
-use crate::look::Look;
+use crate::look::DrawContext;
 
-use super::super::areas::Areas;
+use super::super::areas::ScreenAreas;
 use super::super::component::LIST;
 use super::super::composer::MARK;
-use super::super::state::State;
+use super::super::state::AppState;
 use super::rows;
 
-/// The lowest screen on which the editor has a frame.
+/// The minimum height, in rows, of a screen with a framed composer.
 const FRAMED_FROM: u16 = 6;
 
-/// The number of rows each part wants.
+/// The number of rows that each part requests.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wanted {
-    /// The rows that are left for the part at the top.
+pub(super) struct RequestedRows {
+    /// The minimum rows of the main area.
     least: u16,
     popup: u16,
     ask: u16,
@@ -26,65 +26,70 @@ pub(super) struct Wanted {
     notes: u16,
 }
 
-pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
-    let wanted = wanted(state, area, look);
-    parted(area, wanted, u16::MAX)
+pub(super) fn compute_areas(state: &mut AppState, area: Rect, look: &DrawContext) -> ScreenAreas {
+    let wanted = requested_rows(state, area, look);
+    split_areas(area, wanted, u16::MAX)
 }
 
-/// Where everything stands in an area below what has been printed, on a screen of so many rows.
-pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
-    let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
-    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX);
-    parted(area, wanted, live)
+/// Computes the areas below the printed rows, on a screen of `screen` rows.
+pub(super) fn compute_inline_areas(
+    state: &mut AppState,
+    area: Rect,
+    screen: u16,
+    look: &DrawContext,
+) -> ScreenAreas {
+    let wanted = inline_requested_rows(state, Rect { height: screen, ..area }, look);
+    let live = u16::try_from(state.stack.conversation.transcript().live_rows()).unwrap_or(u16::MAX);
+    split_areas(area, wanted, live)
 }
 
-pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Wanted {
+pub(super) fn inline_requested_rows(state: &mut AppState, screen: Rect, look: &DrawContext) -> RequestedRows {
     let popup = super::popup::rows(state);
-    Wanted { popup, ..wanted(state, screen, look) }
+    RequestedRows { popup, ..requested_rows(state, screen, look) }
 }
 
-impl Wanted {
-    pub(super) fn rows(self) -> u16 {
+impl RequestedRows {
+    pub(super) fn total_rows(self) -> u16 {
         let Self { least: _, popup, ask, search, work, queue, notes } = self;
         [popup, ask, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
     }
 }
 
-fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
-    // The transcript says what led to a question: some of it stays.
+fn requested_rows(state: &mut AppState, area: Rect, look: &DrawContext) -> RequestedRows {
+    // A part of the transcript stays visible, because it explains the question.
     let most = area.height.saturating_sub(area.height / 4).max(1);
     let question = state.stack.dialogs.rows(area.width, most, look);
     let ask = question.unwrap_or_else(|| editor_rows(state, area));
-    // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
+    // While a list is open, the composer is not used, and at least one row of the list must be visible.
     let least = state.stack.cover_rows().filter(|_| state.stack.dialogs.is_empty()).unwrap_or(0);
     let ask = if least > 0 && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
-    Wanted {
+    RequestedRows {
         least,
         popup: 0,
         ask,
-        search: u16::from(super::search(state).is_some()),
+        search: u16::from(super::active_search(state).is_some()),
         work: rows::work_rows(state),
         queue: rows::queue_rows(state),
         notes: rows::note_rows(state, area.width, &look.theme),
     }
 }
 
-pub(in crate::app) fn main_area(state: &mut State) -> Rect {
+pub(in crate::app) fn main_area(state: &mut AppState) -> Rect {
     let look = state.look(state.now);
     let (columns, rows) = state.size;
-    areas(state, Rect::new(0, 0, columns, rows), &look).main
+    compute_areas(state, Rect::new(0, 0, columns, rows), &look).main
 }
 
-/// The frame and the text, which has up to a third of the screen.
-fn editor_rows(state: &State, area: Rect) -> u16 {
+/// Returns the rows of the composer with its frame: at most a third of the screen.
+fn editor_rows(state: &AppState, area: Rect) -> u16 {
     let width = area.width.saturating_sub(MARK);
     let text = u16::try_from(state.stack.composer.editor().layout(width).len()).unwrap_or(u16::MAX);
     let frame = if area.height >= FRAMED_FROM { 2 } else { 0 };
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }
 
-/// From the bottom up, each part as far as there is room: the editor first. Of the transcript, so many rows are wanted.
-fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
+/// Divides an area from the bottom up, the composer first. `main` is the number of rows that the transcript requests.
+fn split_areas(area: Rect, wanted: RequestedRows, main: u16) -> ScreenAreas {
     let mut left = area.height;
     let mut part = |rows: u16, keep: u16| {
         let rows = rows.min(left.saturating_sub(keep));
@@ -95,12 +100,12 @@ fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
     let popup = part(wanted.popup, wanted.ask.max(1));
     let ask = part(wanted.ask, 0);
     let search = part(wanted.search, wanted.least);
-    // Some of the transcript is always seen, where there is room for more than the editor.
+    // A part of the transcript is visible if the screen has room for more than the composer.
     let queue = part(wanted.queue, wanted.least.max(main.min(3)));
     let work = part(wanted.work, wanted.least.max(main.min(1)));
     let notes = part(wanted.notes, wanted.least.max(main.min(3)));
     let main = part(u16::MAX, 0);
-    Areas { main, notes, work, queue, search, ask, popup, status }
+    ScreenAreas { main, notes, work, queue, search, ask, popup, status }
 }
 
 pub(super) fn is_framed(ask: Rect) -> bool {

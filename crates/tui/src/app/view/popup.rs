@@ -1,4 +1,4 @@
-//! The candidates above the editor.
+//! The completion list above the composer.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -6,19 +6,19 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::clean::{CleanLine, columns, span};
-use crate::complete::{Candidate, Kind, MOST_SHOWN, Popup};
-use crate::look::Look;
+use crate::complete::{CompletionCandidate, CompletionKind, CompletionPopup, MOST_SHOWN};
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
-use super::super::areas::Areas;
-use super::super::component::put;
-use super::super::state::State;
+use super::super::areas::ScreenAreas;
+use super::super::component::draw_line;
+use super::super::state::AppState;
 
-/// The widest first column.
+/// The maximum width of the first column.
 const MOST_NAME: usize = 32;
 
-/// The candidates, where nothing else has their place.
-fn shown(state: &State) -> Option<&Popup> {
+/// Returns the completion list, if no search or dialog hides it.
+fn visible_popup(state: &AppState) -> Option<&CompletionPopup> {
     state
         .stack
         .composer
@@ -26,13 +26,13 @@ fn shown(state: &State) -> Option<&Popup> {
         .filter(|_| state.stack.conversation.search().is_none() && state.stack.dialogs.is_empty())
 }
 
-pub(super) fn rows(state: &State) -> u16 {
-    let rows = shown(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
+pub(super) fn rows(state: &AppState) -> u16 {
+    let rows = visible_popup(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
     u16::try_from(rows).unwrap_or_default()
 }
 
-pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look) {
-    let Some(popup) = shown(state) else { return };
+pub(super) fn draw(state: &AppState, areas: ScreenAreas, buffer: &mut Buffer, look: &DrawContext) {
+    let Some(popup) = visible_popup(state) else { return };
     let ask = areas.ask;
     let above = ask.y.saturating_sub(areas.main.y);
     let rows = rows(state).min(above);
@@ -42,20 +42,20 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look
     };
     let rows = area.height;
     let shown = usize::from(rows);
-    // The chosen one is always seen.
+    // The selected candidate is always visible.
     let top = (popup.chosen + 1).saturating_sub(shown).min(popup.candidates.len().saturating_sub(shown));
     let name =
-        popup.candidates.iter().skip(top).take(shown).map(|candidate| columns_of(popup, candidate)).max();
+        popup.candidates.iter().skip(top).take(shown).map(|candidate| name_columns(popup, candidate)).max();
     let name = name.unwrap_or(0).min(MOST_NAME).min(usize::from(area.width));
-    // Nothing of the transcript below shows through, colours neither.
+    // Neither text nor colors of the transcript may show through.
     for position in area.intersection(buffer.area).positions() {
         buffer[position].reset();
     }
     for row in 0..rows {
         let at = top + usize::from(row);
         if let Some(candidate) = popup.candidates.get(at) {
-            let line = line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
-            put(buffer, area, row, &line);
+            let line = candidate_line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
+            draw_line(buffer, area, row, &line);
             if at == popup.chosen {
                 let place = Rect { y: area.y + row, height: 1, ..area };
                 buffer.set_style(place, look.theme.own_style(Role::Selection));
@@ -64,23 +64,23 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look
     }
 }
 
-fn mark(popup: &Popup) -> &'static str {
-    match popup.wanted.kind {
-        Kind::Command => "/",
-        Kind::File { .. } => "@",
-        Kind::Argument { .. } => "",
+fn trigger_mark(popup: &CompletionPopup) -> &'static str {
+    match popup.target.kind {
+        CompletionKind::Command => "/",
+        CompletionKind::File { .. } => "@",
+        CompletionKind::Argument { .. } => "",
     }
 }
 
-fn columns_of(popup: &Popup, candidate: &Candidate) -> usize {
+fn name_columns(popup: &CompletionPopup, candidate: &CompletionCandidate) -> usize {
     let hint = if candidate.hint.is_empty() { 0 } else { 1 + CleanLine::new(&candidate.hint).columns() };
-    mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
+    trigger_mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
 }
 
-/// `/model [model]   Has another model answer…   haft`
-fn line(
-    popup: &Popup,
-    candidate: &Candidate,
+/// `/model [model]   Switch model   haft`
+fn candidate_line(
+    popup: &CompletionPopup,
+    candidate: &CompletionCandidate,
     name: usize,
     width: u16,
     chosen: bool,
@@ -89,31 +89,31 @@ fn line(
     let muted = theme.style(Role::Muted);
     let mut spans = vec![
         span(if chosen { "▸ " } else { "  " }, theme.style(Role::Accent)),
-        span(mark(popup), theme.style(Role::Text)),
+        span(trigger_mark(popup), theme.style(Role::Text)),
     ];
-    spans.extend(matched(candidate, theme));
+    spans.extend(highlight_matches(candidate, theme));
     if !candidate.hint.is_empty() {
         spans.push(span(CleanLine::new(&format!(" {}", candidate.hint)), muted));
     }
     let used = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
     let pad = (name + 2).saturating_sub(used(&spans)) + 2;
-    let source = match (&popup.wanted.kind, candidate.source.as_str()) {
-        (Kind::Command, "") => "haft".into(),
+    let source = match (&popup.target.kind, candidate.source.as_str()) {
+        (CompletionKind::Command, "") => "haft".into(),
         (_, source) => CleanLine::new(source),
     };
     let room = usize::from(width).saturating_sub(used(&spans) + pad);
-    let source = source.shortened(room.min(MOST_NAME / 2));
+    let source = source.truncate_to_width(room.min(MOST_NAME / 2));
     let about = CleanLine::new(&candidate.description);
-    let about = about.shortened(room.saturating_sub(source.columns() + 2));
-    spans.push(span(CleanLine::repeated(' ', pad), muted));
+    let about = about.truncate_to_width(room.saturating_sub(source.columns() + 2));
+    spans.push(span(CleanLine::from_repeated_char(' ', pad), muted));
     let between = room.saturating_sub(about.columns() + source.columns());
     spans.push(span(about, muted));
-    spans.push(span(CleanLine::repeated(' ', between), muted));
+    spans.push(span(CleanLine::from_repeated_char(' ', between), muted));
     spans.push(span(source, theme.style(Role::Extension)));
     Line::from(spans)
 }
 
-fn matched(candidate: &Candidate, theme: &Theme) -> Vec<Span<'static>> {
+fn highlight_matches(candidate: &CompletionCandidate, theme: &Theme) -> Vec<Span<'static>> {
     let (plain, found) = (theme.style(Role::Text), theme.style(Role::Accent));
     let graphemes = (0_u32..).zip(candidate.text.graphemes(true));
     let marked = |(at, grapheme): (u32, &str)| {

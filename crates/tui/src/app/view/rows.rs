@@ -1,49 +1,49 @@
-//! The rows between the transcript and the editor: notes, what is worked on, what waits.
+//! The rows between the transcript and the composer: notes, activity and queue.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use haft_protocol::event::Level;
+use haft_protocol::event::NoteLevel;
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::figures;
 use crate::keys::Prompt;
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-use super::super::component::put;
-use super::super::notes::Note;
-use super::super::state::State;
-use super::super::waiting::{Until, waiting};
+use super::super::component::draw_line;
+use super::super::notes::ExtensionNote;
+use super::super::state::AppState;
+use super::super::waiting::{DeliveryPoint, list_waiting_messages};
 
 const MOST_NOTES: usize = 6;
 
 const MOST_QUEUED: usize = 4;
 
-/// The most columns of a command in the row of what is worked on.
+/// The maximum columns of a command in the activity row.
 const LONGEST_COMMAND: usize = 24;
 
-/// The longest text of a note that is looked at: more than six rows are not shown.
+/// The maximum bytes of a note that are considered; at most six rows are shown.
 const LONGEST_NOTE: usize = 4096;
 
-pub(super) fn note_rows(state: &State, width: u16, theme: &Theme) -> u16 {
+pub(super) fn note_rows(state: &AppState, width: u16, theme: &Theme) -> u16 {
     u16::try_from(note_lines(state, width, MOST_NOTES, theme).len()).unwrap_or(u16::MAX)
 }
 
-pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn draw_notes(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let lines = note_lines(state, area.width, usize::from(area.height), &look.theme);
     for (row, line) in (0..area.height).zip(&lines) {
-        put(buffer, area, row, line);
+        draw_line(buffer, area, row, line);
     }
 }
 
-/// The newest notes that there is room for. Each begins with whose it is; one that is too long loses its end.
-fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// Returns the newest notes that fit. Each note begins with its owner; a note that is too long is truncated.
+fn note_lines(state: &AppState, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for note in state.notes.iter().rev() {
-        let mut of_note = one_note(note, width, theme);
+        let mut of_note = wrap_note(note, width, theme);
         if lines.is_empty() && of_note.len() > most {
             of_note.truncate(most);
             if let Some(last) = of_note.last_mut().filter(|_| most > 1) {
@@ -59,99 +59,105 @@ fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line
     lines
 }
 
-fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn wrap_note(
+    ExtensionNote { owner, level, text }: &ExtensionNote,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let role = match level {
-        Level::Success => Role::Ok,
-        Level::Warn => Role::Warning,
-        Level::Error => Role::Error,
-        Level::Info => Role::Note,
+        NoteLevel::Success => Role::Ok,
+        NoteLevel::Warn => Role::Warning,
+        NoteLevel::Error => Role::Error,
+        NoteLevel::Info => Role::Note,
     };
     let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let text = Clean::new(text.get(..end).unwrap_or_default());
+    let text = CleanText::new(text.get(..end).unwrap_or_default());
     let owner = span(CleanLine::new(&format!("[{owner}] ")), theme.style(Role::Extension));
-    // What follows is seen to be of the same note.
+    // The indent marks the following rows as part of the same note.
     let indent = vec![span("  ", theme.style(Role::Text))];
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let first = if at == 0 { vec![owner.clone()] } else { indent.clone() };
-        let hang = Hang { first, rest: indent.clone() };
-        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, Mode::Words));
+        let hang = RowPrefixes { first, rest: indent.clone() };
+        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, WrapMode::Words));
     }
-    // Even one that says nothing says whose it is.
+    // An empty note still shows its owner.
     if lines.is_empty() {
         lines.push(Line::from(owner));
     }
     lines
 }
 
-pub(super) fn work_rows(state: &State) -> u16 {
+pub(super) fn work_rows(state: &AppState) -> u16 {
     u16::from(state.work.since.is_some())
 }
 
 /// `⠋ Working… 12s · esc to stop`
-pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let Some(since) = state.work.since else { return };
     let theme = &look.theme;
     let elapsed = look.now.saturating_duration_since(since);
     let spinner = theme.spinner();
-    let picture = spinner.picture(elapsed);
-    let words = match (state.work.is_on(), state.work.sums_up) {
-        (_, true) => "summing up".into(),
+    let picture = spinner.frame_at(elapsed);
+    let words = match (state.work.is_active(), state.work.compacting) {
+        (_, true) => "summarizing".into(),
         (false, false) => "running".into(),
-        (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
+        (true, false) => cyclic_message(&spinner.messages, u128::from(state.work.revision)),
     };
-    let stop = stops(state);
-    let rest = format!(" {}…", capital(words.as_str()));
-    let time = format!(" {}{stop}", figures::seconds(elapsed.as_secs()));
+    let stop = stop_hint(state);
+    let rest = format!(" {}…", capitalize(words.as_str()));
+    let time = format!(" {}{stop}", figures::format_seconds(elapsed.as_secs()));
     let line = Line::from_iter([
         span(picture, theme.style(Role::Spinner)),
         span(CleanLine::new(&rest), theme.style(Role::Text)),
         span(CleanLine::new(&time), theme.style(Role::Muted)),
     ]);
-    put(buffer, area, 0, &line);
+    draw_line(buffer, area, 0, &line);
 }
 
-/// Returns what the key that stops something stops: the agent first, then the command of the person's that began last.
-fn stops(state: &State) -> String {
+/// Returns the hint for the abort key, which stops the agent first, then the most recent shell command.
+fn stop_hint(state: &AppState) -> String {
     let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
     match state.work.shells.last() {
-        Some(shell) if state.work.is_on() => {
-            let command = CleanLine::new(first_line(&shell.command)).shortened(LONGEST_COMMAND);
+        Some(shell) if state.work.is_active() => {
+            let command = CleanLine::new(first_line(&shell.command)).truncate_to_width(LONGEST_COMMAND);
             format!(" · {key} to stop the agent, then !{command}")
         }
         Some(_) | None => format!(" · {key} to stop"),
     }
 }
 
-fn one_of(lines: &[CleanLine], at: u128) -> CleanLine {
+fn cyclic_message(lines: &[CleanLine], at: u128) -> CleanLine {
     let count = u128::try_from(lines.len().max(1)).unwrap_or(1);
     let at = usize::try_from(at % count).unwrap_or(0);
     lines.get(at).cloned().unwrap_or_default()
 }
 
-fn capital(text: &str) -> String {
+fn capitalize(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-pub(super) fn queue_rows(state: &State) -> u16 {
-    u16::try_from(waiting(&state.queue, &state.held, state.work.is_on()).len().min(MOST_QUEUED))
-        .unwrap_or(u16::MAX)
+pub(super) fn queue_rows(state: &AppState) -> u16 {
+    u16::try_from(
+        list_waiting_messages(&state.queue, &state.deferred, state.work.is_active()).len().min(MOST_QUEUED),
+    )
+    .unwrap_or(u16::MAX)
 }
 
-/// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
-pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
-    let waiting = waiting(&state.queue, &state.held, state.work.is_on());
+/// `↳ steer: …`, `↳ follow-up: …`, `↳ with your next prompt: !…`
+pub(super) fn draw_queue(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+    let waiting = list_waiting_messages(&state.queue, &state.deferred, state.work.is_active());
     let theme = &look.theme;
     let shown = usize::from(area.height);
     for (row, (until, text)) in (0..area.height).zip(&waiting) {
         let last = usize::from(row) + 1 == shown;
         let more = waiting.len().saturating_sub(shown);
         let until = match until {
-            Until::Step => "↳ steer: ",
-            Until::Done => "↳ then: ",
-            Until::Prompt => "↳ with your next prompt: ",
-            Until::Session => "↳ when the session is open: ",
+            DeliveryPoint::Step => "↳ steer: ",
+            DeliveryPoint::Done => "↳ follow-up: ",
+            DeliveryPoint::Prompt => "↳ with your next prompt: ",
+            DeliveryPoint::Session => "↳ when the session is open: ",
         };
         let mut text = CleanLine::new(first_line(text));
         if last && more > 0 {
@@ -160,13 +166,13 @@ pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look)
         let room = usize::from(area.width).saturating_sub(CleanLine::from(until).columns());
         let line = Line::from_iter([
             span(until, theme.style(Role::Muted)),
-            span(text.shortened(room), theme.style(Role::Text)),
+            span(text.truncate_to_width(room), theme.style(Role::Text)),
         ]);
-        put(buffer, area, row, &line);
+        draw_line(buffer, area, row, &line);
     }
 }
 
-/// The first line, as far as anybody could see it.
+/// Returns the first line, limited to 500 characters.
 fn first_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     let end = line.char_indices().nth(500).map_or(line.len(), |(at, _)| at);
@@ -178,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_short() {
-        assert_eq!([0, 59, 184, 3720].map(figures::seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
+    fn formats_seconds_briefly() {
+        assert_eq!([0, 59, 184, 3720].map(figures::format_seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
     }
 }

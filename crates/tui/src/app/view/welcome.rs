@@ -6,19 +6,19 @@ use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
 use crate::keys::{App, Prompt};
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::Role;
 
-use super::super::component::put;
-use super::super::state::State;
+use super::super::component::draw_line;
+use super::super::state::AppState;
 
-pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     for (row, line) in (0..area.height).zip(rows(state, area.width, look)) {
-        put(buffer, area, row, &line);
+        draw_line(buffer, area, row, &line);
     }
 }
 
-pub(in crate::app) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
+pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
     let key = |action: crate::keys::Action| state.keymap.keys(action).first();
@@ -27,8 +27,8 @@ pub(in crate::app) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'
         model => format!("{}/{model}", session.provider),
     };
     let help = key(App::Help.into()).map_or_else(|| "/help".to_owned(), ToString::to_string);
-    let stop = key(Prompt::Abort.into()).map(|key| format!(", {key} to stop what runs"));
-    let leave = key(Prompt::ClearOrQuit.into()).map(|key| format!("{key} twice to leave"));
+    let stop = key(Prompt::Abort.into()).map(|key| format!(", {key} to stop the agent"));
+    let leave = key(Prompt::ClearOrQuit.into()).map(|key| format!("{key} twice to quit"));
     let hints = [
         "/ for commands, @ for files, ! for the shell".to_owned(),
         format!("{help} for help{}", stop.unwrap_or_default()),
@@ -43,7 +43,7 @@ pub(in crate::app) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'
     rows.extend(hints.map(|hint| (hint, Role::Muted)));
     let room = usize::from(width.saturating_sub(2));
     let line = |(text, role): (String, Role)| {
-        let text = CleanLine::new(&text).shortened(room);
+        let text = CleanLine::new(&text).truncate_to_width(room);
         Line::from_iter([span(" ", theme.style(Role::Text)), span(text, theme.style(role))])
     };
     rows.into_iter().map(line).collect()

@@ -1,4 +1,4 @@
-//! Tests of how what is granted is written.
+//! Tests of the format of granted calls.
 
 use haft_protocol::RawJson;
 
@@ -11,18 +11,18 @@ fn call(name: &str, args: &str) -> ToolCall {
 
 #[track_caller]
 fn check(args: &str, expect: &[&str]) {
-    let mark = |row: &Row| match row.mark {
-        Mark::No => "",
-        Mark::Line => "│",
-        Mark::Removed => "-",
-        Mark::Added => "+",
+    let mark = |row: &ArgumentRow| match row.mark {
+        LineMark::No => "",
+        LineMark::Line => "│",
+        LineMark::Removed => "-",
+        LineMark::Added => "+",
     };
-    let row = |row: &Row| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
-    assert_eq!(arguments(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);
+    let row = |row: &ArgumentRow| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
+    assert_eq!(argument_rows(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);
 }
 
 #[test]
-fn arguments_stand_there_as_they_are() {
+fn shows_arguments_unchanged() {
     check("{}", &["{}"]);
     check(" [1,2] ", &["[", "  1", "  2", "]"]);
     check(
@@ -44,7 +44,7 @@ fn arguments_stand_there_as_they_are() {
 }
 
 #[test]
-fn lines_of_a_string_stand_below_its_name() {
+fn shows_multiline_string_below_its_name() {
     check(r#"{"c":"a\n\n  b\n"}"#, &[r#"  "c":"#, "    │a", "    │", "    │  b", "    │"]);
     check(r#"{"c":"say \"hi\"","d":1}"#, &[r#"  "c":"#, r#"    │say "hi""#, r#"  "d": 1"#]);
     check(
@@ -78,7 +78,7 @@ fn lines_of_a_string_stand_below_its_name() {
 }
 
 #[test]
-fn no_two_strings_look_alike() {
+fn different_strings_look_different() {
     check(
         r#"{"c":"\t\\t\\n\\\\u{1b}\u001b \n\\ "}"#,
         &[r#"  "c":"#, r"    │\t\u{5c}t\n\\u{5c}u{1b}\u{1b}\u{20}", r"    │\\u{20}"],
@@ -86,7 +86,7 @@ fn no_two_strings_look_alike() {
 }
 
 #[test]
-fn what_would_not_be_seen_is_written_out() {
+fn escapes_invisible_characters() {
     check(
         r#"{"c":"\u0072\u006d \u001b[2J\u009bx\u007f\r\t"}"#,
         &[r#"  "c": "rm \u{1b}[2J\u{9b}x\u{7f}\r\t""#],
@@ -101,11 +101,11 @@ fn what_would_not_be_seen_is_written_out() {
 #[track_caller]
 fn check_place(name: &str, args: &str, expect: Option<&str>) {
     let cwd = if cfg!(windows) { r"C:\w" } else { "/w" };
-    assert_eq!(place(&call(name, args), Path::new(cwd)).as_deref(), expect, "{args}");
+    assert_eq!(target_path(&call(name, args), Path::new(cwd)).as_deref(), expect, "{args}");
 }
 
 #[test]
-fn a_file_is_named_as_it_is_found() {
+fn names_file_relative_to_directory() {
     check_place("write", r#"{"content":"x","path":"src/a.rs"}"#, Some("file: src/a.rs"));
     check_place("edit", r#"{"path":"@./a\u202eb"}"#, Some(r"file: ./a\u{202e}b"));
     check_place("read", r#"{"path":"~/a"}"#, Some("file: ~/a"));

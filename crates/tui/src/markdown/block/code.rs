@@ -1,11 +1,11 @@
-//! Blocks of code, and of HTML, which is shown and not obeyed.
+//! Blocks of code and of HTML. HTML is shown as source and not interpreted.
 
 use std::ops::Range;
 
 use ratatui_core::text::Span;
 
-use super::{Mark, Resume, begin_of_line};
-use crate::clean::{Clean, CleanLine, span};
+use super::{ResumePoint, ResumeState, line_prefix};
+use crate::clean::{CleanLine, CleanText, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
 
@@ -15,64 +15,69 @@ const INDENT: &str = "  ";
 const MAX_LABEL: usize = 40;
 
 #[derive(Debug, Default)]
-pub(super) struct Code {
+pub(super) struct CodeBlock {
     label: String,
     text: String,
     html: bool,
-    /// The line that it begins with, where it begins with one.
+    /// The opening fence, if any.
     fence: Option<String>,
-    /// True if the rows above are shown already.
-    goes_on: bool,
+    /// True if the rows above were already rendered.
+    continues: bool,
     lines: usize,
-    /// Where the last ones begin: of the last it may not be sure that it is one.
+    /// The beginnings of the last two lines. The last line may be incomplete.
     begins: [Option<(usize, usize)>; 2],
 }
 
-impl Code {
-    pub(super) fn fenced(label: String, fence: String, goes_on: bool) -> Self {
-        Self { label, fence: Some(fence), goes_on, ..Self::default() }
+impl CodeBlock {
+    pub(super) fn new_fenced(label: String, fence: String, continues: bool) -> Self {
+        Self { label, fence: Some(fence), continues, ..Self::default() }
     }
 
-    pub(super) fn html() -> Self {
+    pub(super) fn new_html() -> Self {
         Self { html: true, ..Self::default() }
     }
 
     pub(super) fn push(&mut self, text: &str, source: &str, range: &Range<usize>) {
         if self.text.is_empty() || self.text.ends_with('\n') {
-            self.begins(begin_of_line(source, range.start));
+            self.note_line_start(line_prefix(source, range.start));
         }
         self.text.push_str(text);
-        // Several lines where nothing of them is left out.
+        // Adds several lines at once if nothing is omitted from them.
         let whole = source.get(range.clone()) == Some(text);
         for (at, _) in text.match_indices('\n') {
             self.lines += 1;
             if whole && at + 1 < text.len() {
-                self.begins(range.start + at + 1);
+                self.note_line_start(range.start + at + 1);
             }
         }
     }
 
-    fn begins(&mut self, at: usize) {
+    fn note_line_start(&mut self, at: usize) {
         self.begins = [self.begins[1], Some((at, self.lines))];
     }
 
-    /// The last line but one, from which on code can be shown without what stands above, and how many lines of it do.
-    pub(super) fn take_mark(&mut self) -> Option<Mark> {
+    /// Takes the last position from which the code can be shown without the rows above, and the number of lines
+    /// before it.
+    pub(super) fn take_resume_point(&mut self) -> Option<ResumePoint> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;
-        Some(Mark { at, lines: line + usize::from(self.has_label()), resume: Resume::Code(fence) })
+        Some(ResumePoint {
+            at,
+            lines: line + usize::from(self.has_label()),
+            resume: ResumeState::Code(fence),
+        })
     }
 
     fn label(&self) -> CleanLine {
-        CleanLine::new(self.label.trim()).shortened(MAX_LABEL)
+        CleanLine::new(self.label.trim()).truncate_to_width(MAX_LABEL)
     }
 
     fn has_label(&self) -> bool {
-        !self.goes_on && self.label().columns() > 0
+        !self.continues && self.label().columns() > 0
     }
 
     pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
-        let text = Clean::new(&self.text);
+        let text = CleanText::new(&self.text);
         let plain = |role| text.lines().map(|line| vec![span(line, theme.style(role))]).collect::<Vec<_>>();
         if self.html {
             return plain(Role::Muted);
@@ -82,12 +87,12 @@ impl Code {
             let style = theme.style(Role::CodeLabel);
             lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
-        let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
-        for mut line in coloured.unwrap_or_else(|| plain(Role::Code)) {
+        let colored = if finished { highlight(&self.label, &text, theme) } else { None };
+        for mut line in colored.unwrap_or_else(|| plain(Role::Code)) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }
-        if lines.is_empty() && !self.goes_on {
+        if lines.is_empty() && !self.continues {
             lines.push(Vec::new());
         }
         lines

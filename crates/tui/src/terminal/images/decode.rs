@@ -1,7 +1,7 @@
-//! From the bytes of an image, which somebody unknown has made, to the pixels of the cells that it takes.
+//! Decodes untrusted image data to the pixels of its cells.
 //!
-//! How large it is is read from its header before anything is decoded, and the decoder is not given more memory than the
-//! largest image needs. All of it is safe code; a decoder that panics is one more that fails.
+//! The size is read from the header before decoding, and the decoder's memory is limited to the needs of the largest
+//! image. All of the code is safe, and a panic of a decoder counts as a failure.
 
 use std::io::Cursor;
 
@@ -11,32 +11,33 @@ use haft_protocol::content::Image;
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageReader, Limits, RgbaImage};
 
-use crate::image::{CellSize, MOST_BYTES, MOST_PIXELS, within};
+use crate::image::{CellSize, MOST_BYTES, MOST_PIXELS, fit_within};
 
-/// The most memory of a decoder: the largest image, with four bytes for each point, and room to work.
+/// The memory limit of a decoder: the largest image with four bytes per pixel, plus working memory.
 const MOST_MEMORY: u64 = MOST_PIXELS * 5;
 
-/// Why an image is not shown.
+/// The reason why an image is not shown.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
-    #[error("it is larger than images that are shown may be")]
+pub(super) enum UnusableImage {
+    #[error("the image is too large to show")]
     TooLarge,
-    #[error("it is not base64")]
+    #[error("the image is not valid base64")]
     NotBase64(#[source] base64::DecodeError),
-    #[error("it cannot be decoded")]
+    #[error("the image cannot be decoded")]
     Decode(#[source] ImageError),
 }
 
-/// The pixels of so many columns and rows. The image is at the top left and keeps its shape; the rest is transparent.
-pub(super) fn decode(image: &Image, size: (u16, u16), cell: CellSize) -> Result<RgbaImage, Unusable> {
+/// Decodes an image to the pixels of a number of columns and rows. The image is at the top left and keeps its aspect
+/// ratio; the rest is transparent.
+pub(super) fn decode(image: &Image, size: (u16, u16), cell: CellSize) -> Result<RgbaImage, UnusableImage> {
     let most = (u32::from(size.0) * u32::from(cell.width), u32::from(size.1) * u32::from(cell.height));
-    let (decoded, turned) = decoded(image)?;
+    let (decoded, turned) = decode_pixels(image)?;
     let mut canvas = RgbaImage::new(most.0, most.1);
-    image::imageops::replace(&mut canvas, &shrunk(decoded, turned, most).into_rgba8(), 0, 0);
+    image::imageops::replace(&mut canvas, &shrink_to_fit(decoded, turned, most).into_rgba8(), 0, 0);
     Ok(canvas)
 }
 
-fn shrunk(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> DynamicImage {
+fn shrink_to_fit(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> DynamicImage {
     let lies = match turned {
         Orientation::Rotate90
         | Orientation::Rotate270
@@ -49,7 +50,7 @@ fn shrunk(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> Dynam
     };
     let most = if lies { (most.1, most.0) } else { most };
     let wide = |(across, down): (u32, u32)| (u64::from(across), u64::from(down));
-    let (across, down) = within(wide((decoded.width(), decoded.height())), wide(most));
+    let (across, down) = fit_within(wide((decoded.width(), decoded.height())), wide(most));
     let [across, down] = [across, down].map(|pixels| u32::try_from(pixels).unwrap_or(u32::MAX));
     let as_it_is = (across, down) == (decoded.width(), decoded.height());
     let mut shrunk = if as_it_is { decoded } else { decoded.thumbnail_exact(across, down) };
@@ -57,27 +58,27 @@ fn shrunk(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> Dynam
     shrunk
 }
 
-fn decoded(image: &Image) -> Result<(DynamicImage, Orientation), Unusable> {
+fn decode_pixels(image: &Image) -> Result<(DynamicImage, Orientation), UnusableImage> {
     let coded = image.data.as_bytes();
     if u64::try_from(coded.len() / 4 * 3).is_ok_and(|bytes| bytes > MOST_BYTES) {
-        return Err(Unusable::TooLarge);
+        return Err(UnusableImage::TooLarge);
     }
-    let bytes = STANDARD.decode(coded).map_err(Unusable::NotBase64)?;
+    let bytes = STANDARD.decode(coded).map_err(UnusableImage::NotBase64)?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(MOST_MEMORY);
-    // What it says that it is may be wrong: its first bytes count.
+    // The declared type may be wrong: the first bytes decide.
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
-        .map_err(|error| Unusable::Decode(ImageError::IoError(error)))?;
+        .map_err(|error| UnusableImage::Decode(ImageError::IoError(error)))?;
     reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(Unusable::Decode)?;
+    let mut decoder = reader.into_decoder().map_err(UnusableImage::Decode)?;
     let (across, down) = decoder.dimensions();
     let pixels = u64::from(across) * u64::from(down);
     if pixels == 0 || pixels > MOST_PIXELS || decoder.total_bytes() > MOST_MEMORY {
-        return Err(Unusable::TooLarge);
+        return Err(UnusableImage::TooLarge);
     }
     let turned = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    Ok((DynamicImage::from_decoder(decoder).map_err(Unusable::Decode)?, turned))
+    Ok((DynamicImage::from_decoder(decoder).map_err(UnusableImage::Decode)?, turned))
 }
 
 #[cfg(test)]

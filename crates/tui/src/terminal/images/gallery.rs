@@ -1,4 +1,4 @@
-//! `Gallery`: the images that are ready to be shown, and the one that is being made ready.
+//! `ImageCache`: the encoded images, and the image that is being encoded.
 
 use std::sync::Arc;
 
@@ -6,150 +6,155 @@ use haft_protocol::content::Image;
 use ratatui_core::buffer::Buffer;
 use tokio::sync::oneshot;
 
-use super::encode::{Encoded, encode};
-use super::{Hung, Protocol, decode};
-use crate::image::{CellSize, Images, Placement};
+use super::encode::{EncodedImage, encode};
+use super::{ImageProtocol, PlacedImage, decode};
+use crate::image::{CellSize, ImageDisplay, ImagePlacement};
 
-/// The most bytes of images that are kept ready.
+/// The maximum size of all cached images, in bytes.
 const MOST_KEPT: usize = 32 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(in crate::terminal) struct Gallery {
-    protocol: Protocol,
-    /// None: the cells are not known, so that an image would be as large as it likes.
-    images: Option<Arc<Images>>,
-    /// Those that were shown last are last.
-    kept: Vec<Kept>,
-    job: Option<Job>,
+pub(in crate::terminal) struct ImageCache {
+    protocol: ImageProtocol,
+    /// `None` if the cell size is unknown, because an image could then have any size.
+    images: Option<Arc<ImageDisplay>>,
+    /// The images; the most recently shown is last.
+    kept: Vec<CachedImage>,
+    job: Option<EncodeJob>,
     number: u32,
 }
 
-/// An image, and the columns and rows that it is for.
+/// An image with its columns and rows.
 #[derive(Debug, Clone)]
-struct Subject {
+struct ImageRequest {
     image: Arc<Image>,
     size: (u16, u16),
 }
 
 #[derive(Debug)]
-struct Kept {
-    subject: Subject,
-    encoded: Arc<Encoded>,
+struct CachedImage {
+    subject: ImageRequest,
+    encoded: Arc<EncodedImage>,
 }
 
-/// An image that is being made ready: one at a time, so that memory and work have their bounds.
+/// An image that is being encoded. One at a time bounds memory and work.
 #[derive(Debug)]
-struct Job {
-    subject: Subject,
+struct EncodeJob {
+    subject: ImageRequest,
     cell: CellSize,
-    /// None from a thread that failed.
-    ready: oneshot::Receiver<Option<Encoded>>,
+    /// `None` from a thread that failed.
+    ready: oneshot::Receiver<Option<EncodedImage>>,
 }
 
-impl Subject {
-    fn is(&self, other: &Self) -> bool {
+impl ImageRequest {
+    fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.image, &other.image) && self.size == other.size
     }
 }
 
-impl Gallery {
-    /// For a terminal that takes images this way. Numbers count from a random one: what shares the terminal has others.
-    pub(in crate::terminal) fn new(protocol: Protocol, random: u32) -> Self {
-        // Never 0, and room to count.
+impl ImageCache {
+    /// Makes a cache for a protocol. Image numbers start at a random one, because other programs that share the
+    /// terminal use others.
+    pub(in crate::terminal) fn new(protocol: ImageProtocol, random: u32) -> Self {
+        // Never 0, with room to count up.
         let number = random % 0x7fff_0000 + 1;
         Self { protocol, images: None, kept: Vec::new(), job: None, number }
     }
 
-    /// The cells have so many pixels, as far as the terminal says.
-    pub(in crate::terminal) fn measured(&mut self, cell: Option<CellSize>) {
-        // Sixels are as large as they are: in cells that are smaller than thought, they would reach over their rows.
-        let guess = (self.protocol != Protocol::Sixel || cfg!(windows)).then_some(CellSize::USUAL);
+    /// Sets the cell size in pixels, if the terminal reports it.
+    pub(in crate::terminal) fn set_cell_size(&mut self, cell: Option<CellSize>) {
+        // Sixels have a fixed size: if the cells are smaller than assumed, the image would overlap other rows.
+        let guess = (self.protocol != ImageProtocol::Sixel || cfg!(windows)).then_some(CellSize::USUAL);
         let cell = cell.or(guess);
-        if self.images.as_ref().map(|images| images.cell()) != cell {
-            self.images = cell.map(|cell| Arc::new(Images::new(cell)));
+        if self.images.as_ref().map(|images| images.cell_size()) != cell {
+            self.images = cell.map(|cell| Arc::new(ImageDisplay::new(cell)));
             self.kept.clear();
         }
     }
 
-    pub(in crate::terminal) fn images(&self) -> Option<Arc<Images>> {
+    pub(in crate::terminal) fn image_display(&self) -> Option<Arc<ImageDisplay>> {
         self.images.clone()
     }
 
-    /// Hangs the images of a frame that are ready and not covered, and begins with the first that is not ready.
-    pub(in crate::terminal) fn hang(&mut self, placements: &[Placement], buffer: &mut Buffer) -> Vec<Hung> {
-        let mut hung = Vec::new();
+    /// Returns the images of a frame that are encoded and uncovered, and begins to encode the first missing one.
+    pub(in crate::terminal) fn place_images(
+        &mut self,
+        placements: &[ImagePlacement],
+        buffer: &mut Buffer,
+    ) -> Vec<PlacedImage> {
+        let mut placed = Vec::new();
         let mut missing = None;
         for placement in placements {
-            let Placement { image, area, .. } = placement;
-            let free = placement.is_free(buffer) && self.fits(placement, buffer);
-            let subject = Subject { image: image.clone(), size: (area.width, area.height) };
-            let encoded = if free { self.take(&subject) } else { None };
-            placement.settle(encoded.is_some(), buffer);
+            let ImagePlacement { image, area, .. } = placement;
+            let free = placement.is_uncovered(buffer) && self.is_placeable(placement, buffer);
+            let subject = ImageRequest { image: image.clone(), size: (area.width, area.height) };
+            let encoded = if free { self.get_cached(&subject) } else { None };
+            placement.clear_marks(encoded.is_some(), buffer);
             match encoded {
-                Some(encoded) => hung.push(Hung { encoded, area: *area }),
+                Some(encoded) => placed.push(PlacedImage { encoded, area: *area }),
                 None if free => missing = missing.or(Some(subject)),
                 None => {}
             }
         }
         if let Some(subject) = missing.filter(|_| self.job.is_none()) {
-            self.begin(subject);
+            self.start_encoding(subject);
         }
-        hung
+        placed
     }
 
-    /// False for an image down to the last row, which may have the terminal scroll.
-    fn fits(&self, placement: &Placement, buffer: &Buffer) -> bool {
+    /// False for an image that reaches the last row, because it may make the terminal scroll.
+    fn is_placeable(&self, placement: &ImagePlacement, buffer: &Buffer) -> bool {
         match self.protocol {
-            Protocol::Kitty => true,
-            Protocol::Iterm | Protocol::Sixel => placement.area.bottom() < buffer.area.bottom(),
+            ImageProtocol::Kitty => true,
+            ImageProtocol::Iterm | ImageProtocol::Sixel => placement.area.bottom() < buffer.area.bottom(),
         }
     }
 
-    /// One that is ready; it becomes the last.
-    fn take(&mut self, subject: &Subject) -> Option<Arc<Encoded>> {
-        let at = self.kept.iter().position(|kept| kept.subject.is(subject))?;
+    /// Returns a cached image, and marks it as most recently used.
+    fn get_cached(&mut self, subject: &ImageRequest) -> Option<Arc<EncodedImage>> {
+        let at = self.kept.iter().position(|kept| kept.subject.is_same(subject))?;
         let kept = self.kept.remove(at);
         let encoded = kept.encoded.clone();
         self.kept.push(kept);
         Some(encoded)
     }
 
-    /// Makes an image ready on a thread of its own: nobody waits for it, also not at the end.
-    fn begin(&mut self, subject: Subject) {
-        let Some(cell) = self.images.as_ref().map(|images| images.cell()) else { return };
+    /// Encodes an image on its own thread. No code waits for it, not even at the exit.
+    fn start_encoding(&mut self, subject: ImageRequest) {
+        let Some(cell) = self.images.as_ref().map(|images| images.cell_size()) else { return };
         self.number = self.number.checked_add(1).unwrap_or(1);
         let (protocol, number) = (self.protocol, self.number);
         let (done, ready) = oneshot::channel();
-        let Subject { image, size } = subject.clone();
+        let ImageRequest { image, size } = subject.clone();
         let work = move || {
             let pixels = decode::decode(&image, size, cell).ok();
-            // Nobody may be there any more to take it.
+            // The receiver may be gone.
             let _ = done.send(pixels.and_then(|pixels| encode(protocol, number, &pixels, size).ok()));
         };
-        // Where no thread can be had, what is sent is dropped, and that is a failure, too.
+        // If the thread cannot be started, the sender is dropped, which counts as a failure, too.
         let _ = std::thread::Builder::new().name("haft-image".to_owned()).spawn(work);
-        self.job = Some(Job { subject, cell, ready });
+        self.job = Some(EncodeJob { subject, cell, ready });
     }
 
-    pub(in crate::terminal) fn is_at_work(&self) -> bool {
+    pub(in crate::terminal) fn is_encoding(&self) -> bool {
         self.job.is_some()
     }
 
-    pub(in crate::terminal) async fn ready(&mut self) {
+    pub(in crate::terminal) async fn finish_encoding(&mut self) {
         let Some(job) = &mut self.job else { return std::future::pending().await };
         let encoded = (&mut job.ready).await.ok().flatten();
-        let Some(Job { subject, cell, .. }) = self.job.take() else { return };
-        let Some(images) = self.images.as_ref().filter(|images| images.cell() == cell) else { return };
+        let Some(EncodeJob { subject, cell, .. }) = self.job.take() else { return };
+        let Some(images) = self.images.as_ref().filter(|images| images.cell_size() == cell) else { return };
         match encoded {
             Some(encoded) => {
-                self.kept.push(Kept { subject, encoded: Arc::new(encoded) });
-                self.forget_old();
+                self.kept.push(CachedImage { subject, encoded: Arc::new(encoded) });
+                self.evict_old();
             }
-            None => self.images = Some(Arc::new(images.without(&subject.image))),
+            None => self.images = Some(Arc::new(images.without_image(&subject.image))),
         }
     }
 
-    fn forget_old(&mut self) {
+    fn evict_old(&mut self) {
         let mut bytes: usize = self.kept.iter().map(|kept| kept.encoded.text.len()).sum();
         while bytes > MOST_KEPT && self.kept.len() > 1 {
             bytes -= self.kept.remove(0).encoded.text.len();

@@ -1,58 +1,58 @@
-//! `Pictures`: frames with images, for those who check what a terminal is written.
+//! `ImagePainter`: renders frames with images, for tests of the output.
 
 use std::sync::Arc;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::{Gallery, Protocol};
-use crate::image::{CellSize, Images, Placement};
-use crate::terminal::paint::{Drawn, Painter};
+use super::{ImageCache, ImageProtocol};
+use crate::image::{CellSize, ImageDisplay, ImagePlacement};
+use crate::terminal::paint::{FrameParts, ScreenPainter};
 
-/// The output for a terminal that shows images.
+/// Renders the output for a terminal with images.
 #[derive(Debug)]
-pub struct Pictures {
-    painter: Painter,
-    gallery: Gallery,
+pub struct ImagePainter {
+    painter: ScreenPainter,
+    gallery: ImageCache,
 }
 
-impl Pictures {
-    /// Of a terminal that takes them this way, with cells of the usual size.
-    pub fn new(protocol: Protocol) -> Self {
-        let mut gallery = Gallery::new(protocol, 0);
-        gallery.measured(Some(CellSize::USUAL));
-        Self { painter: Painter::default(), gallery }
+impl ImagePainter {
+    /// Makes a painter for a protocol, with the usual cell size.
+    pub fn new(protocol: ImageProtocol) -> Self {
+        let mut gallery = ImageCache::new(protocol, 0);
+        gallery.set_cell_size(Some(CellSize::USUAL));
+        Self { painter: ScreenPainter::default(), gallery }
     }
 
-    /// Returns the way it shows them.
-    pub fn images(&self) -> Option<Arc<Images>> {
-        self.gallery.images()
+    /// Returns the image support.
+    pub fn image_display(&self) -> Option<Arc<ImageDisplay>> {
+        self.gallery.image_display()
     }
 
-    /// A frame, with those of its images that are ready.
-    pub fn frame(
+    /// Renders a frame with the images that are encoded.
+    pub fn render_frame(
         &mut self,
         area: Rect,
-        draw: impl FnOnce(Rect, &mut Buffer) -> (Option<(u16, u16)>, Vec<Placement>),
+        draw: impl FnOnce(Rect, &mut Buffer) -> (Option<(u16, u16)>, Vec<ImagePlacement>),
     ) -> String {
         let Self { painter, gallery } = self;
-        painter.frame_of(area, |area, buffer| {
+        painter.render_frame_with(area, |area, buffer| {
             let (cursor, placements) = draw(area, buffer);
-            Drawn { cursor, images: gallery.hang(&placements, buffer) }
+            FrameParts { cursor, images: gallery.place_images(&placements, buffer) }
         })
     }
 
-    /// Makes one ready that is not yet; whether there was any.
-    pub async fn make_ready(&mut self) -> bool {
-        let any = self.gallery.is_at_work();
+    /// Encodes the next missing image. Returns false if there was none.
+    pub async fn encode_next(&mut self) -> bool {
+        let any = self.gallery.is_encoding();
         if any {
-            self.gallery.ready().await;
+            self.gallery.finish_encoding().await;
         }
         any
     }
 
-    /// Returns the text that takes them from the terminal.
-    pub fn farewell(&mut self) -> String {
-        self.painter.farewell()
+    /// Returns the text that removes the images from the terminal.
+    pub fn clear_images(&mut self) -> String {
+        self.painter.clear_images()
     }
 }

@@ -1,55 +1,55 @@
-//! Which way a terminal takes images.
+//! The image protocols, and their detection.
 
 /// A way to send images to a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// Kitty's: the terminal keeps images, and shows them above the cells.
+pub enum ImageProtocol {
+    /// The Kitty protocol: the terminal stores images and shows them above the cells.
     Kitty,
-    /// iTerm2's: a file between the text.
+    /// The iTerm2 protocol: a file embedded in the text.
     Iterm,
-    /// Sixel: points of a palette.
+    /// Sixel: pixels of a palette.
     Sixel,
 }
 
-/// By how the name in `TERM` begins. Ssh hands it on.
-const BY_TERM: &[(&str, Protocol)] = &[
-    ("xterm-kitty", Protocol::Kitty),
-    ("xterm-ghostty", Protocol::Kitty),
-    ("ghostty", Protocol::Kitty),
-    ("wezterm", Protocol::Iterm),
-    ("rio", Protocol::Iterm),
-    ("mintty", Protocol::Iterm),
-    ("foot", Protocol::Sixel),
-    ("contour", Protocol::Sixel),
-    ("mlterm", Protocol::Sixel),
+/// Protocols by prefix of `TERM`, which ssh forwards.
+const BY_TERM: &[(&str, ImageProtocol)] = &[
+    ("xterm-kitty", ImageProtocol::Kitty),
+    ("xterm-ghostty", ImageProtocol::Kitty),
+    ("ghostty", ImageProtocol::Kitty),
+    ("wezterm", ImageProtocol::Iterm),
+    ("rio", ImageProtocol::Iterm),
+    ("mintty", ImageProtocol::Iterm),
+    ("foot", ImageProtocol::Sixel),
+    ("contour", ImageProtocol::Sixel),
+    ("mlterm", ImageProtocol::Sixel),
 ];
 
-/// By the name in `TERM_PROGRAM`. A name that is not here is one of a terminal that shows none.
-const BY_PROGRAM: &[(&str, Protocol)] = &[
-    ("kitty", Protocol::Kitty),
-    ("ghostty", Protocol::Kitty),
-    ("iTerm.app", Protocol::Iterm),
-    ("WezTerm", Protocol::Iterm),
-    ("rio", Protocol::Iterm),
-    ("mintty", Protocol::Iterm),
-    ("contour", Protocol::Sixel),
+/// Protocols by `TERM_PROGRAM`. A terminal with another name shows no images.
+const BY_PROGRAM: &[(&str, ImageProtocol)] = &[
+    ("kitty", ImageProtocol::Kitty),
+    ("ghostty", ImageProtocol::Kitty),
+    ("iTerm.app", ImageProtocol::Iterm),
+    ("WezTerm", ImageProtocol::Iterm),
+    ("rio", ImageProtocol::Iterm),
+    ("mintty", ImageProtocol::Iterm),
+    ("contour", ImageProtocol::Sixel),
 ];
 
-/// By a variable that is there. They are inherited by whatever is started in the terminal, so they count last.
-const BY_VARIABLE: &[(&str, Protocol)] = &[
-    ("WEZTERM_PANE", Protocol::Iterm),
-    ("WEZTERM_EXECUTABLE", Protocol::Iterm),
-    ("KITTY_WINDOW_ID", Protocol::Kitty),
-    ("GHOSTTY_RESOURCES_DIR", Protocol::Kitty),
-    ("WT_SESSION", Protocol::Sixel),
+/// Protocols by the presence of a variable. Child processes inherit these variables, so they count last.
+const BY_VARIABLE: &[(&str, ImageProtocol)] = &[
+    ("WEZTERM_PANE", ImageProtocol::Iterm),
+    ("WEZTERM_EXECUTABLE", ImageProtocol::Iterm),
+    ("KITTY_WINDOW_ID", ImageProtocol::Kitty),
+    ("GHOSTTY_RESOURCES_DIR", ImageProtocol::Kitty),
+    ("WT_SESSION", ImageProtocol::Sixel),
 ];
 
-/// Whoever shares a terminal among programs hands no images on, or puts them in the wrong place.
+/// Variables of terminal multiplexers, which do not forward images or misplace them.
 const SHARING: &[&str] = &["TMUX", "STY", "ZELLIJ"];
 
-impl Protocol {
-    /// Reads the variables; an empty one counts as absent.
-    pub(in crate::terminal) fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+impl ImageProtocol {
+    /// Detects the protocol from variables. An empty variable counts as unset.
+    pub(in crate::terminal) fn detect(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let term = variable("TERM").unwrap_or_default();
         let shared = SHARING.iter().any(|name| variable(name).is_some());
         if shared
@@ -81,37 +81,37 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(variables: &[(&str, &str)], expect: Option<Protocol>) {
+    fn check(variables: &[(&str, &str)], expect: Option<ImageProtocol>) {
         let of =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        assert_eq!(Protocol::of(of), expect, "{variables:?}");
+        assert_eq!(ImageProtocol::detect(of), expect, "{variables:?}");
     }
 
     #[test]
-    fn terminals() {
+    fn detects_protocols_of_terminals() {
         check(&[], None);
         check(&[("TERM", "xterm-256color")], None);
         check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], None);
-        check(&[("TERM", "xterm-kitty")], Some(Protocol::Kitty));
-        check(&[("TERM", "xterm-ghostty")], Some(Protocol::Kitty));
-        check(&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Some(Protocol::Kitty));
-        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")], Some(Protocol::Iterm));
-        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Some(Protocol::Iterm));
-        check(&[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")], Some(Protocol::Iterm));
-        check(&[("TERM", "xterm-256color"), ("WEZTERM_PANE", "0")], Some(Protocol::Iterm));
-        check(&[("TERM", "foot")], Some(Protocol::Sixel));
-        check(&[("TERM", "foot-direct")], Some(Protocol::Sixel));
-        check(&[("WT_SESSION", "a-b")], Some(Protocol::Sixel));
+        check(&[("TERM", "xterm-kitty")], Some(ImageProtocol::Kitty));
+        check(&[("TERM", "xterm-ghostty")], Some(ImageProtocol::Kitty));
+        check(&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Some(ImageProtocol::Kitty));
+        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")], Some(ImageProtocol::Iterm));
+        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")], Some(ImageProtocol::Iterm));
+        check(&[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")], Some(ImageProtocol::Iterm));
+        check(&[("TERM", "xterm-256color"), ("WEZTERM_PANE", "0")], Some(ImageProtocol::Iterm));
+        check(&[("TERM", "foot")], Some(ImageProtocol::Sixel));
+        check(&[("TERM", "foot-direct")], Some(ImageProtocol::Sixel));
+        check(&[("WT_SESSION", "a-b")], Some(ImageProtocol::Sixel));
     }
 
     #[test]
-    fn a_terminal_in_a_terminal_counts() {
+    fn inner_terminal_decides_protocol() {
         check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "vscode"), ("KITTY_WINDOW_ID", "1")], None);
         check(
             &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal"), ("LC_TERMINAL", "iTerm2")],
             None,
         );
-        check(&[("TERM", "foot"), ("KITTY_WINDOW_ID", "1")], Some(Protocol::Sixel));
+        check(&[("TERM", "foot"), ("KITTY_WINDOW_ID", "1")], Some(ImageProtocol::Sixel));
         check(&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")], None);
         check(&[("TERM", "screen"), ("TERM_PROGRAM", "iTerm.app")], None);
         check(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")], None);

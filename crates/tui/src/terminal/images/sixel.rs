@@ -1,4 +1,4 @@
-//! Sixel: six rows of points at a time, colour by colour.
+//! Sixel encoding: bands of six pixel rows, color by color.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use color_quant::NeuQuant;
 use image::{Rgba, RgbaImage};
 
-/// The most colours of a palette: terminals that show images have as many registers.
+/// The maximum number of colors: terminals that support sixel have that many registers.
 const COLORS: usize = 256;
 
-/// The opacity from which a point is drawn.
+/// The minimum opacity of a drawn pixel.
 const OPAQUE: u8 = 128;
 
-/// Below so many points, all of them are looked at for the palette.
+/// Images with fewer pixels use all of them for the palette.
 const FEW: usize = 20_000;
 
-/// The picture. Points that are not drawn show what is below.
+/// Encodes an image. Pixels that are not drawn show the background.
 pub(super) fn encode(pixels: &RgbaImage) -> String {
     let (across, down) = pixels.dimensions();
-    let palette = Palette::of(pixels);
+    let palette = Palette::from_pixels(pixels);
     let mut text = format!("\x1bP0;1;0q\"1;1;{across};{down}");
     for (at, color) in palette.colors.iter().enumerate() {
         let [red, green, blue] = color.map(|part| (u16::from(part) * 100 + 127) / 255);
@@ -31,14 +31,14 @@ pub(super) fn encode(pixels: &RgbaImage) -> String {
     text
 }
 
-/// Six rows: for each of their colours, which points of each column have it.
+/// Encodes six rows: for each color, the pixels of each column.
 fn push_band(text: &mut String, pixels: &RgbaImage, palette: &Palette, top: u32) {
     let (across, down) = pixels.dimensions();
     let mut band: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     let columns = usize::try_from(across).unwrap_or_default();
     for y in top..down.min(top + 6) {
         for (x, pixel) in (0..across).zip(0..columns).map(|(x, at)| (at, pixels.get_pixel(x, y))) {
-            let Some(color) = palette.of_pixel(*pixel) else { continue };
+            let Some(color) = palette.color_index(*pixel) else { continue };
             if let Some(column) = band.entry(color).or_insert_with(|| vec![0; columns]).get_mut(x) {
                 *column |= 1 << (y - top);
             }
@@ -64,15 +64,15 @@ fn push_run(text: &mut String, run: &[u8]) {
     }
 }
 
-/// The colours of a picture, and which of them each of its own is shown as.
+/// The colors of an image, and the palette entry of each.
 struct Palette {
     colors: Vec<[u8; 3]>,
     shown_as: HashMap<[u8; 3], usize>,
 }
 
 impl Palette {
-    /// Where a picture has no more colours than there are, all of them; else those that come near.
-    fn of(pixels: &RgbaImage) -> Self {
+    /// Makes a palette of all colors if there are few, otherwise of similar ones.
+    fn from_pixels(pixels: &RgbaImage) -> Self {
         let mut palette = Self { colors: Vec::new(), shown_as: HashMap::new() };
         let mut seen: Vec<u8> = Vec::new();
         for Rgba([red, green, blue, _]) in pixels.pixels().filter(|pixel| pixel[3] >= OPAQUE) {
@@ -95,7 +95,7 @@ impl Palette {
         palette
     }
 
-    fn of_pixel(&self, Rgba([red, green, blue, alpha]): Rgba<u8>) -> Option<usize> {
+    fn color_index(&self, Rgba([red, green, blue, alpha]): Rgba<u8>) -> Option<usize> {
         if alpha < OPAQUE {
             return None;
         }
@@ -112,7 +112,7 @@ mod tests {
     const NONE: Rgba<u8> = Rgba([0, 0, 0, 0]);
 
     #[test]
-    fn points() {
+    fn encodes_sixel_pixels() {
         let picture = RgbaImage::from_fn(6, 7, |x, y| match (x, y) {
             (5, _) => NONE,
             (0..5, 0..6) => RED,
@@ -122,25 +122,25 @@ mod tests {
     }
 
     #[test]
-    fn short_runs_are_written_out() {
+    fn short_runs_are_not_compressed() {
         let picture = RgbaImage::from_fn(4, 1, |x, _| if x == 1 { BLUE } else { RED });
         assert_eq!(encode(&picture), "\x1bP0;1;0q\"1;1;4;1#0;2;100;0;0#1;2;0;0;100#0@?@@$#1?@$-\x1b\\");
     }
 
     #[test]
-    fn nothing_is_drawn_where_nothing_is() {
+    fn transparent_pixels_are_not_drawn() {
         assert_eq!(encode(&RgbaImage::new(20, 12)), "\x1bP0;1;0q\"1;1;20;12--\x1b\\");
     }
 
     #[test]
-    fn many_colours_become_few() {
+    fn reduces_many_colors_to_palette() {
         let picture = RgbaImage::from_fn(100, 100, |x, y| {
             Rgba([u8::try_from(x * 2).unwrap(), u8::try_from(y * 2).unwrap(), 100, 255])
         });
-        let palette = Palette::of(&picture);
+        let palette = Palette::from_pixels(&picture);
         assert_eq!(palette.colors.len(), COLORS);
         let far = |pixel: &Rgba<u8>| {
-            let shown = palette.colors[palette.of_pixel(*pixel).unwrap()];
+            let shown = palette.colors[palette.color_index(*pixel).unwrap()];
             (0..3).map(|at| pixel[at].abs_diff(shown[at])).max().unwrap()
         };
         assert!(picture.pixels().map(far).max().unwrap() < 40);

@@ -1,21 +1,22 @@
-//! Lines as they are typed, and whether the terminal shows them while they are.
+//! Typed lines, and the terminal's echo.
 
 use std::io::{self, BufRead as _};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-/// Lines that nobody has taken yet.
+/// The capacity for lines that are not handled yet.
 const WAITING: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Typed {
+pub(super) struct TimedLine {
     pub(super) line: String,
     pub(super) at: Instant,
 }
 
-/// Reads lines until there are none. The thread that does stays behind when the loop ends: nothing wakes a read.
-pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
+/// Reads lines until the end of the input. The thread remains when the loop ends, because nothing can interrupt the
+/// read.
+pub(super) fn spawn_line_reader() -> io::Result<mpsc::Receiver<TimedLine>> {
     let (sender, lines) = mpsc::channel(WAITING);
     let reads = move || {
         let mut input = io::stdin().lock();
@@ -30,7 +31,7 @@ pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
             }
             let text = String::from_utf8_lossy(&line);
             let line = text.trim_end_matches(['\n', '\r']).to_owned();
-            if sender.blocking_send(Typed { line, at: Instant::now() }).is_err() {
+            if sender.blocking_send(TimedLine { line, at: Instant::now() }).is_err() {
                 return;
             }
         }
@@ -39,7 +40,7 @@ pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
     Ok(lines)
 }
 
-/// The echo of the terminal. Dropping it has it shown again.
+/// The echo of the terminal, switched off. Dropping it switches the echo on.
 #[derive(Debug, Default)]
 pub(super) struct Echo {
     #[cfg(unix)]
@@ -60,7 +61,7 @@ impl Echo {
                 let Ok(before) = tcgetattr(io::stdin()) else { return };
                 let mut silent = before.clone();
                 silent.local_modes.remove(LocalModes::ECHO);
-                // What was typed before was no answer.
+                // Earlier input is not an answer.
                 let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
                 self.before = Some(before);
             }
@@ -68,13 +69,13 @@ impl Echo {
         }
     }
 
-    /// Drops text that was typed and not entered.
+    /// Drops text that was typed without enter.
     pub(super) fn forget_typed(&self) {
         let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
 }
 
-/// Nothing is known of how the consoles of this system are told.
+/// The echo of this system's consoles cannot be switched off.
 #[cfg(not(unix))]
 impl Echo {
     pub(super) fn set(&mut self, _: bool) {}

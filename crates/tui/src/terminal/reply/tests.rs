@@ -1,4 +1,4 @@
-//! Answers of terminals, whole, in pieces, too late, and what only looks like one.
+//! Tests of replies: whole, in pieces, late, and input that only resembles a reply.
 
 use proptest::prelude::*;
 
@@ -20,31 +20,31 @@ fn esc() -> Event {
     key(KeyCode::Esc, KeyModifiers::NONE)
 }
 
-/// An answer as the keys that it is read as.
+/// Makes the keys of a reply.
 fn answer(color: &str, end: Event) -> Vec<Event> {
     [vec![alt(']')], format!("11;{color}").chars().map(char).collect(), vec![end]].concat()
 }
 
-fn heard(replies: &mut Replies, events: Vec<Event>) -> (Vec<Event>, Vec<Appearance>) {
+fn heard(replies: &mut BackgroundReplyParser, events: Vec<Event>) -> (Vec<Event>, Vec<Appearance>) {
     let now = Instant::now();
     let mut all = (Vec::new(), Vec::new());
     for event in events {
-        let Heard { events, appearance } = replies.hear(now, event);
+        let ReplyOutcome { events, appearance } = replies.feed_event(now, event);
         all.0.extend(events);
         all.1.extend(appearance);
     }
     all
 }
 
-fn asked() -> Replies {
-    let mut replies = Replies::default();
-    replies.expect(Instant::now());
+fn asked() -> BackgroundReplyParser {
+    let mut replies = BackgroundReplyParser::default();
+    replies.expect_reply(Instant::now());
     replies
 }
 
 #[test]
-fn colours() {
-    let check = |color, expect| assert_eq!(appearance(color), expect, "{color}");
+fn parses_color_notations() {
+    let check = |color, expect| assert_eq!(parse_appearance(color), expect, "{color}");
     check("rgb:ffff/ffff/ffff", Some(Appearance::Light));
     check("rgb:1e1e/1e1e/2e2e", Some(Appearance::Dark));
     check("rgb:f/f/f", Some(Appearance::Light));
@@ -58,7 +58,7 @@ fn colours() {
 }
 
 #[test]
-fn an_answer_is_taken_out_of_the_keys() {
+fn removes_reply_from_keys() {
     for end in
         [vec![alt('\\')], vec![key(KeyCode::Char('g'), KeyModifiers::CONTROL)], vec![esc(), char('\\')]]
     {
@@ -70,32 +70,32 @@ fn an_answer_is_taken_out_of_the_keys() {
 }
 
 #[test]
-fn an_answer_may_be_cut_after_its_escape() {
+fn reply_may_be_split_after_escape() {
     let mut all = answer("rgb:0/0/0", alt('\\'));
     all.splice(0..1, [esc(), char(']')]);
     assert_eq!(heard(&mut asked(), all), (Vec::new(), vec![Appearance::Dark]));
 }
 
 #[test]
-fn a_size_may_come_in_between() {
+fn resize_may_interrupt_reply() {
     let mut all = answer("rgb:0/0/0", alt('\\'));
     all.insert(4, Event::Resize(80, 24));
     assert_eq!(heard(&mut asked(), all), (vec![Event::Resize(80, 24)], vec![Appearance::Dark]));
 }
 
 #[test]
-fn what_only_begins_like_one_is_keys() {
+fn incomplete_match_stays_keys() {
     let all = vec![alt(']'), char('1'), char('2'), esc(), esc(), char('a')];
     assert_eq!(heard(&mut asked(), all.clone()), (all, Vec::new()));
     let (mut replies, start) = (asked(), Instant::now());
-    assert_eq!(replies.hear(start, esc()), Heard::default());
+    assert_eq!(replies.feed_event(start, esc()), ReplyOutcome::default());
     assert_eq!(replies.gives_up_at(), Some(start + timeouts::REPLY_BEGIN));
     assert_eq!(replies.give_up(), [esc()]);
     assert_eq!(replies.gives_up_at(), None);
 }
 
 #[test]
-fn half_an_answer_is_no_text() {
+fn partial_reply_is_not_text() {
     let mut replies = asked();
     let half = answer("rgb:ff", char('f'));
     assert_eq!(heard(&mut replies, half), (Vec::new(), Vec::new()));
@@ -103,9 +103,9 @@ fn half_an_answer_is_no_text() {
 }
 
 #[test]
-fn nobody_asked() {
+fn reply_without_query_is_ignored() {
     let all = answer("rgb:ffff/ffff/ffff", alt('\\'));
-    assert_eq!(heard(&mut Replies::default(), all.clone()), (all, Vec::new()));
+    assert_eq!(heard(&mut BackgroundReplyParser::default(), all.clone()), (all, Vec::new()));
     let mut replies = asked();
     heard(&mut replies, answer("rgb:0/0/0", alt('\\')));
     assert_eq!(heard(&mut replies, vec![esc()]), (vec![esc()], Vec::new()));
@@ -124,7 +124,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// True if all of the one stand in the other, in this order.
+/// True if all events of `part` are in `whole`, in this order.
 fn in_order(part: &[Event], whole: &[Event]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|event| whole.any(|other| other == event))
@@ -132,20 +132,20 @@ fn in_order(part: &[Event], whole: &[Event]) -> bool {
 
 proptest! {
     #[test]
-    fn keys_are_never_made_up_nor_changed_in_their_order(events in proptest::collection::vec(any_event(), 0..200)) {
+    fn never_invents_or_reorders_keys(events in proptest::collection::vec(any_event(), 0..200)) {
         let mut replies = asked();
         let (mut out, _) = heard(&mut replies, events.clone());
         prop_assert!(replies.text.len() <= MOST + 2);
         out.extend(replies.give_up());
         let keys = |events: &[Event]| events.iter().filter(|event| matches!(event, Event::Key(_))).cloned().collect::<Vec<_>>();
         prop_assert!(in_order(&keys(&out), &keys(&events)));
-        // Only what began as an answer can be lost.
+        // Only input that began as a reply can be lost.
         let begins = events.iter().any(|event| *event == alt(']') || *event == esc());
         prop_assert!(begins || out == events);
     }
 
     #[test]
-    fn an_answer_is_found_wherever_it_stands(
+    fn finds_reply_at_any_position(
         before in "[a-z0-9;]{0,20}",
         after in "[a-z0-9;]{0,20}",
         color in "[0-9a-f]{4}",
@@ -158,9 +158,9 @@ proptest! {
     }
 
     #[test]
-    fn no_colour_is_too_strange(color in any::<String>()) {
-        let _ = appearance(&color);
-        let _ = appearance(&format!("rgb:{color}"));
-        let _ = appearance(&format!("#{color}"));
+    fn parses_any_color_without_panic(color in any::<String>()) {
+        let _ = parse_appearance(&color);
+        let _ = parse_appearance(&format!("rgb:{color}"));
+        let _ = parse_appearance(&format!("#{color}"));
     }
 }

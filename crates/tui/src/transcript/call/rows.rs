@@ -1,51 +1,51 @@
-//! A call as rows: one for itself, and below it what is to be known of it and what came of it.
+//! Renders a tool call: header row, then details and result.
 
 use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 
-use super::super::row::{INDENT, Room, Row, owner};
-use super::{Call, Origin, Phase};
-use crate::clean::{CleanLine, columns_of_all, span};
+use super::super::row::{INDENT, LayoutConstraints, TranscriptRow, owner_label};
+use super::{CallItem, CallOrigin, CallPhase};
+use crate::clean::{CleanLine, span, span_columns};
 use crate::diff::Diff;
-use crate::figures::lasted;
+use crate::figures::format_elapsed;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
-/// Rows of output while it runs, folded.
+/// The number of output rows of a running call, folded.
 const RUNNING: usize = 5;
 
-/// Rows of output when it is over, folded.
+/// The number of output rows of a finished call, folded.
 const OVER: usize = 4;
 
-/// Rows of a diff, folded.
+/// The number of rows of a diff, folded.
 const DIFF: usize = 12;
 
-/// Lines of output while it runs, unfolded: all of it would be laid out anew with every piece.
+/// The number of output lines of a running call, unfolded. More would be laid out again with every piece.
 const LIVE: usize = 500;
 
-impl Call {
-    pub(in crate::transcript) fn head(
+impl CallItem {
+    pub(in crate::transcript) fn header_row(
         &self,
         width: u16,
         theme: &Theme,
         now: Option<Instant>,
     ) -> Line<'static> {
-        let quiet = matches!(self.origin, Origin::Extension(_));
+        let quiet = matches!(self.origin, CallOrigin::Extension(_));
         let role = |role| if quiet { Role::Muted } else { role };
-        let mut before = vec![self.dot(theme, now)];
-        if let Origin::Extension(extension) = &self.origin {
-            before.push(owner(extension, theme));
+        let mut before = vec![self.status_dot(theme, now)];
+        if let CallOrigin::Extension(extension) = &self.origin {
+            before.push(owner_label(extension, theme));
             before.push(span(" ", theme.style(Role::Text)));
         }
-        before.push(span(self.name.clone().shortened(40), theme.style(role(Role::ToolTitle))));
+        before.push(span(self.name.clone().truncate_to_width(40), theme.style(role(Role::ToolTitle))));
         let room = |after: &[Span<'_>]| {
-            let used = columns_of_all(&before) + columns_of_all(after);
+            let used = span_columns(&before) + span_columns(after);
             usize::from(width).saturating_sub(used + 2)
         };
-        let mut after = self.after(theme, now);
-        let told = self.told_to_model().map(|told| span(told, theme.style(Role::Muted)));
-        // The command matters more than who is told of it.
+        let mut after = self.header_suffix(theme, now);
+        let told = self.model_visibility_note().map(|told| span(told, theme.style(Role::Muted)));
+        // The command takes precedence over the remark about the model.
         let both: Vec<_> = after.iter().cloned().chain(told).collect();
         if room(&both) >= self.sum.line.columns() {
             after = both;
@@ -53,10 +53,10 @@ impl Call {
         let left = room(&after);
         if left > 3 && self.sum.line.columns() > 0 {
             before.push(span("  ", theme.style(Role::Text)));
-            before.push(span(self.sum.line.clone().shortened(left), theme.style(role(Role::Text))));
+            before.push(span(self.sum.line.clone().truncate_to_width(left), theme.style(role(Role::Text))));
         }
         before.extend(after);
-        let rows = wrap(&before, width, &Hang::default(), Mode::Columns);
+        let rows = wrap(&before, width, &RowPrefixes::default(), WrapMode::Columns);
         rows.into_iter().next().unwrap_or_default()
     }
 
@@ -65,22 +65,22 @@ impl Call {
         both.map(|(began, now)| now.saturating_duration_since(began)).unwrap_or_default()
     }
 
-    fn dot(&self, theme: &Theme, now: Option<Instant>) -> Span<'static> {
+    fn status_dot(&self, theme: &Theme, now: Option<Instant>) -> Span<'static> {
         let (dot, role) = match self.phase {
-            Phase::Running => {
-                let frame = theme.spinner().picture(self.elapsed(now));
+            CallPhase::Running => {
+                let frame = theme.spinner().frame_at(self.elapsed(now));
                 let text = CleanLine::new(&format!("{frame} "));
                 return span(text, theme.style(Role::Spinner));
             }
-            Phase::Writing | Phase::Waiting | Phase::Gone => ("○ ", Role::Muted),
-            Phase::Done if matches!(self.origin, Origin::Extension(_)) => ("● ", Role::Muted),
-            Phase::Done => ("● ", Role::Ok),
-            Phase::Failed => ("✗ ", Role::Error),
+            CallPhase::Writing | CallPhase::Waiting | CallPhase::Gone => ("○ ", Role::Muted),
+            CallPhase::Done if matches!(self.origin, CallOrigin::Extension(_)) => ("● ", Role::Muted),
+            CallPhase::Done => ("● ", Role::Ok),
+            CallPhase::Failed => ("✗ ", Role::Error),
         };
         span(dot, theme.style(role))
     }
 
-    fn after(&self, theme: &Theme, now: Option<Instant>) -> Vec<Span<'static>> {
+    fn header_suffix(&self, theme: &Theme, now: Option<Instant>) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
         let mut put = |text: String, role| {
             spans.push(span(CleanLine::new(&format!("  {text}")), theme.style(role)));
@@ -89,11 +89,11 @@ impl Call {
             put(format!("+{added}"), Role::DiffAdded);
             put(format!("−{removed}"), Role::DiffRemoved);
         }
-        let time = if self.phase == Phase::Running {
-            // Whole seconds, so that the row is quiet beside the spinner.
-            lasted(Duration::from_secs(self.elapsed(now).as_secs()))
+        let time = if self.phase == CallPhase::Running {
+            // Whole seconds, so that the row does not flicker.
+            format_elapsed(Duration::from_secs(self.elapsed(now).as_secs()))
         } else {
-            self.took.and_then(lasted)
+            self.took.and_then(format_elapsed)
         };
         if let Some(time) = time {
             put(time, Role::Muted);
@@ -107,50 +107,50 @@ impl Call {
         spans
     }
 
-    /// Of a command of the person's, whether the model is told of it.
-    fn told_to_model(&self) -> Option<&'static str> {
+    /// Returns the remark whether the output of the person's command is sent to the model.
+    fn model_visibility_note(&self) -> Option<&'static str> {
         match self.origin {
-            Origin::Shell { kept: true } => Some("  the model is told"),
-            Origin::Shell { kept: false } => Some("  the model is not told"),
-            Origin::Model | Origin::Extension(_) => None,
+            CallOrigin::Shell { kept: true } => Some("  sent to the model"),
+            CallOrigin::Shell { kept: false } => Some("  not sent to the model"),
+            CallOrigin::Model | CallOrigin::Extension(_) => None,
         }
     }
 
-    pub(in crate::transcript) fn below(&self, room: Room<'_>) -> Vec<Row> {
+    pub(in crate::transcript) fn detail_rows(&self, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
         let mut rows = Vec::new();
         if room.open {
-            rows.extend(self.whole_sum(room));
+            rows.extend(self.full_argument_rows(room));
         }
         for remark in &self.remarks {
-            rows.extend(room.wrapped(remark.mark, remark.text.lines(), remark.role, Mode::Words));
+            rows.extend(room.wrapped_rows(remark.mark, remark.text.lines(), remark.role, WrapMode::Words));
         }
         match self.details.as_ref().and_then(Diff::from_details) {
-            Some(diff) => rows.extend(changes(&diff, room)),
-            None if self.told && !room.open => {}
-            None => rows.extend(self.printed(room)),
+            Some(diff) => rows.extend(diff_rows(&diff, room)),
+            None if self.result_in_remarks && !room.open => {}
+            None => rows.extend(self.output_rows(room)),
         }
         for picture in &self.images {
-            let words = vec![Row::indented(picture.facts.line(room.theme), INDENT)];
-            rows.extend(picture.rows(words, &Row::indented(Line::default(), INDENT), room));
+            let words = vec![TranscriptRow::indented(picture.facts.label_line(room.theme), INDENT)];
+            rows.extend(picture.rows(words, &TranscriptRow::indented(Line::default(), INDENT), room));
         }
         rows
     }
 
-    /// The arguments, where the row above has not all of them.
-    fn whole_sum(&self, room: Room<'_>) -> Vec<Row> {
+    /// Returns the arguments, if the header row does not show all of them.
+    fn full_argument_rows(&self, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
         let line = &self.sum.line;
-        let head = self.head(room.width, room.theme, None);
+        let head = self.header_row(room.width, room.theme, None);
         let fits = line.columns() == 0 || head.spans.iter().any(|span| span.content.contains(line.as_str()));
         match &self.sum.whole {
-            Some(whole) => room.wrapped("", whole.lines(), Role::Text, Mode::Columns),
+            Some(whole) => room.wrapped_rows("", whole.lines(), Role::Text, WrapMode::Columns),
             None if fits => Vec::new(),
-            None => room.wrapped("", [line.clone()], Role::Text, Mode::Columns),
+            None => room.wrapped_rows("", [line.clone()], Role::Text, WrapMode::Columns),
         }
     }
 
-    fn printed(&self, room: Room<'_>) -> Vec<Row> {
-        let running = self.phase == Phase::Running;
-        let quiet = matches!(self.origin, Origin::Extension(_)) && self.phase != Phase::Failed;
+    fn output_rows(&self, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
+        let running = self.phase == CallPhase::Running;
+        let quiet = matches!(self.origin, CallOrigin::Extension(_)) && self.phase != CallPhase::Failed;
         let most = match (room.open, running) {
             (true, true) => LIVE,
             (true, false) => usize::MAX,
@@ -158,41 +158,43 @@ impl Call {
             (false, false) if quiet => 0,
             (false, false) => OVER,
         };
-        let role = if self.phase == Phase::Failed { Role::Error } else { Role::ToolOutput };
-        let role = if self.exit.is_some() || self.origin != Origin::Model { Role::ToolOutput } else { role };
-        let count = self.output.count();
-        // A row that says that one is left out is as high as that one.
+        let role = if self.phase == CallPhase::Failed { Role::Error } else { Role::ToolOutput };
+        let role =
+            if self.exit.is_some() || self.origin != CallOrigin::Model { Role::ToolOutput } else { role };
+        let count = self.output.line_count();
+        // A row about one hidden line is as high as that line.
         let most = if count == most.saturating_add(1) && !quiet { count } else { most };
         let hidden = count.saturating_sub(most);
-        let end = running || self.name.as_str() == "bash" || matches!(self.origin, Origin::Shell { .. });
-        let lines = if end { self.output.last(most) } else { self.output.first(most) };
-        let mut rows: Vec<Row> = match room.open {
-            true => room.wrapped("", lines, role, Mode::Columns),
-            false => lines.into_iter().map(|line| room.short(line, role)).collect(),
+        let end = running || self.name.as_str() == "bash" || matches!(self.origin, CallOrigin::Shell { .. });
+        let lines = if end { self.output.last_lines(most) } else { self.output.first_lines(most) };
+        let mut rows: Vec<TranscriptRow> = match room.open {
+            true => room.wrapped_rows("", lines, role, WrapMode::Columns),
+            false => lines.into_iter().map(|line| room.truncated_row(line, role)).collect(),
         };
         if hidden > 0 && !quiet {
             let at = if end { 0 } else { rows.len() };
-            rows.insert(at, more(hidden, "lines", room));
+            rows.insert(at, hidden_rows_note(hidden, "lines", room));
         }
         if self.output.cut && room.open {
-            rows.insert(0, room.short("… what came before is not kept".into(), Role::Muted));
+            rows.insert(0, room.truncated_row("… earlier output was discarded".into(), Role::Muted));
         }
         rows
     }
 }
 
-fn changes(diff: &Diff, room: Room<'_>) -> Vec<Row> {
-    let mut lines = diff.lines(room.inner(), room.theme);
+fn diff_rows(diff: &Diff, room: LayoutConstraints<'_>) -> Vec<TranscriptRow> {
+    let mut lines = diff.lines(room.inner_width(), room.theme);
     let hidden = if room.open || lines.len() == DIFF + 1 { 0 } else { lines.len().saturating_sub(DIFF) };
     lines.truncate(lines.len() - hidden);
-    let mut rows: Vec<Row> = lines.into_iter().map(|line| Row::indented(line, INDENT)).collect();
+    let mut rows: Vec<TranscriptRow> =
+        lines.into_iter().map(|line| TranscriptRow::indented(line, INDENT)).collect();
     if hidden > 0 {
-        rows.push(more(hidden, "rows", room));
+        rows.push(hidden_rows_note(hidden, "rows", room));
     }
     rows
 }
 
-fn more(hidden: usize, what: &str, room: Room<'_>) -> Row {
+fn hidden_rows_note(hidden: usize, what: &str, room: LayoutConstraints<'_>) -> TranscriptRow {
     let key = if room.open { "" } else { " (ctrl+o)" };
-    room.short(CleanLine::new(&format!("… +{hidden} {what}{key}")), Role::Muted)
+    room.truncated_row(CleanLine::new(&format!("… +{hidden} {what}{key}")), Role::Muted)
 }

@@ -1,86 +1,86 @@
-//! The searched text, and its places in a text and on rows.
+//! The search text, and its matches in a text and on rows.
 
 use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
-use super::super::row::Rows;
-use super::hunt::Budget;
+use super::super::row::ItemRows;
+use super::hunt::SearchBudget;
 
-/// The cost of a candidate beside its bytes: what follows it is compared.
+/// The cost of a candidate in addition to its bytes, for the comparison.
 const CANDIDATE: usize = 64;
 
-/// The cost of a byte where letters beyond ASCII are folded, one by one.
+/// The cost of a byte if letters beyond ASCII are folded one by one.
 const FOLDED: usize = 8;
 
-/// Where a match stands: row by row the columns, both included.
-pub(super) type Place = Vec<(usize, usize, usize)>;
+/// The position of a match: row, first column and last column, per row.
+pub(super) type MatchPlace = Vec<(usize, usize, usize)>;
 
 #[derive(Debug)]
-pub(super) struct Needle {
+pub(super) struct SearchNeedle {
     text: String,
-    fold: Fold,
+    fold: CaseFolding,
     words: Vec<String>,
     first: Finder<'static>,
 }
 
-/// Which letters are the same.
+/// The case folding of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fold {
+enum CaseFolding {
     Exact,
-    /// Large ones are small ones; there are none beyond ASCII.
+    /// ASCII only: upper case letters match lower case ones.
     Ascii,
     Letters,
 }
 
-impl Needle {
+impl SearchNeedle {
     pub(super) fn new(text: &str) -> Self {
         let fold = match () {
-            () if text.chars().any(char::is_uppercase) => Fold::Exact,
-            () if text.is_ascii() => Fold::Ascii,
-            () => Fold::Letters,
+            () if text.chars().any(char::is_uppercase) => CaseFolding::Exact,
+            () if text.is_ascii() => CaseFolding::Ascii,
+            () => CaseFolding::Letters,
         };
-        let text = if fold == Fold::Exact { text.to_owned() } else { text.to_lowercase() };
+        let text = if fold == CaseFolding::Exact { text.to_owned() } else { text.to_lowercase() };
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         let first = Finder::new(words.first().map_or("", String::as_str)).into_owned();
         Self { text, fold, words, first }
     }
 
-    /// True if it is nowhere where another one is not.
-    pub(super) fn narrows(&self, other: &Self) -> bool {
-        self.text.starts_with(&other.text) && (self.fold == other.fold || self.fold == Fold::Exact)
+    /// True if every match of this text contains a match of the other one.
+    pub(super) fn is_narrower_than(&self, other: &Self) -> bool {
+        self.text.starts_with(&other.text) && (self.fold == other.fold || self.fold == CaseFolding::Exact)
     }
 
-    /// True if it may be in a text, as that is written: its words, with blanks and emphasis between them.
-    pub(super) fn may_be_in(&self, text: &str, budget: &mut Budget) -> bool {
+    /// True if a source text may match: the words in order, with blanks and emphasis between them.
+    pub(super) fn may_be_in(&self, text: &str, budget: &mut SearchBudget) -> bool {
         let Some(first) = self.words.first() else { return false };
-        if self.fold == Fold::Letters && text.is_ascii() {
-            budget.scan(text.len(), 1);
+        if self.fold == CaseFolding::Letters && text.is_ascii() {
+            budget.spend_reading(text.len(), 1);
             return false;
         }
-        budget.scan(text.len(), if self.fold == Fold::Letters { FOLDED } else { 1 });
-        let text = self.folded(text);
+        budget.spend_reading(text.len(), if self.fold == CaseFolding::Letters { FOLDED } else { 1 });
+        let text = self.fold_case(text);
         let mut from = 0;
         while let Some(found) = text.as_bytes().get(from..).and_then(|rest| self.first.find(rest)) {
             let rest = text.get(from + found + first.len()..).unwrap_or_default();
             if self.rest_follows(rest) {
                 return true;
             }
-            budget.take(CANDIDATE);
+            budget.spend(CANDIDATE);
             from += found + 1;
         }
         false
     }
 
-    fn folded<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn fold_case<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.fold {
-            Fold::Exact => Cow::Borrowed(text),
-            Fold::Ascii => Cow::Owned(text.to_ascii_lowercase()),
-            Fold::Letters => text.chars().flat_map(char::to_lowercase).collect(),
+            CaseFolding::Exact => Cow::Borrowed(text),
+            CaseFolding::Ascii => Cow::Owned(text.to_ascii_lowercase()),
+            CaseFolding::Letters => text.chars().flat_map(char::to_lowercase).collect(),
         }
     }
 
-    /// True if the words behind the first follow.
+    /// True if the remaining words follow.
     fn rest_follows(&self, mut text: &str) -> bool {
         self.words.iter().skip(1).all(|word| {
             let next = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || "*_~`>".contains(c));
@@ -91,13 +91,13 @@ impl Needle {
         })
     }
 
-    pub(super) fn places(&self, rows: Rows<'_>) -> Vec<Place> {
-        let places = self.places_with(rows, " ");
-        if places.is_empty() { self.places_with(rows, "") } else { places }
+    pub(super) fn find_in_rows(&self, rows: ItemRows<'_>) -> Vec<MatchPlace> {
+        let places = self.find_in_rows_with(rows, " ");
+        if places.is_empty() { self.find_in_rows_with(rows, "") } else { places }
     }
 
-    fn places_with(&self, rows: Rows<'_>, between: &str) -> Vec<Place> {
-        // The text of all rows, and for each grapheme of it where it begins there and on the screen.
+    fn find_in_rows_with(&self, rows: ItemRows<'_>, between: &str) -> Vec<MatchPlace> {
+        // The text of all rows, and for each grapheme its position in the text and on the screen.
         let mut text = String::new();
         let mut cells = Vec::new();
         for (row, shown) in (0..rows.len()).filter_map(|row| Some((row, rows.get(row)?))) {
@@ -108,12 +108,12 @@ impl Needle {
             for cell in shown.cells() {
                 let last = cell.from + cell.columns.max(1) - 1;
                 cells.push((text.len(), Some((row, cell.from, last))));
-                text.push_str(&self.folded(cell.text));
+                text.push_str(&self.fold_case(cell.text));
             }
         }
         let found = text.match_indices(self.text.as_str()).map(|(at, found)| {
             let first = cells.partition_point(|(begin, _)| *begin <= at).saturating_sub(1);
-            let mut place = Place::new();
+            let mut place = MatchPlace::new();
             let within = cells.iter().skip(first).take_while(|(begin, _)| *begin < at + found.len());
             for (row, from, to) in within.filter_map(|(_, cell)| *cell) {
                 match place.last_mut().filter(|(last, _, _)| *last == row) {
@@ -132,9 +132,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_words_apart_and_letters_of_either_size() {
+    fn matches_across_blanks_and_case() {
         let text = "The **Apple**  lies\n> on the größte Tafel, aaa b, ΟΔΟΣ und İx";
-        let is_in = |needle: &str| Needle::new(needle).may_be_in(text, &mut Budget::default());
+        let is_in = |needle: &str| SearchNeedle::new(needle).may_be_in(text, &mut SearchBudget::default());
         for needle in ["apple lies", "Apple", "lies on", "aa b", "größte t", "the a", "οδοσ", "größ"]
         {
             assert!(is_in(needle), "{needle:?}");
@@ -145,12 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_one_narrows_where_letters_are_compared_alike() {
-        let narrows = |longer, shorter| Needle::new(longer).narrows(&Needle::new(shorter));
+    fn longer_text_narrows_with_same_case_folding() {
+        let narrows =
+            |longer, shorter| SearchNeedle::new(longer).is_narrower_than(&SearchNeedle::new(shorter));
         assert!(narrows("apple l", "app"));
         assert!(narrows("appLe", "app"));
         assert!(narrows("größe", "grö"));
-        // Of letters that are ASCII when they are small, some large ones are not.
+        // Some non-ASCII upper case letters have ASCII lower case forms.
         assert!(!narrows("kö", "k"));
         assert!(!narrows("app", "apple"));
         assert!(!narrows("an apple", "apple"));

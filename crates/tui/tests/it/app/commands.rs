@@ -1,6 +1,6 @@
-//! haft's own commands.
+//! The built-in commands.
 
-use haft_protocol::rpc::{Event as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
+use haft_protocol::rpc::{ClientEvent as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
 use haft_tui::app::commands::COMMANDS;
 use haft_tui::app::settings::Screen;
 use haft_tui::theme::Theme;
@@ -17,7 +17,7 @@ fn check(typed: &str, expect: &str) {
 }
 
 #[test]
-fn every_command_does_something() {
+fn every_command_has_an_effect() {
     for command in COMMANDS {
         let mut fake = Fake::new();
         let before = fake.screen();
@@ -29,7 +29,7 @@ fn every_command_does_something() {
 }
 
 #[test]
-fn commands_with_an_argument_ask_nothing() {
+fn commands_with_an_argument_run_without_a_picker() {
     check("/model openai/gpt-5", "> get_models\n> set_model model=\"openai/gpt-5\"");
     check("/thinking high", "> set_thinking level=\"high\"");
     check("/compact keep the names", "> compact instructions=\"keep the names\"");
@@ -42,7 +42,7 @@ fn commands_with_an_argument_ask_nothing() {
 }
 
 #[test]
-fn a_key_is_asked_for_where_nobody_reads_it() {
+fn login_hides_the_typed_key() {
     let mut fake = Fake::new();
     fake.enter("/login");
     fake.keys("down enter");
@@ -55,12 +55,12 @@ fn a_key_is_asked_for_where_nobody_reads_it() {
 }
 
 #[test]
-fn trust_is_granted_for_exactly_what_was_shown() {
+fn trust_applies_only_to_the_shown_items() {
     let mut fake = Fake::new();
     fake.enter("/trust");
     let screen = fake.screen();
     assert!(screen.contains("extension guard") && screen.contains("AGENTS.md"), "{screen}");
-    // Keys that were typed when it appeared do not count.
+    // Keys typed before the dialog was visible are ignored.
     fake.keys("y");
     assert!(!fake.take_log().contains("Grant"));
     fake.screen();
@@ -68,14 +68,14 @@ fn trust_is_granted_for_exactly_what_was_shown() {
     fake.keys("y");
     let log = fake.take_log();
     assert!(log.contains("? Grant { digest: \"d1\" }"), "{log}");
-    assert!(log.contains("? Branch") && log.contains("? Themes"), "they are shown from now on: {log}");
-    assert!(fake.screen().contains("Begin a new session?"));
+    assert!(log.contains("? Branch") && log.contains("? Themes"), "trust makes them available: {log}");
+    assert!(fake.screen().contains("Start a new session?"));
     fake.keys("n");
     assert!(!fake.take_log().contains("new_session"));
 }
 
 #[test]
-fn settings_of_the_interface_count_at_once() {
+fn interface_settings_apply_immediately() {
     let mut fake = Fake::new();
     fake.enter("/settings");
     fake.keys("enter");
@@ -85,7 +85,7 @@ fn settings_of_the_interface_count_at_once() {
 }
 
 #[test]
-fn a_theme_is_seen_before_it_is_taken() {
+fn theme_picker_previews_themes() {
     let mut fake = Fake::new();
     let is = |fake: &Fake, theme: Theme| fake.state.theme().name() == theme.name();
     fake.enter("/theme");
@@ -100,7 +100,7 @@ fn a_theme_is_seen_before_it_is_taken() {
 }
 
 #[test]
-fn tools_stay_in_sight_while_they_are_chosen() {
+fn tool_picker_stays_open_while_toggling() {
     let mut fake = Fake::new();
     fake.enter("/tools");
     fake.keys("enter");
@@ -114,7 +114,7 @@ fn tools_stay_in_sight_while_they_are_chosen() {
 }
 
 #[test]
-fn a_reload_waits_for_the_end_of_what_is_worked_on() {
+fn reload_waits_until_agent_is_idle() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.hold = vec!["abort"];
@@ -129,7 +129,7 @@ fn a_reload_waits_for_the_end_of_what_is_worked_on() {
 }
 
 #[test]
-fn reload_stops_what_is_worked_on() {
+fn reload_aborts_the_running_agent() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.take_log();
@@ -158,7 +158,7 @@ fn question(id: &str, kind: UiKind) -> RpcEvent {
 }
 
 #[test]
-fn a_question_is_answered_and_one_that_is_over_goes() {
+fn timed_out_dialog_closes_and_the_next_is_answered() {
     let mut fake = Fake::new();
     fake.rpc(question("q1", UiKind::Confirm));
     fake.rpc(question("q2", UiKind::Confirm));
@@ -171,28 +171,28 @@ fn a_question_is_answered_and_one_that_is_over_goes() {
 }
 
 #[test]
-fn the_next_level_follows_the_one_that_was_wanted() {
+fn next_thinking_level_follows_the_requested_one() {
     let mut fake = Fake::new();
     fake.keys("shift+tab shift+tab");
     assert_eq!(fake.take_log(), "> set_thinking level=\"xhigh\"\n> set_thinking level=\"default\"");
 }
 
 #[test]
-fn where_nothing_was_used_that_is_said() {
+fn cost_reports_an_unused_session() {
     let mut fake = Fake::new();
     fake.context = 0;
     fake.done();
     fake.enter("/cost");
-    assert!(fake.screen().contains("· nothing was used yet"));
+    assert!(fake.screen().contains("· no tokens used yet"));
     fake.context = 12;
     fake.done();
     fake.enter("/cost");
     let screen = fake.screen();
-    assert!(screen.contains("how much") && screen.contains("12 of 200000 tokens"), "{screen}");
+    assert!(screen.contains("amount") && screen.contains("12 of 200000 tokens"), "{screen}");
 }
 
 #[test]
-fn the_help_is_in_groups() {
+fn help_groups_commands_and_keys() {
     let mut fake = Fake::new();
     fake.resize(100, 400);
     fake.enter("/help");

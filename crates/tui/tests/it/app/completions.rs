@@ -1,16 +1,16 @@
-//! What may follow an extension's command, as the extension says.
+//! Completions that an extension offers for its command.
 
-use haft_protocol::rpc::{Command, ErrorCode, Failure, Request};
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, RpcRequest};
 
 use super::fake::Fake;
 
-/// What was typed behind the command that an extension is asked about.
-fn prefix(request: &Request) -> String {
-    let Command::CompleteCommand(wish) = &request.command else { panic!("{request:?}") };
-    wish.prefix.clone()
+/// Returns the prefix that a completion request asks about.
+fn prefix(request: &RpcRequest) -> String {
+    let Command::CompleteCommand(complete) = &request.command else { panic!("{request:?}") };
+    complete.prefix.clone()
 }
 
-/// An interface whose extension has not answered yet.
+/// Returns an interface whose completion requests stay open.
 fn asking(text: &str) -> Fake {
     let mut fake = Fake::new();
     fake.hold.push("complete_command");
@@ -24,7 +24,7 @@ fn items(values: &[&str]) -> String {
 }
 
 #[test]
-fn an_extension_completes_its_command_and_says_whose_it_is() {
+fn extension_completes_its_command_with_its_name() {
     let mut fake = Fake::new();
     fake.type_text("/note d");
     let screen = fake.screen();
@@ -38,7 +38,7 @@ fn an_extension_completes_its_command_and_says_whose_it_is() {
 }
 
 #[test]
-fn enter_sends_what_is_typed_unless_somebody_has_chosen() {
+fn enter_sends_typed_text_unless_a_candidate_is_selected() {
     let mut fake = Fake::new();
     fake.type_text("/note d");
     fake.take_log();
@@ -50,29 +50,29 @@ fn enter_sends_what_is_typed_unless_somebody_has_chosen() {
 }
 
 #[test]
-fn one_question_is_open_and_the_latest_text_is_asked_after_it() {
+fn sends_one_completion_request_at_a_time() {
     let mut fake = asking("/note d");
     assert_eq!(fake.held.iter().map(prefix).collect::<Vec<_>>(), [""]);
     let first = fake.held.remove(0);
     fake.reply(&first, &items(&["add", "done 1", "drop 1"]));
-    // What was said of less is shown as far as it still fits.
+    // The items of the shorter prefix are filtered by the longer one.
     let screen = fake.screen();
     assert!(screen.contains("done 1") && screen.contains("drop 1") && !screen.contains("add"), "{screen}");
     fake.type_text("r");
     assert_eq!(fake.held.iter().map(prefix).collect::<Vec<_>>(), ["d"]);
     let second = fake.held.remove(0);
     fake.reply(&second, &items(&["done 1"]));
-    assert!(!fake.screen().contains("done 1"), "it is about a text that is not there any more");
+    assert!(!fake.screen().contains("done 1"), "the reply is for an outdated prefix");
     let third = fake.held.remove(0);
     assert_eq!(prefix(&third), "dr");
-    fake.fail(&third, Failure::new(ErrorCode::Aborted, "no"));
+    fake.fail(&third, CommandFailure::new(ErrorCode::Aborted, "no"));
     assert!(!fake.screen().contains("drop 1"));
-    assert!(!fake.screen().contains("no\n"), "whoever types need not know why there is nothing");
+    assert!(!fake.screen().contains("no\n"), "a failed completion is not reported");
     assert!(fake.held.is_empty());
 }
 
 #[test]
-fn a_command_that_is_gone_or_does_not_complete_is_not_asked_about() {
+fn skips_commands_without_completion() {
     let mut fake = asking("/note ");
     fake.keys("ctrl+u");
     let asked = fake.held.remove(0);
@@ -82,5 +82,5 @@ fn a_command_that_is_gone_or_does_not_complete_is_not_asked_about() {
     assert!(fake.held.is_empty());
     fake.keys("ctrl+u");
     fake.type_text("/note ");
-    assert_eq!(fake.held.len(), 1, "what was said before may not hold any more");
+    assert_eq!(fake.held.len(), 1, "earlier items may be outdated");
 }

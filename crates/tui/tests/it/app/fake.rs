@@ -1,4 +1,4 @@
-//! The other side of the interface: a server and a program that answer what tests need.
+//! A fake server and backend for tests of the interface.
 
 mod data;
 mod values;
@@ -8,14 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_protocol::rpc::{
-    Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
+    ClientEvent as SessionEvent, Command, CommandFailure, EventLine, RpcEvent, RpcRequest, RpcResponse,
+    ServerLine,
 };
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
-use haft_tui::look::Look;
+use haft_tui::app::{
+    self, AppOptions, AppState, BackendReply, BackendRequest, Effect, LoginProvider, TrustReview, UiEvent,
+};
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -23,29 +26,29 @@ use ratatui_core::layout::Rect;
 pub(crate) use values::{extension, image, time};
 use values::{queue, row};
 
-/// The session that everything begins with.
+/// The ID of the first session.
 pub(crate) const SESSION: &str = "0199-first";
 
-/// An interface with everything around it.
+/// An interface with a fake server and backend.
 pub(crate) struct Fake {
-    pub(crate) state: State,
+    pub(crate) state: AppState,
     pub(crate) now: Instant,
     pub(crate) messages: Vec<Message>,
-    /// What was sent and asked, a line each.
+    /// The requests and effects, one line each.
     pub(crate) log: Vec<String>,
-    /// What is sent and not answered by itself.
-    pub(crate) held: Vec<Request>,
-    /// Commands that tests answer themselves.
+    /// The requests that wait for a reply of the test.
+    pub(crate) held: Vec<RpcRequest>,
+    /// The commands whose replies the test sends.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
     name: Option<String>,
-    /// Tokens of the context.
+    /// The tokens in the context.
     pub(crate) context: u64,
-    /// Messages of the session that everything begins with.
+    /// The number of messages in the first session.
     pub(crate) said: usize,
     waiting: Vec<String>,
     sessions: usize,
-    /// True if nobody reads conversations.
+    /// True if the backend does not load conversations.
     pub(crate) keeps_conversations: bool,
     todo: VecDeque<Effect>,
     carries: bool,
@@ -53,25 +56,25 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// An interface that has greeted, with nothing said.
+    /// Returns an interface with an empty, loaded session.
     pub(crate) fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(AppOptions::default())
     }
 
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: AppOptions) -> Self {
         Self::begun(options, false)
     }
 
-    /// One that has greeted and waits for the conversation.
-    pub(crate) fn waiting(options: Options) -> Self {
+    /// Returns an interface that waits for the conversation.
+    pub(crate) fn waiting(options: AppOptions) -> Self {
         Self::begun(options, true)
     }
 
-    fn begun(options: Options, keeps_conversations: bool) -> Self {
+    fn begun(options: AppOptions, keeps_conversations: bool) -> Self {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
-        let state = State::new(Options { version, ..options }, now);
+        let state = AppState::new(AppOptions { version, ..options }, now);
         let mut fake = Self {
             state,
             now,
@@ -96,34 +99,34 @@ impl Fake {
         fake
     }
 
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn tell(&mut self, event: UiEvent) {
         let effects = app::update(&mut self.state, self.now, event);
         self.carry_out(effects);
     }
 
     pub(crate) fn later(&mut self, seconds: f32) {
         self.now += Duration::from_secs_f32(seconds);
-        self.tell(Event::Tick);
+        self.tell(UiEvent::Tick);
     }
 
-    /// Keys by name, with blanks between them.
+    /// Presses keys, given by name and separated by spaces.
     pub(crate) fn keys(&mut self, keys: &str) {
         for key in keys.split_whitespace() {
-            self.tell(Event::Key(key.parse().unwrap()));
+            self.tell(UiEvent::Key(key.parse().unwrap()));
         }
     }
 
     pub(crate) fn type_text(&mut self, text: &str) {
         for c in text.chars() {
             let key = if c == ' ' { "space".to_owned() } else { c.to_string() };
-            self.tell(Event::Key(key.parse().unwrap()));
+            self.tell(UiEvent::Key(key.parse().unwrap()));
         }
     }
 
-    /// Types a line and sends it.
+    /// Types a line and presses enter.
     pub(crate) fn enter(&mut self, text: &str) {
         self.type_text(text);
-        // What completion offers is not what is meant.
+        // Enter must not accept a completion candidate.
         if self.screen().contains('▸') {
             self.keys("esc");
         }
@@ -136,27 +139,27 @@ impl Fake {
     }
 
     pub(crate) fn event_of(&mut self, event: impl Into<SessionEvent>, session: Option<String>) {
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.tell(UiEvent::Line(Box::new(ServerLine::Event(EventLine { event: event.into(), session }))));
     }
 
     pub(crate) fn rpc(&mut self, event: RpcEvent) {
         self.event(event);
     }
 
-    /// The conversation of a session is read.
+    /// Loads the conversation of a session.
     pub(crate) fn read(&mut self, session: &str) {
         let messages = Ok(Arc::new(self.messages.clone()));
-        self.tell(Event::Answer(Answer::Conversation(session.to_owned(), messages)));
+        self.tell(UiEvent::Answer(BackendReply::Conversation(session.to_owned(), messages)));
     }
 
-    /// The model answers the prompt that is worked on.
+    /// Answers the running prompt.
     pub(crate) fn answer(&mut self, text: &str) {
         self.event(AgentEvent::TurnStart { step: 1 });
         self.event(AgentEvent::AssistantStart);
         self.event(AgentEvent::TextDelta { delta: text.to_owned() });
         let content = vec![AssistantBlock::Text { text: text.to_owned() }];
         self.event(AgentEvent::AssistantMessage { content, time: time() });
-        self.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+        self.event(AgentEvent::TurnEnd { stop: StopCause::End, error: None });
         self.done();
     }
 
@@ -165,18 +168,18 @@ impl Fake {
         self.event(AgentEvent::Done);
     }
 
-    pub(crate) fn fail(&mut self, request: &Request, failure: Failure) {
-        let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
-        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+    pub(crate) fn fail(&mut self, request: &RpcRequest, failure: CommandFailure) {
+        let reply = RpcResponse::failure(request.id.clone(), request.command.kind(), failure);
+        self.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
     }
 
-    pub(crate) fn reply(&mut self, request: &Request, data: &str) {
+    pub(crate) fn reply(&mut self, request: &RpcRequest, data: &str) {
         let data = RawJson::parse(data).unwrap();
-        let reply = Response::done(request.id.clone(), request.command.kind(), data);
-        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+        let reply = RpcResponse::success_of_kind(request.id.clone(), request.command.kind(), data);
+        self.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply))));
     }
 
-    /// The screen as text, with the cursor's place.
+    /// Returns the screen as text, with the position of the cursor.
     pub(crate) fn screen(&mut self) -> String {
         let (buffer, cursor) = self.drawn();
         let area = buffer.area;
@@ -198,18 +201,18 @@ impl Fake {
     pub(crate) fn drawn(&mut self) -> (Buffer, Option<(u16, u16)>) {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let mut buffer = Buffer::empty(area);
-        let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
+        let look = DrawContext { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
-        self.state.was_drawn(self.now);
+        self.state.mark_drawn(self.now);
         (buffer, cursor)
     }
 
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
-        self.tell(Event::Resize(columns, rows));
+        self.tell(UiEvent::Resize(columns, rows));
     }
 
-    /// What was sent and asked since it was taken last.
+    /// Returns the log since the last call.
     pub(crate) fn take_log(&mut self) -> String {
         std::mem::take(&mut self.log).join("\n")
     }
@@ -225,7 +228,7 @@ impl Fake {
                 Effect::Ask(ask) => self.ask(ask),
                 Effect::Copy(text) => {
                     self.log.push(format!("copy {text:?}"));
-                    self.tell(Event::Copied(Ok(())));
+                    self.tell(UiEvent::Copied(Ok(())));
                 }
                 effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
                     self.log.push(format!("{effect:?}"));
@@ -238,7 +241,7 @@ impl Fake {
         self.carries = false;
     }
 
-    fn send(&mut self, request: Request) {
+    fn send(&mut self, request: RpcRequest) {
         let session = request.session.clone().unwrap_or_default();
         let line = request.encode().unwrap();
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
@@ -260,7 +263,7 @@ impl Fake {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no data")]
-    fn data(&mut self, request: &Request) -> String {
+    fn data(&mut self, request: &RpcRequest) -> String {
         match &request.command {
             Command::Hello(_) => format!(
                 r#"{{"protocol_version":1,"version":"0.1.0","provider":"anthropic","model":"claude-opus","session":"{SESSION}"}}"#
@@ -310,9 +313,9 @@ impl Fake {
         serde_json::json!({ "running": self.busy }).to_string()
     }
 
-    /// What a server says of a command that was done.
+    /// Sends the events that a server sends after a command.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
-    fn after(&mut self, request: &Request) {
+    fn after(&mut self, request: &RpcRequest) {
         let session = || request.session.clone();
         match &request.command {
             Command::SetName(set) => self.name = Some(set.name.clone()),
@@ -321,7 +324,7 @@ impl Fake {
                 if !std::mem::take(&mut self.waiting).is_empty() {
                     self.event_of(queue(Vec::new()), session());
                 }
-                let content = vec![Content::text(said.message.clone())];
+                let content = vec![ContentBlock::text(said.message.clone())];
                 self.event_of(AgentEvent::UserMessage { content, time: time() }, session());
             }
             Command::Steer(_) | Command::FollowUp(_) => {
@@ -329,14 +332,14 @@ impl Fake {
                 self.event_of(queue(steering), session());
             }
             Command::Abort(_) if self.busy => {
-                self.event(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None });
+                self.event(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None });
                 self.done();
             }
             _ => {}
         }
     }
 
-    fn state_data(&self, request: &Request) -> String {
+    fn state_data(&self, request: &RpcRequest) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
         let usage = RawJson::parse(if self.context > 0 { data::USED } else { data::UNUSED }).unwrap();
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
@@ -348,41 +351,52 @@ impl Fake {
         .to_string()
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self, ask: BackendRequest) {
         self.log.push(format!("? {ask:?}"));
         let answer = match ask {
-            Ask::Conversation { .. } if self.keeps_conversations => return,
-            Ask::Conversation { session } => {
-                Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
+            BackendRequest::Conversation { .. } if self.keeps_conversations => return,
+            BackendRequest::Conversation { session } => {
+                BackendReply::Conversation(session, Ok(Arc::new(self.messages.clone())))
             }
-            Ask::Files => {
-                Answer::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
+            BackendRequest::Files => {
+                BackendReply::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
             }
-            Ask::Branch => Answer::Branch(Some("main".to_owned())),
-            Ask::History => Answer::History(Ok(String::new())),
-            Ask::Providers => Answer::Providers(vec![
-                Provider { name: "anthropic".to_owned(), key: Some("auth.json".to_owned()), stored: true },
-                Provider { name: "openai".to_owned(), key: None, stored: false },
+            BackendRequest::Branch => BackendReply::Branch(Some("main".to_owned())),
+            BackendRequest::History => BackendReply::History(Ok(String::new())),
+            BackendRequest::Providers => BackendReply::Providers(vec![
+                LoginProvider {
+                    name: "anthropic".to_owned(),
+                    key: Some("auth.json".to_owned()),
+                    stored: true,
+                },
+                LoginProvider { name: "openai".to_owned(), key: None, stored: false },
             ]),
-            Ask::Login { .. } | Ask::Logout { .. } => Answer::Login(Ok("the key is stored".to_owned())),
-            Ask::Export { .. } => Answer::Export(Ok("/projects/haft/session.html".into())),
-            Ask::Delete { session } => Answer::Delete(Ok(session)),
-            Ask::Rename { session, name } => Answer::Rename(Ok((session, Some(name)))),
-            Ask::Trust => Answer::Trust(Ok(Trusted {
+            BackendRequest::Login { .. } | BackendRequest::Logout { .. } => {
+                BackendReply::Login(Ok("the key is stored".to_owned()))
+            }
+            BackendRequest::Export { .. } => BackendReply::Export(Ok("/projects/haft/session.html".into())),
+            BackendRequest::Delete { session } => BackendReply::Delete(Ok(session)),
+            BackendRequest::Rename { session, name } => BackendReply::Rename(Ok((session, Some(name)))),
+            BackendRequest::Trust => BackendReply::Trust(Ok(TrustReview {
                 project: "/projects/haft".to_owned(),
                 granted: false,
                 items: vec!["extension guard".to_owned(), "AGENTS.md".to_owned()],
                 digest: "d1".to_owned(),
             })),
-            Ask::Grant { .. } => Answer::Grant(Ok("the project is trusted as it is".to_owned())),
-            Ask::Settings => Answer::Settings(vec![
+            BackendRequest::Grant { .. } => {
+                BackendReply::Grant(Ok("the project is trusted as it is".to_owned()))
+            }
+            BackendRequest::Settings => BackendReply::Settings(vec![
                 row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
                 row("model", "claude-opus", &[]),
             ]),
-            Ask::Set { name, value } => Answer::Set(Ok(row(&name, &value, &[]))),
-            Ask::Themes => Answer::Themes(Vec::new()),
-            Ask::Remember(_) | Ask::Image { .. } | Ask::Shell { .. } | Ask::StopShell { .. } => return,
+            BackendRequest::Set { name, value } => BackendReply::Set(Ok(row(&name, &value, &[]))),
+            BackendRequest::Themes => BackendReply::Themes(Vec::new()),
+            BackendRequest::Remember(_)
+            | BackendRequest::Image { .. }
+            | BackendRequest::Shell { .. }
+            | BackendRequest::StopShell { .. } => return,
         };
-        self.tell(Event::Answer(answer));
+        self.tell(UiEvent::Answer(answer));
     }
 }

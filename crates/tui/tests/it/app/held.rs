@@ -1,24 +1,27 @@
-//! What is said before there is anybody to hear it.
+//! Messages that are entered before the session is ready.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, SESSION, time};
 
-/// What was said to agents and done in sessions.
-fn said(fake: &mut Fake) -> String {
-    let words =
+/// Returns the log lines of sent messages and commands.
+fn sent(fake: &mut Fake) -> String {
+    let prefixes =
         ["> prompt", "> steer", "> follow_up", "> run_command", "> set_model", "> new_session", "? Shell"];
     let log = fake.take_log();
-    log.lines().filter(|line| words.iter().any(|word| line.starts_with(word))).collect::<Vec<_>>().join("\n")
+    log.lines()
+        .filter(|line| prefixes.iter().any(|prefix| line.starts_with(prefix)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
-fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in_its_order() {
-    let mut fake = Fake::waiting(Options::default());
+fn sends_deferred_messages_in_order_after_loading() {
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("/model openai/gpt-5");
     fake.enter("first");
     fake.enter("!ls");
@@ -28,9 +31,9 @@ fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in
     let screen = fake.screen();
     assert!(screen.contains("↳ when the session is open: first\n"), "{screen}");
     assert!(screen.contains("› a draft"), "{screen}");
-    assert_eq!(said(&mut fake), "");
+    assert_eq!(sent(&mut fake), "");
     fake.read(SESSION);
-    insta::assert_snapshot!(said(&mut fake), @r#"
+    insta::assert_snapshot!(sent(&mut fake), @r#"
     > set_model model="openai/gpt-5"
     > prompt message="first"
     ? Shell { number: 1, command: "ls" }
@@ -39,57 +42,60 @@ fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in
     let screen = fake.screen();
     assert!(!screen.contains("when the session") && screen.contains("› a draft"), "{screen}");
     fake.read(SESSION);
-    assert_eq!(said(&mut fake), "");
+    assert_eq!(sent(&mut fake), "");
 }
 
 #[test]
-fn the_prompt_of_the_command_line_comes_first_and_everything_once() {
+fn sends_command_line_prompt_first_and_once() {
     let mut fake =
-        Fake::waiting(Options { prompt: Some("/todo as it stands".to_owned()), ..Options::default() });
+        Fake::waiting(AppOptions { prompt: Some("/todo as it stands".to_owned()), ..AppOptions::default() });
     fake.enter("and this");
     fake.read(SESSION);
-    insta::assert_snapshot!(said(&mut fake), @r#"
+    insta::assert_snapshot!(sent(&mut fake), @r#"
     > prompt message="/todo as it stands"
     > steer message="and this"
     "#);
 }
 
 #[test]
-fn a_line_that_is_typed_before_the_conversation_is_known_is_not_lost() {
+fn defers_typed_lines_until_loaded() {
     let mut settings = Settings::default();
     settings.set("tui.screen", "linear").unwrap();
-    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
-    fake.tell(Event::Typed("say hello".to_owned()));
-    fake.tell(Event::Typed("/modle".to_owned()));
+    let mut fake = Fake::waiting(AppOptions { settings, ..AppOptions::default() });
+    fake.tell(UiEvent::TypedLine("say hello".to_owned()));
+    fake.tell(UiEvent::TypedLine("/modle".to_owned()));
     let rows = |fake: &mut Fake| {
-        let rows = fake.state.print(fake.now, 80).rows;
+        let rows = fake.state.take_linear_output(fake.now, 80).rows;
         rows.iter().map(|row| format!("{row}\n")).collect::<String>()
     };
     let printed = rows(&mut fake);
-    assert!(printed.contains("waits until the session is open: say hello\n"), "{printed}");
+    assert!(printed.contains("queued until the session is open: say hello\n"), "{printed}");
     fake.read(SESSION);
-    assert_eq!(said(&mut fake), "> prompt message=\"say hello\"");
+    assert_eq!(sent(&mut fake), "> prompt message=\"say hello\"");
     let printed = rows(&mut fake);
-    assert!(printed.contains("there is no command /modle") && !printed.contains("not sent"), "{printed}");
-    assert!(!printed.contains("you: say hello"), "it stands there as it was typed: {printed}");
+    assert!(printed.contains("unknown command /modle") && !printed.contains("not sent"), "{printed}");
+    assert!(!printed.contains("you: say hello"), "the typed line is already on the terminal: {printed}");
 }
 
 #[test]
-fn an_interrupt_takes_back_lines_that_were_not_said() {
+fn interrupt_restores_unsent_lines() {
     let mut settings = Settings::default();
     settings.set("tui.screen", "linear").unwrap();
-    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
-    fake.tell(Event::Typed("say hello".to_owned()));
-    fake.tell(Event::Interrupt);
-    let rows = fake.state.print(fake.now, 80).rows;
-    assert!(rows.iter().any(|row| row.as_str().starts_with("not sent; an empty line sends it")), "{rows:?}");
+    let mut fake = Fake::waiting(AppOptions { settings, ..AppOptions::default() });
+    fake.tell(UiEvent::TypedLine("say hello".to_owned()));
+    fake.tell(UiEvent::Interrupt);
+    let rows = fake.state.take_linear_output(fake.now, 80).rows;
+    assert!(
+        rows.iter().any(|row| row.as_str().starts_with("not sent; an empty line sends this text")),
+        "{rows:?}"
+    );
     fake.read(SESSION);
-    assert_eq!(said(&mut fake), "");
+    assert_eq!(sent(&mut fake), "");
 }
 
 #[test]
-fn what_is_no_command_comes_back_when_that_is_known() {
-    let mut fake = Fake::waiting(Options::default());
+fn restores_misspelled_command_after_loading() {
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("/modle");
     fake.read(SESSION);
     let screen = fake.screen();
@@ -97,25 +103,25 @@ fn what_is_no_command_comes_back_when_that_is_known() {
 }
 
 #[test]
-fn esc_takes_back_what_was_not_said() {
-    let mut fake = Fake::waiting(Options::default());
+fn esc_restores_unsent_messages() {
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.enter("one");
     fake.enter("two");
     fake.keys("esc");
     let screen = fake.screen();
     assert!(screen.contains("› one\n\n  two"), "{screen}");
     fake.read(SESSION);
-    assert_eq!(said(&mut fake), "");
+    assert_eq!(sent(&mut fake), "");
 }
 
 #[test]
-fn a_command_that_opens_a_session_takes_what_follows_it_along() {
-    let mut fake = Fake::waiting(Options::default());
+fn sends_deferred_messages_to_the_new_session() {
+    let mut fake = Fake::waiting(AppOptions::default());
     fake.keeps_conversations = false;
     fake.enter("/new");
     fake.enter("hello");
     fake.read(SESSION);
-    insta::assert_snapshot!(said(&mut fake), @r#"
+    insta::assert_snapshot!(sent(&mut fake), @r#"
     > new_session
     > set_model model="anthropic/claude-opus" @0199-next-1
     > prompt message="hello" @0199-next-1
@@ -123,20 +129,20 @@ fn a_command_that_opens_a_session_takes_what_follows_it_along() {
 }
 
 #[test]
-fn a_session_is_picked_before_the_prompt_of_the_command_line_is_said() {
-    let options = || Options { prompt: Some("hi".to_owned()), resume: true, ..Options::default() };
+fn sends_command_line_prompt_after_session_choice() {
+    let options = || AppOptions { prompt: Some("hi".to_owned()), resume: true, ..AppOptions::default() };
     let mut fake = Fake::with(options());
     assert!(fake.screen().contains("write a parser"));
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.keys("enter");
-    assert_eq!(said(&mut fake), "> prompt message=\"hi\" @0188-old");
+    assert_eq!(sent(&mut fake), "> prompt message=\"hi\" @0188-old");
     let mut fake = Fake::with(options());
     fake.keys("esc");
-    assert_eq!(said(&mut fake), "> prompt message=\"hi\"");
+    assert_eq!(sent(&mut fake), "> prompt message=\"hi\"");
 }
 
 #[test]
-fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
+fn restores_unsent_messages_when_new_session_fails() {
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];
     fake.enter("/new");
@@ -144,29 +150,29 @@ fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
     fake.enter("and more");
     fake.type_text("draft");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Failed, "there is no room"));
     let screen = fake.screen();
     assert!(screen.contains("› a new beginning\n\n  and more\n\n  draft"), "{screen}");
-    assert_eq!(said(&mut fake), "> new_session");
-    // The session that stays hears what is said from here on.
+    assert_eq!(sent(&mut fake), "> new_session");
+    // Later messages go to the session that stayed open.
     fake.keys("enter");
-    assert!(said(&mut fake).contains("> prompt message="));
+    assert!(sent(&mut fake).contains("> prompt message="));
 }
 
 #[test]
-fn what_haft_says_while_a_conversation_is_read_stands_behind_it() {
-    let mut fake = Fake::waiting(Options::default());
-    fake.tell(Event::Copied(Err("the clipboard takes nothing".to_owned())));
-    let content = vec![Content::text("what was said before")];
+fn shows_deferred_notices_after_the_conversation() {
+    let mut fake = Fake::waiting(AppOptions::default());
+    fake.tell(UiEvent::Copied(Err("the clipboard takes nothing".to_owned())));
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.read(SESSION);
     let screen = fake.screen();
-    let (said, error) = (screen.find("what was said before"), screen.find("the clipboard takes nothing"));
-    assert!(said.is_some() && said < error, "{screen}");
+    let (message, error) = (screen.find("what was said before"), screen.find("the clipboard takes nothing"));
+    assert!(message.is_some() && message < error, "{screen}");
 }
 
 #[test]
-fn a_question_of_a_session_that_is_being_opened_is_asked_when_it_is_shown() {
+fn opens_dialog_of_new_session_after_switch() {
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];
     fake.enter("/new");

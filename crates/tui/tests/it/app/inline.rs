@@ -1,9 +1,9 @@
-//! The interface on the terminal's own screen: what is printed, and what is drawn below that.
+//! The inline mode: the printed rows and the rows drawn below them.
 
-use haft_protocol::event::{AgentEvent, Level};
-use haft_tui::app::Options;
+use haft_protocol::event::{AgentEvent, NoteLevel};
+use haft_tui::app::AppOptions;
 use haft_tui::app::settings::Settings;
-use haft_tui::terminal::Interface as _;
+use haft_tui::terminal::UserInterface as _;
 use insta::assert_snapshot;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -21,25 +21,27 @@ impl Page {
     fn new() -> Self {
         let mut settings = Settings::default();
         settings.set("tui.screen", "inline").unwrap();
-        let fake = Fake::with(Options { settings, size: (60, 20), ..Options::default() });
+        let fake = Fake::with(AppOptions { settings, size: (60, 20), ..AppOptions::default() });
         Self { fake, printed: Vec::new() }
     }
 
-    /// True if the end of the terminal's own screen is drawn; what is printed there is.
+    /// True if the interface draws in inline mode. Collects the printed rows.
     fn is_below(&mut self) -> bool {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);
-        let below = self.fake.state.below(area, &look);
+        let below = self.fake.state.inline_output(area, &look);
         let rows = below.iter().flat_map(|below| &below.printed);
         self.printed.extend(rows.map(|row| row.to_string().trim_end().to_owned()));
         below.is_some()
     }
 
-    /// What was printed since it was asked last, and below a line what is drawn.
+    /// Returns the rows printed since the last call and, below a line, the drawn rows.
     fn screen(&mut self) -> String {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);
-        let Some(below) = self.fake.state.below(area, &look) else { return "another screen".to_owned() };
+        let Some(below) = self.fake.state.inline_output(area, &look) else {
+            return "whole screen".to_owned();
+        };
         self.printed.extend(below.printed.iter().map(|row| row.to_string().trim_end().to_owned()));
         let mut buffer = Buffer::empty(Rect { height: below.height, ..area });
         haft_tui::app::draw(&mut self.fake.state, buffer.area, &mut buffer, &look);
@@ -49,7 +51,7 @@ impl Page {
 }
 
 #[test]
-fn what_is_said_is_printed_and_what_goes_on_stands_below() {
+fn prints_messages_and_draws_activity_below() {
     let mut page = Page::new();
     assert_snapshot!(page.screen(), @r"
      haft 0.1.0
@@ -57,8 +59,8 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
      /projects/haft
 
      / for commands, @ for files, ! for the shell
-     f1 for help, esc to stop what runs
-     ctrl+c twice to leave
+     f1 for help, esc to stop the agent
+     ctrl+c twice to quit
 
     =====
     ────────────────────────────────────────────────────────────
@@ -67,7 +69,7 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");
     page.fake.enter("hello");
-    let (level, message) = (Level::Info, "saved".to_owned());
+    let (level, message) = (NoteLevel::Info, "saved".to_owned());
     page.fake.event(AgentEvent::ExtNotify { extension: extension("todo"), level, message });
     page.fake.event(AgentEvent::TextDelta { delta: "Hel".into() });
     assert_snapshot!(page.screen(), @r"
@@ -78,7 +80,7 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
     [todo] saved
     ⠋ Working… 0s · esc to stop
     ────────────────────────────────────────────────────────────
-    › enter: at the next step · alt+enter: when it is done
+    › enter steer · alt+enter follow up
     ────────────────────────────────────────────────────────────
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");
@@ -117,12 +119,12 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
 }
 
 #[test]
-fn the_transcript_lists_and_pages_have_another_screen() {
+fn transcript_lists_and_pages_use_the_whole_screen() {
     let mut page = Page::new();
     page.fake.enter("hello");
     page.fake.answer("Hello.");
     page.fake.done();
-    for (keys, comes_back) in [
+    for (keys, back) in [
         ("ctrl+o", "esc"),
         ("ctrl+t", "esc"),
         ("alt+s", "esc"),
@@ -134,17 +136,17 @@ fn the_transcript_lists_and_pages_have_another_screen() {
         assert!(page.is_below(), "before {keys}");
         page.fake.keys(keys);
         assert!(!page.is_below(), "{keys}");
-        page.fake.keys(comes_back);
+        page.fake.keys(back);
         assert!(page.is_below(), "after {keys}");
     }
-    // What is printed next is folded as before, and what cannot be moved in is not.
-    assert_eq!(page.fake.state.transcript().unfolded(), (false, false));
+    // Later output is folded as before, and a scroll without effect does not open the transcript.
+    assert_eq!(page.fake.state.transcript().unfolded_kinds(), (false, false));
     page.fake.keys("pagedown shift+end");
     assert!(page.is_below());
 }
 
 #[test]
-fn another_conversation_begins_below_a_rule_and_nothing_of_the_first_is_lost() {
+fn new_conversation_starts_below_a_rule_and_keeps_earlier_rows() {
     let mut page = Page::new();
     page.fake.enter("hello");
     page.fake.event(AgentEvent::TextDelta { delta: "So f".into() });
@@ -159,7 +161,7 @@ fn another_conversation_begins_below_a_rule_and_nothing_of_the_first_is_lost() {
     =====
     ⠋ Working… 0s · esc to stop
     ────────────────────────────────────────────────────────────
-    › enter: at the next step · alt+enter: when it is done
+    › enter steer · alt+enter follow up
     ────────────────────────────────────────────────────────────
     claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
     ");

@@ -1,24 +1,24 @@
-//! What is written and not sent is not lost, whatever comes meanwhile.
+//! Unsent text is kept, whatever happens meanwhile.
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, extension, image};
 
-/// A prompt that is on its way while something else is done, and comes back.
+/// Returns an interface in which a prompt was rejected after further keys.
 fn refused(keys: &str) -> Fake {
     let mut fake = Fake::new();
     fake.hold = vec!["prompt"];
     fake.enter("a prompt");
     fake.keys(keys);
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::QueueFull, "64 prompts wait already"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::QueueFull, "64 prompts wait already"));
     fake
 }
 
 #[test]
-fn what_comes_while_prompts_are_searched_stays() {
+fn text_added_during_history_search_is_kept() {
     let mut fake = refused("ctrl+r");
     fake.keys("esc");
     assert!(fake.screen().contains("› a prompt"), "{}", fake.screen());
@@ -30,27 +30,27 @@ fn what_comes_while_prompts_are_searched_stays() {
 }
 
 #[test]
-fn what_comes_while_the_own_editor_is_open_stays_beside_what_was_written_there() {
+fn text_added_during_external_edit_is_kept() {
     let mut fake = refused("x ctrl+g");
-    fake.tell(Event::Edited(Ok("edited".into())));
+    fake.tell(UiEvent::Edited(Ok("edited".into())));
     let screen = fake.screen();
     assert!(screen.contains("› a prompt\n\n  edited") && !screen.contains('x'), "{screen}");
     let mut fake = Fake::new();
     fake.type_text("before");
     fake.keys("ctrl+g");
-    fake.tell(Event::Edited(Ok("edited".into())));
+    fake.tell(UiEvent::Edited(Ok("edited".into())));
     assert!(fake.screen().contains("› edited") && !fake.screen().contains("before"), "{}", fake.screen());
 }
 
 #[test]
-fn what_was_thrown_away_comes_back_by_undo_and_is_not_sent() {
+fn cleared_prompt_is_not_sent_and_can_be_undone() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
     fake.keys("enter ctrl+c");
     fake.type_text("do not");
     fake.take_log();
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
     assert!(fake.screen().contains("› do not"));
     fake.keys("ctrl+c");
@@ -59,30 +59,30 @@ fn what_was_thrown_away_comes_back_by_undo_and_is_not_sent() {
 }
 
 #[test]
-fn commands_are_known_in_large_letters_too_and_keys_are_kept_nowhere() {
+fn commands_ignore_case_and_keys_are_not_stored() {
     let mut fake = Fake::new();
     fake.enter("/Login openai sk-live-1");
     let log = fake.take_log();
     assert!(!log.contains("> prompt") && !log.contains("Remember"), "{log}");
     fake.enter("/NEW");
-    assert!(fake.take_log().contains("> new_session"), "no command");
+    assert!(fake.take_log().contains("> new_session"), "/NEW was not recognized");
 }
 
 #[test]
-fn who_pastes_is_in_the_transcript_no_more() {
+fn paste_leaves_browse_mode() {
     let mut fake = Fake::new();
     for at in 0..40 {
         fake.answer(&format!("answer {at}"));
     }
     fake.keys("alt+s k k k");
-    fake.tell(Event::Paste("pasted".to_owned()));
+    fake.tell(UiEvent::Paste("pasted".to_owned()));
     fake.answer("the last one");
     let screen = fake.screen();
     assert!(screen.contains("› pasted") && screen.contains("the last one"), "{screen}");
 }
 
 #[test]
-fn a_session_that_is_not_open_is_named_by_the_program() {
+fn closed_session_is_renamed_by_the_backend() {
     let mut fake = Fake::new();
     fake.hold = vec!["list_sessions"];
     fake.keys("alt+r");
@@ -99,7 +99,7 @@ fn a_session_that_is_not_open_is_named_by_the_program() {
 }
 
 #[test]
-fn what_waits_after_a_run_that_failed_is_in_the_editor_again() {
+fn esc_restores_queue_after_failed_run() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.enter("not like this");
@@ -111,7 +111,7 @@ fn what_waits_after_a_run_that_failed_is_in_the_editor_again() {
         next_turn: Vec::new(),
     });
     fake.event(AgentEvent::Done);
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.take_log();
     fake.keys("esc");
     assert!(fake.take_log().contains("> take_queued"));

@@ -1,14 +1,14 @@
-//! What was under way in a session that is left for another one.
+//! Pending work of a session that is replaced by another one.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{CommandFailure, ErrorCode};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::{Fake, image, time};
 
 fn ended(fake: &mut Fake, number: u64, output: &str) {
-    fake.tell(Event::Answer(Answer::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((output.to_owned(), Some(0))))));
 }
 
 fn steers(fake: &mut Fake) -> Vec<String> {
@@ -17,7 +17,7 @@ fn steers(fake: &mut Fake) -> Vec<String> {
 }
 
 #[test]
-fn prompts_that_wait_come_back_into_the_editor() {
+fn queued_prompts_return_to_the_composer() {
     for command in ["/new", "/resume 0188-old", "/fork"] {
         let mut fake = Fake::new();
         fake.enter("go");
@@ -30,77 +30,80 @@ fn prompts_that_wait_come_back_into_the_editor() {
         let (taken, closed) = (log.find("> take_queued\n"), log.find("> close_session\n"));
         assert!(taken.is_some() && taken < closed, "{command}: {log}");
         let screen = fake.screen();
-        assert!(screen.contains("2 prompts that waited in the session before are in the editor"), "{screen}");
+        assert!(
+            screen.contains("2 queued prompts of the previous session are back in the editor"),
+            "{screen}"
+        );
         assert!(screen.contains("› the first one\n\n  and then the other"), "{screen}");
         assert!(!screen.contains("↳"), "{screen}");
     }
 }
 
 #[test]
-fn a_prompt_that_had_not_begun_comes_back() {
+fn unstarted_prompt_returns_to_the_composer() {
     let mut fake = Fake::new();
     fake.hold = vec!["prompt"];
     fake.enter("go");
     fake.enter("/new");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Shutdown, "the session is closed"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Shutdown, "the session is closed"));
     let screen = fake.screen();
-    assert!(screen.contains("a prompt that waited in the session before is in the editor"), "{screen}");
-    assert!(screen.contains("› go") && !fake.state.works(), "{screen}");
-    // One that had begun is worked on there, and not here.
+    assert!(screen.contains("a queued prompt of the previous session is back in the editor"), "{screen}");
+    assert!(screen.contains("› go") && !fake.state.is_working(), "{screen}");
+    // A prompt that has started belongs to its session.
     let mut fake = Fake::new();
     fake.hold = vec!["prompt"];
     fake.enter("go");
     fake.enter("/new");
     let request = fake.held.remove(0);
     fake.reply(&request, r#"{"started":true}"#);
-    assert!(!fake.state.works() && !fake.screen().contains("› go"));
+    assert!(!fake.state.is_working() && !fake.screen().contains("› go"));
 }
 
 #[test]
-fn a_prompt_whose_images_are_being_read_is_not_said_in_another_session() {
+fn prompt_with_pending_images_is_not_sent_to_another_session() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
     fake.keys("alt+r enter");
-    fake.tell(Event::Answer(Answer::Image(2, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Ok(image()))));
     assert!(!fake.take_log().contains("> prompt"));
-    let screen = fake.screen();
-    assert!(screen.contains("› see [image #1: a.png]") && screen.contains("is in the editor"), "{screen}");
-}
-
-#[test]
-fn nor_is_one_with_a_path_that_may_be_an_image() {
-    let mut fake = Fake::new();
-    fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.keys("enter");
-    fake.keys("alt+r enter");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
-    assert!(!fake.take_log().contains("> prompt"));
-    assert!(fake.screen().contains("› see [image #1: a.png]"), "{}", fake.screen());
-}
-
-#[test]
-fn a_command_that_runs_is_shown_in_the_next_session_and_told_to_nobody() {
-    let mut fake = Fake::new();
-    fake.enter("!ls");
-    fake.enter("/new");
-    fake.take_log();
-    fake.tell(Event::Answer(Answer::ShellOutput(1, "a.rs\n".to_owned())));
-    ended(&mut fake, 1, "a.rs\n");
-    assert_eq!(steers(&mut fake), Vec::<String>::new());
     let screen = fake.screen();
     assert!(
-        screen.contains("a.rs") && screen.contains("its session is closed: the model is not told"),
+        screen.contains("› see [image #1: a.png]") && screen.contains("is back in the editor"),
         "{screen}"
     );
 }
 
 #[test]
-fn a_fork_is_told_what_a_command_prints() {
+fn prompt_with_pending_paste_is_not_sent_to_another_session() {
+    let mut fake = Fake::new();
+    fake.type_text("see ");
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
+    fake.keys("enter");
+    fake.keys("alt+r enter");
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
+    assert!(!fake.take_log().contains("> prompt"));
+    assert!(fake.screen().contains("› see [image #1: a.png]"), "{}", fake.screen());
+}
+
+#[test]
+fn running_shell_command_stays_visible_but_is_not_reported() {
+    let mut fake = Fake::new();
+    fake.enter("!ls");
+    fake.enter("/new");
+    fake.take_log();
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(1, "a.rs\n".to_owned())));
+    ended(&mut fake, 1, "a.rs\n");
+    assert_eq!(steers(&mut fake), Vec::<String>::new());
+    let screen = fake.screen();
+    assert!(screen.contains("a.rs") && screen.contains("session closed: the output is not sent"), "{screen}");
+}
+
+#[test]
+fn fork_receives_shell_output() {
     let mut fake = Fake::new();
     fake.enter("!ls");
     fake.enter("!pwd");
@@ -115,7 +118,7 @@ fn a_fork_is_told_what_a_command_prints() {
 }
 
 #[test]
-fn how_a_session_was_before_says_nothing_of_what_waits_since() {
+fn outdated_state_does_not_change_the_queue() {
     let mut fake = Fake::new();
     fake.hold = vec!["get_state"];
     fake.enter("/model openai/gpt-5");
@@ -135,13 +138,13 @@ fn how_a_session_was_before_says_nothing_of_what_waits_since() {
 }
 
 #[test]
-fn what_a_command_printed_waits_for_the_next_prompt_and_is_not_told_elsewhere() {
+fn shell_output_waits_for_next_prompt_of_its_session() {
     let mut fake = Fake::new();
     fake.enter("!ls");
     ended(&mut fake, 1, "a.rs");
     let screen = fake.screen();
     assert!(screen.contains("↳ with your next prompt: !ls\n"), "{screen}");
-    // What is taken back are prompts.
+    // Only prompts are taken back.
     fake.take_log();
     fake.keys("alt+up");
     assert_eq!(steers(&mut fake).len(), 1);
@@ -149,17 +152,20 @@ fn what_a_command_printed_waits_for_the_next_prompt_and_is_not_told_elsewhere() 
     assert!(screen.contains("↳ with your next prompt: !ls\n") && !screen.contains("I ran"), "{screen}");
     fake.enter("/new");
     let screen = fake.screen();
-    assert!(screen.contains("the model was not told what `ls` printed: that session is closed"), "{screen}");
+    assert!(
+        screen.contains("the output of `ls` was not sent to the model: its session is closed"),
+        "{screen}"
+    );
     assert!(!screen.contains("↳"), "{screen}");
 }
 
 #[test]
-fn a_command_that_runs_is_still_shown_when_the_conversation_is_read_anew_or_forgotten() {
+fn running_shell_command_survives_reload_and_clear() {
     let mut fake = Fake::new();
     fake.enter("!one");
     fake.enter("!two");
     ended(&mut fake, 1, "first");
-    let content = vec![Content::text("what was said before")];
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.enter("/tree");
     fake.keys("up enter");
@@ -170,14 +176,14 @@ fn a_command_that_runs_is_still_shown_when_the_conversation_is_read_anew_or_forg
         "{screen}"
     );
     fake.enter("/clear");
-    fake.tell(Event::Answer(Answer::ShellOutput(2, "second\n".to_owned())));
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(2, "second\n".to_owned())));
     ended(&mut fake, 2, "second");
     let screen = fake.screen();
     assert!(screen.contains("second") && !screen.contains("what was said"), "{screen}");
 }
 
 #[test]
-fn a_new_session_goes_on_with_model_and_level() {
+fn new_session_keeps_model_and_thinking_level() {
     let mut fake = Fake::new();
     fake.hold = vec!["get_state"];
     fake.enter("/model openai/gpt-5");
@@ -188,20 +194,23 @@ fn a_new_session_goes_on_with_model_and_level() {
     let model = log.find("> set_model model=\"openai/gpt-5\" @0199-next-1\n");
     assert!(model.is_some() && model < log.find("> switch_session"), "{log}");
     assert!(log.contains("> set_thinking level=\"xhigh\" @0199-next-1\n"), "{log}");
-    // One that is gone on with has its own.
+    // A resumed session keeps its own model and level.
     fake.enter("/resume 0188-old");
     assert!(!fake.take_log().contains("> set_"));
 }
 
 #[test]
-fn a_fork_says_what_it_comes_from() {
+fn fork_reports_its_origin() {
     let mut fake = Fake::new();
     fake.enter("/name the parser");
     fake.enter("/fork e2");
     let screen = fake.screen();
-    assert!(screen.contains("forked from the parser at e2; /resume 0199-first goes back to it"), "{screen}");
+    assert!(
+        screen.contains("forked from the parser at entry e2; /resume 0199-first returns to that session"),
+        "{screen}"
+    );
     let mut fake = Fake::new();
     fake.enter("/fork");
     let screen = fake.screen();
-    assert!(screen.contains("forked from 0199-first where it stood"), "{screen}");
+    assert!(screen.contains("forked from 0199-first at its last entry"), "{screen}");
 }

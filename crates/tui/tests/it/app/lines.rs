@@ -1,52 +1,52 @@
-//! The interface where lines are printed and typed.
+//! The linear mode, which prints and reads lines.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::{ContentBlock, ToolCall};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{Event, Options};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, extension, time};
 
-/// What is printed and typed, as it stands on the terminal.
-struct Paper {
+/// A terminal with the printed and typed lines.
+struct LineTerminal {
     fake: Fake,
     text: String,
     asked: usize,
 }
 
-impl Paper {
+impl LineTerminal {
     fn new() -> Self {
         let mut settings = Settings::default();
         settings.set("tui.screen", "linear").unwrap();
-        let fake = Fake::with(Options { settings, ..Options::default() });
-        let mut paper = Self { fake, text: String::new(), asked: 0 };
-        paper.print();
-        paper
+        let fake = Fake::with(AppOptions { settings, ..AppOptions::default() });
+        let mut terminal = Self { fake, text: String::new(), asked: 0 };
+        terminal.print();
+        terminal
     }
 
     fn print(&mut self) {
-        let printed = self.fake.state.print(self.fake.now, 80);
-        self.asked += usize::from(printed.asks);
+        let printed = self.fake.state.take_linear_output(self.fake.now, 80);
+        self.asked += usize::from(printed.asks_for_grant);
         for row in printed.rows {
             self.text.push_str(row.as_str());
             self.text.push('\n');
         }
-        self.fake.state.was_printed(self.fake.now);
+        self.fake.state.mark_printed(self.fake.now);
     }
 
     fn type_line(&mut self, line: &str) {
         self.text.push_str(&format!("<<< {line}\n"));
-        self.fake.tell(Event::Typed(line.to_owned()));
+        self.fake.tell(UiEvent::TypedLine(line.to_owned()));
         self.print();
     }
 
     fn interrupt(&mut self) {
         self.text.push_str("<<< ^C\n");
-        self.fake.tell(Event::Interrupt);
+        self.fake.tell(UiEvent::Interrupt);
         self.print();
     }
 
@@ -97,7 +97,7 @@ impl Paper {
             id,
             name,
             is_error,
-            content: vec![Content::text(text.to_owned())],
+            content: vec![ContentBlock::text(text.to_owned())],
             extension: None,
             synthetic_by: None,
             details: None,
@@ -136,129 +136,133 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
 
 #[test]
 fn a_conversation() {
-    let mut paper = Paper::new();
-    paper.type_line("How does the lexer work?");
-    paper.event(AgentEvent::TurnStart { step: 1 });
-    paper.event(AgentEvent::AssistantStart);
-    paper.event(AgentEvent::ThinkingDelta { delta: "Look at it.\nThen say.".to_owned() });
-    paper.later(4.0);
-    paper.text("It reads **one character** at a ");
-    paper.text(
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("How does the lexer work?");
+    terminal.event(AgentEvent::TurnStart { step: 1 });
+    terminal.event(AgentEvent::AssistantStart);
+    terminal.event(AgentEvent::ThinkingDelta { delta: "Look at it.\nThen say.".to_owned() });
+    terminal.later(4.0);
+    terminal.text("It reads **one character** at a ");
+    terminal.text(
         "time, and says what it is, as far as that is clear from what it has read so far.\n\nSo:\n\n```ru",
     );
-    paper.text("st\nfn next() {\n");
-    paper.text("}\n```\n");
-    paper.call("t1", "bash", r#"{"command":"cargo test"}"#);
-    paper.start("t1", "bash", r#"{"command":"cargo test"}"#);
-    paper.event(AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "running\n".to_owned() });
-    paper.type_line("not so fast");
-    paper.fake.take_log();
-    paper.type_line(">> and then the parser");
-    let log = paper.fake.take_log();
+    terminal.text("st\nfn next() {\n");
+    terminal.text("}\n```\n");
+    terminal.call("t1", "bash", r#"{"command":"cargo test"}"#);
+    terminal.start("t1", "bash", r#"{"command":"cargo test"}"#);
+    terminal.event(AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "running\n".to_owned() });
+    terminal.type_line("not so fast");
+    terminal.fake.take_log();
+    terminal.type_line(">> and then the parser");
+    let log = terminal.fake.take_log();
     assert!(log.contains("> follow_up message=\"and then the parser\""), "{log}");
-    paper.end("t1", "bash", false, "running\na\nb\nc\nd\nok\n");
-    paper.call("t2", "read", r#"{"path":"a.rs"}"#);
-    paper.event(AgentEvent::ToolBlocked {
+    terminal.end("t1", "bash", false, "running\na\nb\nc\nd\nok\n");
+    terminal.call("t2", "read", r#"{"path":"a.rs"}"#);
+    terminal.event(AgentEvent::ToolBlocked {
         id: ToolCallId::new("t2"),
         by: "guard".to_owned(),
         reason: "a.rs is secret".to_owned(),
     });
-    paper.end("t2", "read", true, "a.rs is secret");
-    let (extension, level) = (extension("todo"), Level::Error);
-    paper.event(AgentEvent::ExtNotify { extension, level, message: "the disk is full\nagain".to_owned() });
-    paper.event(AgentEvent::AssistantStart);
-    paper.text("Done.");
-    paper.said("Done.");
-    paper.done();
-    paper.type_line(":output");
-    paper.type_line("a line\\");
-    paper.type_line("and its end");
-    paper.interrupt();
-    paper.interrupt();
-    insta::assert_snapshot!(paper.text);
+    terminal.end("t2", "read", true, "a.rs is secret");
+    let (extension, level) = (extension("todo"), NoteLevel::Error);
+    terminal.event(AgentEvent::ExtNotify { extension, level, message: "the disk is full\nagain".to_owned() });
+    terminal.event(AgentEvent::AssistantStart);
+    terminal.text("Done.");
+    terminal.said("Done.");
+    terminal.done();
+    terminal.type_line(":output");
+    terminal.type_line("a line\\");
+    terminal.type_line("and its end");
+    terminal.interrupt();
+    terminal.interrupt();
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn what_was_printed_and_is_not_what_was_said_is_said_anew() {
-    let mut paper = Paper::new();
-    paper.type_line("hi");
-    paper.event(AgentEvent::AssistantStart);
-    paper.text("The key is 1234.\nUse ");
-    paper.said("The key is a secret.");
-    paper.done();
-    insta::assert_snapshot!(paper.text);
+fn prints_changed_answer_again() {
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("hi");
+    terminal.event(AgentEvent::AssistantStart);
+    terminal.text("The key is 1234.\nUse ");
+    terminal.said("The key is a secret.");
+    terminal.done();
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn a_question_that_grants_something() {
-    let mut paper = Paper::new();
-    paper.type_line("go on");
-    paper.text("I run it.\n");
-    paper.rpc(approve());
-    assert_eq!(paper.asked, 1);
-    paper.type_line("y");
-    assert!(!paper.fake.take_log().contains("ui_response"), "typed too early");
-    // Nobody puts words between the question and the answer.
-    paper.text("haft asks: run `ls`?\n");
-    paper.later(1.0);
-    paper.type_line("perhaps");
-    paper.type_line("y");
-    let log = paper.fake.take_log();
+fn dialog_that_grants_something() {
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("go on");
+    terminal.text("I run it.\n");
+    terminal.rpc(approve());
+    assert_eq!(terminal.asked, 1);
+    terminal.type_line("y");
+    assert!(!terminal.fake.take_log().contains("ui_response"), "typed too early");
+    // Output of the model must not appear between the question and the answer.
+    terminal.text("haft asks: run `ls`?\n");
+    terminal.later(1.0);
+    terminal.type_line("perhaps");
+    terminal.type_line("y");
+    let log = terminal.fake.take_log();
     assert!(log.contains(r#""confirmed":true"#) || log.contains("confirmed"), "{log}");
-    paper.rpc(approve());
-    paper.rpc(RpcEvent::UiDone { id: "q1".to_owned(), why: haft_protocol::rpc::UiEnd::Timeout });
-    insta::assert_snapshot!(paper.text);
+    terminal.rpc(approve());
+    terminal.rpc(RpcEvent::UiDone { id: "q1".to_owned(), why: haft_protocol::rpc::UiEnd::Timeout });
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn questions_of_extensions() {
-    let mut paper = Paper::new();
-    paper.rpc(ask(UiKind::Select, &["work", "home"]));
-    paper.type_line("3");
-    paper.type_line("2");
-    assert!(paper.fake.take_log().contains("home"));
-    paper.rpc(ask(UiKind::Input, &[]));
-    paper.type_line("a text");
-    assert!(paper.fake.take_log().contains("a text"));
-    paper.rpc(ask(UiKind::Confirm, &[]));
-    paper.type_line("");
-    paper.type_line(":close");
-    paper.rpc(ask(UiKind::Confirm, &[]));
-    paper.interrupt();
-    assert_eq!(paper.asked, 0);
-    insta::assert_snapshot!(paper.text);
+fn dialogs_of_extensions() {
+    let mut terminal = LineTerminal::new();
+    terminal.rpc(ask(UiKind::Select, &["work", "home"]));
+    terminal.type_line("3");
+    terminal.type_line("2");
+    assert!(terminal.fake.take_log().contains("home"));
+    terminal.rpc(ask(UiKind::Input, &[]));
+    terminal.type_line("a text");
+    assert!(terminal.fake.take_log().contains("a text"));
+    terminal.rpc(ask(UiKind::Confirm, &[]));
+    terminal.type_line("");
+    terminal.type_line(":close");
+    terminal.rpc(ask(UiKind::Confirm, &[]));
+    terminal.interrupt();
+    assert_eq!(terminal.asked, 0);
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn lists() {
-    let mut paper = Paper::new();
-    paper.type_line("/model");
-    paper.type_line("gpt");
-    paper.type_line("7");
-    paper.type_line("1");
-    paper.type_line("/tools");
-    paper.type_line("2");
-    paper.type_line(":close");
-    paper.type_line("/modle");
-    insta::assert_snapshot!(paper.text);
+fn pickers() {
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("/model");
+    terminal.type_line("gpt");
+    terminal.type_line("7");
+    terminal.type_line("1");
+    terminal.type_line("/tools");
+    terminal.type_line("2");
+    terminal.type_line(":close");
+    terminal.type_line("/modle");
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn long_lists_come_in_parts() {
-    let mut paper = Paper::new();
-    paper.fake.hold = vec!["get_models"];
-    paper.type_line("/model");
-    let request = paper.fake.held.remove(0);
+fn prints_long_lists_in_parts() {
+    let mut terminal = LineTerminal::new();
+    terminal.fake.hold = vec!["get_models"];
+    terminal.type_line("/model");
+    let request = terminal.fake.held.remove(0);
     let model = |number: u32| {
         format!(r#"{{"id":"m{number}","provider":"p","context_window":0,"max_output":1,"reasoning":false}}"#)
     };
     let models: Vec<String> = (1..=45).map(model).collect();
-    paper.fake.reply(&request, &format!(r#"{{"models":[{}]}}"#, models.join(",")));
-    paper.print();
-    paper.type_line("more");
-    paper.type_line("more");
-    assert!(paper.text.contains("20: m20") && paper.text.contains("`more` for 25 more"), "{}", paper.text);
-    assert!(paper.text.contains("40: m40") && paper.text.contains("45: m45"), "{}", paper.text);
+    terminal.fake.reply(&request, &format!(r#"{{"models":[{}]}}"#, models.join(",")));
+    terminal.print();
+    terminal.type_line("more");
+    terminal.type_line("more");
+    assert!(
+        terminal.text.contains("20: m20") && terminal.text.contains("`more` prints 25 more rows"),
+        "{}",
+        terminal.text
+    );
+    assert!(terminal.text.contains("40: m40") && terminal.text.contains("45: m45"), "{}", terminal.text);
 }
 
 #[test]
@@ -269,81 +273,91 @@ fn a_panel() {
         lines: lines.iter().map(|&line| line.to_owned()).collect(),
         footer: "d deletes".to_owned(),
     };
-    let mut paper = Paper::new();
-    paper.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel(&["[ ] milk", "[x] tests"]) });
-    paper.fake.take_log();
+    let mut terminal = LineTerminal::new();
+    terminal
+        .rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel(&["[ ] milk", "[x] tests"]) });
+    terminal.fake.take_log();
     for line in ["d", ":down", "two words"] {
-        paper.type_line(line);
+        terminal.type_line(line);
     }
-    let log = paper.fake.take_log();
+    let log = terminal.fake.take_log();
     assert!(log.contains(r#"key="down""#) && log.contains(r#"text="two words""#), "{log}");
     for line in ["one", "two", "three"] {
-        paper.rpc(RpcEvent::PanelRender { extension: extension("todo"), panel: panel(&[line]) });
+        terminal.rpc(RpcEvent::PanelRender { extension: extension("todo"), panel: panel(&[line]) });
     }
-    assert!(!paper.text.contains("one"), "what changes quickly is printed now and then");
-    let wakes = paper.fake.state.wakes_at(paper.fake.now);
+    assert!(!terminal.text.contains("one"), "frequent changes are printed at intervals");
+    let wakes = terminal.fake.state.wakes_at(terminal.fake.now);
     assert!(wakes.is_some());
-    paper.later(1.0);
-    assert_eq!(paper.fake.state.wakes_at(paper.fake.now), None);
-    paper.type_line(":close");
-    assert!(paper.fake.take_log().contains("panel_close"));
-    insta::assert_snapshot!(paper.text);
+    terminal.later(1.0);
+    assert_eq!(terminal.fake.state.wakes_at(terminal.fake.now), None);
+    terminal.type_line(":close");
+    assert!(terminal.fake.take_log().contains("panel_close"));
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn what_is_taken_back_is_sent_by_an_empty_line() {
-    let mut paper = Paper::new();
-    paper.type_line("go on");
-    paper.type_line("and quickly");
-    paper.interrupt();
-    paper.type_line("");
-    paper.rpc(RpcEvent::Insert { extension: extension("todo"), text: "buy milk".to_owned() });
-    paper.type_line(":drop");
-    paper.type_line("");
-    insta::assert_snapshot!(paper.text);
+fn empty_line_sends_unsent_text() {
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("go on");
+    terminal.type_line("and quickly");
+    terminal.interrupt();
+    terminal.type_line("");
+    terminal.rpc(RpcEvent::Insert { extension: extension("todo"), text: "buy milk".to_owned() });
+    terminal.type_line(":drop");
+    terminal.type_line("");
+    insta::assert_snapshot!(terminal.text);
 }
 
 #[test]
-fn a_conversation_of_before_is_printed_as_far_as_it_is_near() {
-    let mut paper = Paper::new();
+fn prints_only_the_end_of_a_long_conversation() {
+    let mut terminal = LineTerminal::new();
     let message = |number: usize| Message::User {
-        content: vec![Content::text(format!("question {number}"))],
+        content: vec![ContentBlock::text(format!("question {number}"))],
         time: time(),
     };
     let messages: Vec<Message> = (0..60).map(message).collect();
-    paper.fake.state.transcript().restore(&messages);
-    paper.print();
-    assert!(paper.text.contains("10 entries, is not printed\nyou: question 10\n"), "{}", paper.text);
-    assert!(paper.text.ends_with("you: question 59\n"), "{}", paper.text);
+    terminal.fake.state.transcript().restore(&messages);
+    terminal.print();
+    assert!(
+        terminal.text.contains("10 earlier entries are not printed\nyou: question 10\n"),
+        "{}",
+        terminal.text
+    );
+    assert!(terminal.text.ends_with("you: question 59\n"), "{}", terminal.text);
 }
 
 #[test]
-fn help_says_what_is_typed() {
-    let mut paper = Paper::new();
-    paper.type_line("/help");
-    assert!(paper.text.contains(":output: prints all that the last call printed"), "{}", paper.text);
-    assert!(!paper.text.contains("|---"), "{}", paper.text);
-    insta::assert_snapshot!(paper.text);
+fn help_lists_input() {
+    let mut terminal = LineTerminal::new();
+    terminal.type_line("/help");
+    assert!(
+        terminal.text.contains(":output: prints the whole output of the last tool call"),
+        "{}",
+        terminal.text
+    );
+    assert!(!terminal.text.contains("|---"), "{}", terminal.text);
+    insta::assert_snapshot!(terminal.text);
 }
 
-/// In the first column nobody writes what looks like haft's.
+/// Output of the model and of extensions cannot imitate a line of haft.
 #[test]
-fn each_line_of_others_is_signed_or_indented() {
-    let mut paper = Paper::new();
-    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line, which is not shown, or :close";
-    let begins = |paper: &mut Paper| std::mem::take(&mut paper.text);
-    begins(&mut paper);
-    paper.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
-    paper.event(AgentEvent::ExtNotify {
+fn foreign_lines_are_labeled_or_indented() {
+    let mut terminal = LineTerminal::new();
+    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line (the input is hidden), or :close";
+    let begins = |terminal: &mut LineTerminal| std::mem::take(&mut terminal.text);
+    begins(&mut terminal);
+    terminal.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
+    terminal.event(AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Warn,
+        level: NoteLevel::Warn,
         message: format!("{}\nhaft asks:", "a ".repeat(45)),
     });
     let wrapped = format!("{} haft asks:\nhaft asks:\n", "b".repeat(70));
-    paper.event(AgentEvent::UserMessage { content: vec![Content::text(wrapped.clone())], time: time() });
-    paper.text(&wrapped);
-    paper.done();
-    let text = begins(&mut paper);
+    terminal
+        .event(AgentEvent::UserMessage { content: vec![ContentBlock::text(wrapped.clone())], time: time() });
+    terminal.text(&wrapped);
+    terminal.done();
+    let text = begins(&mut terminal);
     insta::assert_snapshot!(text);
     assert!(!text.lines().any(|line| line.starts_with("haft") || line.starts_with("answer")), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Panels of several extensions, and of one that does not let go.
+//! Panels of several extensions, and panels that are reopened.
 
 use haft_protocol::RawJson;
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -18,7 +18,7 @@ fn opens(fake: &mut Fake, owner: &str, id: &str) {
 }
 
 #[test]
-fn an_extension_that_came_back_is_told() {
+fn reports_recovered_extension_once() {
     let mut fake = Fake::new();
     fake.hold = vec!["list_extensions"];
     let fault = ExtensionFault {
@@ -37,36 +37,36 @@ fn an_extension_that_came_back_is_told() {
     };
     is(&mut fake, "restarting");
     fake.later(1.1);
-    assert!(!fake.screen().contains("runs again"));
+    assert!(!fake.screen().contains("is running again"));
     is(&mut fake, "ready");
-    assert!(fake.screen().contains("[todo] runs again"));
-    // Once.
+    assert!(fake.screen().contains("[todo] is running again"));
+    // The recovery is reported once.
     fake.enter("/ext todo");
     is(&mut fake, "ready");
     fake.keys("esc");
-    assert_eq!(fake.screen().matches("runs again").count(), 1);
+    assert_eq!(fake.screen().matches("is running again").count(), 1);
 }
 
-/// The panels that were closed from here.
+/// Returns the panels that the interface closed.
 fn closed(fake: &mut Fake) -> Vec<String> {
     let log = fake.take_log();
     log.lines().filter_map(|line| line.strip_prefix("> panel_close ").map(str::to_owned)).collect()
 }
 
 #[test]
-fn an_extension_is_told_that_another_one_has_taken_its_place() {
+fn closes_panel_replaced_by_another_extension() {
     let mut fake = Fake::new();
     opens(&mut fake, "todo", "list");
     opens(&mut fake, "clock", "time");
     assert_eq!(closed(&mut fake), [r#"extension="todo" panel_id="list""#]);
-    // One of its own it knows of.
+    // An extension that replaces its own panel needs no close command.
     opens(&mut fake, "clock", "date");
     assert!(closed(&mut fake).is_empty());
     assert!(fake.screen().contains("panel date of clock"));
 }
 
 #[test]
-fn a_panel_that_the_person_closed_stays_closed() {
+fn panel_closed_by_user_stays_closed() {
     let mut fake = Fake::new();
     opens(&mut fake, "todo", "list");
     fake.keys("esc");
@@ -76,8 +76,8 @@ fn a_panel_that_the_person_closed_stays_closed() {
         assert_eq!(closed(&mut fake), [r#"extension="todo" panel_id="again""#]);
     }
     let screen = fake.screen();
-    assert_eq!(screen.matches("[todo] wants its panel open again").count(), 1, "{screen}");
-    // That of another one is no answer to that.
+    assert_eq!(screen.matches("[todo] tried to open its panel again").count(), 1, "{screen}");
+    // The panel of another extension is not blocked.
     opens(&mut fake, "clock", "time");
     assert!(fake.screen().contains("panel time of clock"));
     fake.rpc(RpcEvent::PanelClose { extension: extension("clock"), panel_id: PanelId::new("time") });
@@ -88,7 +88,7 @@ fn a_panel_that_the_person_closed_stays_closed() {
 }
 
 #[test]
-fn a_call_of_its_tool_lets_a_panel_open_again() {
+fn tool_call_lets_extension_reopen_its_panel() {
     for (tool, expect) in [("bash", false), ("todo_add", true)] {
         let mut fake = Fake::new();
         fake.enter("go");

@@ -1,12 +1,12 @@
-//! Whatever happens: nothing panics, nothing hostile is drawn, and what is sent can be sent.
+//! Random events: no panic, no control characters in frames or requests.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop};
-use haft_protocol::rpc::{Event as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::{Answer, Event, Mouse, MouseKind};
+use haft_protocol::message::{AssistantBlock, StopCause};
+use haft_protocol::rpc::{ClientEvent as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::app::{BackendReply, MouseAction, MouseKind, UiEvent};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ enum Step {
     Image,
     Shell(u64, String, bool),
     Wait(f32),
-    Gone,
+    Disconnect,
 }
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -42,8 +42,10 @@ fn hostile() -> impl Strategy<Value = String> {
 fn agent_event() -> impl Strategy<Value = AgentEvent> {
     let call = || ToolCallId::new("t1");
     prop_oneof![
-        hostile()
-            .prop_map(|text| AgentEvent::UserMessage { content: vec![Content::text(text)], time: time() }),
+        hostile().prop_map(|text| AgentEvent::UserMessage {
+            content: vec![ContentBlock::text(text)],
+            time: time()
+        }),
         Just(AgentEvent::TurnStart { step: 1 }),
         hostile().prop_map(|delta| AgentEvent::TextDelta { delta }),
         hostile().prop_map(|delta| AgentEvent::ThinkingDelta { delta }),
@@ -61,12 +63,12 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             id: call(),
             name: text.clone(),
             is_error: true,
-            content: vec![Content::text(text), Content::Image(image())],
+            content: vec![ContentBlock::text(text), ContentBlock::Image(image())],
             extension: None,
             synthetic_by: None,
             details: None,
         }),
-        Just(AgentEvent::TurnEnd { stop: Stop::End, error: None }),
+        Just(AgentEvent::TurnEnd { stop: StopCause::End, error: None }),
         hostile().prop_map(|message| AgentEvent::Error { message, stage: None }),
         Just(AgentEvent::Done),
         hostile().prop_map(|text| AgentEvent::QueueUpdate {
@@ -76,7 +78,7 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
         }),
         (hostile(), hostile()).prop_map(|(name, message)| AgentEvent::ExtNotify {
             extension: extension(&name),
-            level: Level::Warn,
+            level: NoteLevel::Warn,
             message
         }),
         hostile().prop_map(|text| AgentEvent::ExtDisplay { extension: extension("todo"), text }),
@@ -135,11 +137,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Image),
         1 => (1..4_u64, hostile(), any::<bool>()).prop_map(|(number, text, ends)| Step::Shell(number, text, ends)),
         1 => (0.0..4.0_f32).prop_map(Step::Wait),
-        1 => Just(Step::Gone),
+        1 => Just(Step::Disconnect),
     ]
 }
 
-fn take(fake: &mut Fake, step: Step) {
+fn run_step(fake: &mut Fake, step: Step) {
     match step {
         Step::Key(key) => fake.keys(&key),
         Step::Type(text) => fake.type_text(&text),
@@ -149,21 +151,23 @@ fn take(fake: &mut Fake, step: Step) {
             fake.type_text(&format!("/{name} {args}"));
             fake.keys("enter");
         }
-        Step::Paste(text) => fake.tell(Event::Paste(text)),
-        Step::Mouse(kind, column, row) => fake.tell(Event::Mouse(Mouse { kind, column, row })),
+        Step::Paste(text) => fake.tell(UiEvent::Paste(text)),
+        Step::Mouse(kind, column, row) => fake.tell(UiEvent::Mouse(MouseAction { kind, column, row })),
         Step::Resize(columns, rows) => fake.resize(columns, rows),
         Step::Session(event) => fake.event(*event),
         Step::Image => {
             for number in 1..4 {
-                fake.tell(Event::Answer(Answer::Image(number, Ok(image()))));
+                fake.tell(UiEvent::Answer(BackendReply::Image(number, Ok(image()))));
             }
         }
-        Step::Shell(number, text, false) => fake.tell(Event::Answer(Answer::ShellOutput(number, text))),
+        Step::Shell(number, text, false) => {
+            fake.tell(UiEvent::Answer(BackendReply::ShellOutput(number, text)))
+        }
         Step::Shell(number, text, true) => {
-            fake.tell(Event::Answer(Answer::ShellEnd(number, Ok((text, Some(1))))));
+            fake.tell(UiEvent::Answer(BackendReply::ShellEnd(number, Ok((text, Some(1))))));
         }
         Step::Wait(seconds) => fake.later(seconds),
-        Step::Gone => fake.tell(Event::Gone),
+        Step::Disconnect => fake.tell(UiEvent::Disconnected),
     }
 }
 
@@ -171,10 +175,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_is_drawn_and_sent_in_good_order(steps in proptest::collection::vec(step(), 1..40)) {
+    fn random_events_keep_frames_and_requests_clean(steps in proptest::collection::vec(step(), 1..40)) {
         let mut fake = Fake::new();
         for step in steps {
-            take(&mut fake, step);
+            run_step(&mut fake, step);
             let (buffer, cursor) = fake.drawn();
             for cell in &buffer.content {
                 prop_assert!(!cell.symbol().chars().any(char::is_control), "{:?}", cell.symbol());
@@ -183,7 +187,7 @@ proptest! {
                 prop_assert!(x < buffer.area.width && y < buffer.area.height, "{x},{y} of {}", buffer.area);
             }
             let wakes = fake.state.wakes_at(fake.now);
-            prop_assert!(wakes.is_none_or(|at| at > fake.now), "it would not sleep");
+            prop_assert!(wakes.is_none_or(|at| at > fake.now), "the interface would wake at once, again and again");
             let clean = fake.log.iter().all(|line| !line.contains('\u{1b}'));
             prop_assert!(clean);
         }

@@ -1,36 +1,36 @@
-//! What is not done, and what is said of that.
+//! Rejected input and its messages.
 
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{ErrorCode, Failure, Line, MAX_LINE, Response};
-use haft_tui::app::{Answer, Event};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, MAX_LINE, RpcResponse, ServerLine};
+use haft_tui::app::{BackendReply, UiEvent};
 
 use super::fake::Fake;
 
 #[test]
-fn a_prompt_that_is_too_long_comes_back() {
+fn restores_prompt_over_the_size_limit() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("x".repeat(MAX_LINE)));
+    fake.tell(UiEvent::Paste("x".repeat(MAX_LINE)));
     fake.keys("enter");
     assert!(!fake.take_log().contains("> prompt"));
     let screen = fake.screen();
-    assert!(screen.contains("the prompt was not sent: it has 16.0 MiB"), "{screen}");
+    assert!(screen.contains("the prompt was not sent: 16.0 MiB exceeds the limit of 16 MiB"), "{screen}");
     assert!(screen.contains("[paste #1"), "{screen}");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
 }
 
 #[test]
-fn so_does_one_with_images_that_are_too_large() {
+fn restores_prompt_with_images_over_the_size_limit() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("/tmp/a.png".to_owned()));
-    fake.tell(Event::Paste(" /tmp/b.png".to_owned()));
+    fake.tell(UiEvent::Paste("/tmp/a.png".to_owned()));
+    fake.tell(UiEvent::Paste(" /tmp/b.png".to_owned()));
     fake.keys("enter");
     let log = fake.take_log();
     let numbers = log.matches("? Image").count();
-    // Once when they are pasted, and once when they are sent.
+    // Each image is loaded when it is pasted and again when it is sent.
     for number in 1..=2 * numbers as u64 {
         let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE / 8 * 5).into() };
-        fake.tell(Event::Answer(Answer::Image(number, Ok(image))));
+        fake.tell(UiEvent::Answer(BackendReply::Image(number, Ok(image))));
     }
     assert!(numbers > 0 && !fake.take_log().contains("> prompt"), "{log}");
     let screen = fake.screen();
@@ -39,30 +39,30 @@ fn so_does_one_with_images_that_are_too_large() {
 }
 
 #[test]
-fn a_command_that_is_too_long_comes_back() {
+fn restores_command_over_the_size_limit() {
     let mut fake = Fake::new();
     fake.hold = vec!["run_command"];
     fake.enter("/review all of it");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::LineTooLong, "the line is too long"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::LineTooLong, "the line is too long"));
     let screen = fake.screen();
     assert!(screen.contains("the line is too long") && screen.contains("› /review all of it"), "{screen}");
 }
 
 #[test]
-fn a_failure_of_nobody_knows_what_is_shown() {
+fn shows_failure_without_request_id() {
     let mut fake = Fake::new();
-    let failure = Failure::new(ErrorCode::Malformed, "malformed json: not an object");
-    let reply = |id| Response { id, command: String::new(), outcome: Err(failure.clone()) };
-    fake.tell(Event::Line(Box::new(Line::Reply(reply(None)))));
+    let failure = CommandFailure::new(ErrorCode::Malformed, "malformed json: not an object");
+    let reply = |id| RpcResponse { id, command: String::new(), outcome: Err(failure.clone()) };
+    fake.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply(None)))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
-    // That of what was forgotten is not.
-    fake.tell(Event::Line(Box::new(Line::Reply(reply(Some("ui-999".to_owned()))))));
+    // A failure with an unknown ID is not shown.
+    fake.tell(UiEvent::Line(Box::new(ServerLine::Reply(reply(Some("ui-999".to_owned()))))));
     assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
 }
 
 #[test]
-fn a_model_that_nobody_knows_is_not_asked() {
+fn rejects_unknown_model_of_known_provider() {
     let set = |fake: &mut Fake| -> Vec<String> {
         let log = fake.take_log();
         log.lines().filter_map(|line| line.strip_prefix("> set_model ").map(str::to_owned)).collect()
@@ -71,11 +71,11 @@ fn a_model_that_nobody_knows_is_not_asked() {
     fake.enter("/model claude-hiku");
     assert!(set(&mut fake).is_empty());
     let screen = fake.screen();
-    assert!(screen.contains("claude-hiku is none of the 2 models known of anthropic"), "{screen}");
+    assert!(screen.contains("claude-hiku is not among the 2 known models of anthropic"), "{screen}");
     assert!(screen.contains("anthropic/claude-haiku"), "{screen}");
     fake.enter("/model nosuch");
-    assert!(fake.screen().contains("/model shows them all"));
-    // One that is known, also of another provider, and whoever says whose it is.
+    assert!(fake.screen().contains("/model lists all models"));
+    // Known models of all providers and names with a provider are accepted.
     for (model, expect) in [
         ("claude-haiku", r#"model="claude-haiku""#),
         ("gpt-5", r#"model="gpt-5""#),
@@ -84,40 +84,40 @@ fn a_model_that_nobody_knows_is_not_asked() {
         fake.enter(&format!("/model {model}"));
         assert_eq!(set(&mut fake), [expect]);
     }
-    // Where the list cannot be had, whoever has the models is asked.
+    // Without a list of models, the agent checks the name.
     let mut fake = Fake::new();
     fake.hold = vec!["get_models"];
     fake.enter("/model nosuch");
     for request in std::mem::take(&mut fake.held) {
-        fake.fail(&request, Failure::other("no list"));
+        fake.fail(&request, CommandFailure::other("no list"));
     }
     assert_eq!(set(&mut fake), [r#"model="nosuch""#]);
 }
 
 #[test]
-fn a_key_that_is_typed_behind_login_is_kept_nowhere() {
+fn key_typed_after_login_is_not_stored() {
     let mut fake = Fake::new();
     fake.enter("/login openai sk-secret");
     let (log, screen) = (fake.take_log(), fake.screen());
     assert!(!log.contains("sk-secret") && !screen.contains("sk-secret"), "{log}\n{screen}");
-    assert!(screen.contains("/login takes the name of a provider and nothing more"), "{screen}");
+    assert!(screen.contains("/login takes only the name of a provider"), "{screen}");
     fake.keys("up");
     assert!(!fake.screen().contains("sk-secret"));
 }
 
 #[test]
-fn a_summary_that_comes_to_nothing_is_over_and_the_next_prompt_is_one() {
+fn failed_compaction_ends_activity() {
     let mut fake = Fake::new();
     fake.enter("/compact");
-    assert!(fake.screen().contains("Summing up"));
+    assert!(fake.screen().contains("Summarizing"));
     fake.enter("meanwhile");
-    // It is told when nothing is worked on any more.
+    // The error is the only event that ends the compaction.
     fake.event(AgentEvent::Error { message: "there is nothing to sum up yet".into(), stage: None });
-    assert!(!fake.screen().contains("Summing up"));
+    assert!(!fake.screen().contains("Summarizing"));
     let log = fake.take_log();
     assert!(log.contains("> prompt message=\"meanwhile\""), "{log}");
     fake.answer("ok");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     fake.enter("hello");
     let log = fake.take_log();
     assert!(log.contains("> prompt message=\"hello\""), "{log}");

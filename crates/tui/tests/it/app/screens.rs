@@ -1,16 +1,16 @@
-//! The whole screen in the main situations.
+//! Snapshots of the whole screen in the main situations.
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
 
-/// Both sizes of a situation.
+/// Compares the wide and the narrow screen with a snapshot.
 #[track_caller]
 fn check(name: &str, mut fake: Fake) {
     let wide = fake.screen();
@@ -60,17 +60,17 @@ fn call() -> ToolCall {
 }
 
 #[test]
-fn a_tool_runs() {
+fn tool_running() {
     let mut fake = with_call();
     let ToolCall { id, name, args } = call();
     fake.event(AgentEvent::ToolStart { id: id.clone(), name, args });
     fake.event(AgentEvent::ToolProgress { id, text: "running 12 tests\ntest a ... ok\n".to_owned() });
     fake.later(3.0);
-    check("a_tool_runs", fake);
+    check("tool_running", fake);
 }
 
 #[test]
-fn a_tool_is_asked_about() {
+fn tool_approval() {
     let mut fake = with_call();
     fake.rpc(RpcEvent::UiRequest(UiRequest {
         id: "q1".to_owned(),
@@ -83,11 +83,11 @@ fn a_tool_is_asked_about() {
         timeout_ms: 60_000,
         default: UiAnswer::Confirmed(false),
     }));
-    check("a_tool_is_asked_about", fake);
+    check("tool_approval", fake);
 }
 
 #[test]
-fn a_question_of_an_extension() {
+fn extension_dialog() {
     let mut fake = Fake::new();
     fake.enter("go on");
     fake.rpc(RpcEvent::UiRequest(UiRequest {
@@ -101,7 +101,7 @@ fn a_question_of_an_extension() {
         timeout_ms: 30_000,
         default: UiAnswer::Value("work".to_owned()),
     }));
-    check("a_question_of_an_extension", fake);
+    check("extension_dialog", fake);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_panel() {
 }
 
 #[test]
-fn a_panel_is_closed_by_both_sides() {
+fn panel_closes_from_both_sides() {
     let mut fake = Fake::new();
     let panel = || PanelContent {
         panel_id: PanelId::new("list"),
@@ -135,7 +135,7 @@ fn a_panel_is_closed_by_both_sides() {
         footer: String::new(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
-    fake.tell(haft_tui::app::Event::Paste("several\nlines".to_owned()));
+    fake.tell(haft_tui::app::UiEvent::Paste("several\nlines".to_owned()));
     assert!(fake.take_log().contains(r#"text="several\nlines""#));
     fake.keys("esc");
     assert!(fake.take_log().contains("> panel_close extension=\"todo\" panel_id=\"list\""));
@@ -149,10 +149,10 @@ fn a_panel_is_closed_by_both_sides() {
 }
 
 #[test]
-fn a_list_to_pick_from() {
+fn model_picker() {
     let mut fake = Fake::new();
     fake.enter("/model");
-    check("a_list_to_pick_from", fake);
+    check("model_picker", fake);
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn candidates() {
 }
 
 #[test]
-fn what_waits() {
+fn queued_messages() {
     let mut fake = Fake::new();
     fake.enter("go on");
     fake.enter("not so fast");
     fake.enter("and look at the other file, too, before you change anything that others use");
-    check("what_waits", fake);
+    check("queued_messages", fake);
 }
 
 #[test]
@@ -186,31 +186,31 @@ fn notes_and_errors() {
         level,
         message: message.to_owned(),
     };
-    fake.event(note(Level::Success, "3 things are done"));
-    fake.event(note(Level::Error, "the list cannot be written\nthe disk is full"));
+    fake.event(note(NoteLevel::Success, "3 things are done"));
+    fake.event(note(NoteLevel::Error, "the list cannot be written\nthe disk is full"));
     fake.event(AgentEvent::Error {
         message: "the model cannot be asked: no network".to_owned(),
         stage: None,
     });
-    fake.event(AgentEvent::TurnEnd { stop: Stop::Error, error: Some("no network".to_owned()) });
+    fake.event(AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("no network".to_owned()) });
     fake.done();
     check("notes_and_errors", fake);
 }
 
 #[test]
-fn what_extensions_say_in_the_status_line() {
+fn extension_items_share_the_status_line() {
     let mut fake = Fake::new();
-    let mut says = |name: &str, key: &str, text: Option<&str>| {
+    let mut set_status = |name: &str, key: &str, text: Option<&str>| {
         fake.rpc(RpcEvent::ExtStatus {
             extension: extension(name),
             key: key.to_owned(),
             text: text.map(str::to_owned),
         });
     };
-    says("todo", "open", Some("3 open"));
-    says("todo", "late", Some("1 late"));
-    says("clock", "time", Some("12:00, and it is \u{1b}[31mnot\nlate at all"));
-    says("todo", "late", None);
+    set_status("todo", "open", Some("3 open"));
+    set_status("todo", "late", Some("1 late"));
+    set_status("clock", "time", Some("12:00, and it is \u{1b}[31mnot\nlate at all"));
+    set_status("todo", "late", None);
     let mut lines = Vec::new();
     for columns in [120, 100, 80, 60] {
         fake.resize(columns, 12);
@@ -225,18 +225,18 @@ fn what_extensions_say_in_the_status_line() {
 }
 
 #[test]
-fn what_an_extension_says_goes_with_it() {
+fn extension_items_follow_the_extension_state() {
     let mut fake = Fake::new();
-    let says = |text: Option<&str>| RpcEvent::ExtStatus {
+    let status = |text: Option<&str>| RpcEvent::ExtStatus {
         extension: extension("todo"),
         key: "open".to_owned(),
         text: text.map(str::to_owned),
     };
-    fake.rpc(says(Some("3 open")));
+    fake.rpc(status(Some("3 open")));
     assert!(fake.screen().contains(" · todo: 3 open"));
-    fake.rpc(says(None));
+    fake.rpc(status(None));
     assert!(!fake.screen().contains("todo"));
-    // Who comes later asks.
+    // The list of extensions includes the present items.
     fake.hold.push("list_extensions");
     fake.event(AgentEvent::GateOff { extension: extension("guard"), reason: String::new() });
     let request = fake.held.pop().unwrap();
@@ -258,7 +258,7 @@ fn help() {
 }
 
 #[test]
-fn a_search_and_a_long_prompt() {
+fn search_and_long_prompt() {
     let mut fake = Fake::new();
     fake.enter("find it");
     fake.answer("It is here, and here.");
@@ -267,13 +267,13 @@ fn a_search_and_a_long_prompt() {
     );
     fake.keys("ctrl+s");
     fake.type_text("here");
-    check("a_search_and_a_long_prompt", fake);
+    check("search_and_long_prompt", fake);
 }
 
 #[test]
-fn a_long_search_goes_on_between_the_frames() {
+fn long_search_continues_between_frames() {
     let mut fake = Fake::new();
-    // Letters beyond ASCII are folded one by one, so that less of them is much.
+    // Non-ASCII text is folded slowly, so that a moderate amount of it is enough.
     let text = "ä word and another word\n".repeat(400_000 / 24);
     for _ in 0..5 {
         fake.enter("go on");
@@ -288,15 +288,15 @@ fn a_long_search_goes_on_between_the_frames() {
     assert_eq!(row(&mut fake), "search: ö  searching… 45 %");
     let wakes = fake.state.wakes_at(fake.now).unwrap();
     fake.later(0.001);
-    assert_eq!(row(&mut fake), "search: ö  searching… 45 %", "it has its time");
+    assert_eq!(row(&mut fake), "search: ö  searching… 45 %", "the search waits for the next frame");
     assert_eq!(fake.state.wakes_at(fake.now), Some(wakes));
     fake.later(0.02);
-    assert_eq!(row(&mut fake), "search: ö  nothing found");
+    assert_eq!(row(&mut fake), "search: ö  no matches");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
 
 #[test]
-fn a_context_that_is_nearly_full_stands_out() {
+fn nearly_full_context_is_highlighted() {
     for (context, role) in [(34_000, Role::Status), (160_000, Role::Warning), (195_000, Role::Error)] {
         let mut fake = Fake::new();
         fake.context = context;
@@ -309,13 +309,13 @@ fn a_context_that_is_nearly_full_stands_out() {
 }
 
 #[test]
-fn on_the_smallest_screens_a_list_has_a_row() {
+fn lists_show_a_row_on_tiny_screens() {
     for command in ["/settings", "/model", "/thinking", "/theme", "/resume", "/tools", "/ext", "/login"] {
         let mut fake = Fake::new();
         for _ in 0..3 {
             fake.event(AgentEvent::ExtNotify {
                 extension: extension("todo"),
-                level: Level::Info,
+                level: NoteLevel::Info,
                 message: "a note".to_owned(),
             });
         }
@@ -338,7 +338,7 @@ fn on_the_smallest_screens_a_list_has_a_row() {
 }
 
 #[test]
-fn on_the_smallest_screens_there_is_an_editor() {
+fn composer_is_visible_on_tiny_screens() {
     let mut fake = Fake::new();
     fake.type_text("hi");
     let mut screens = String::new();
@@ -350,7 +350,7 @@ fn on_the_smallest_screens_there_is_an_editor() {
 }
 
 #[test]
-fn nothing_shows_through_the_candidates() {
+fn completion_list_is_opaque() {
     let mut fake = Fake::new();
     fake.enter("go on");
     fake.answer(&"**`code code code code code`**\n\n".repeat(20));

@@ -1,14 +1,14 @@
-//! One session in the place of another.
+//! Switching between sessions.
 
-use haft_protocol::content::Content;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, SessionEnd};
-use haft_tui::app::{Event, Options};
+use haft_protocol::rpc::{CommandFailure, ErrorCode, RpcEvent, SessionEnd};
+use haft_tui::app::{AppOptions, UiEvent};
 
 use super::fake::{Fake, SESSION, extension, time};
 
-/// The order of what matters.
+/// Returns the log lines about sessions, in order.
 fn steps(log: &str) -> String {
     let matters = [
         "new_session",
@@ -27,7 +27,7 @@ fn steps(log: &str) -> String {
 }
 
 #[test]
-fn a_new_session_takes_the_place_of_the_one_before() {
+fn new_session_replaces_the_shown_one() {
     let mut fake = Fake::new();
     fake.enter("hello there");
     fake.answer("hi");
@@ -43,19 +43,19 @@ fn a_new_session_takes_the_place_of_the_one_before() {
     "#);
     assert_eq!(fake.state.session(), Some("0199-next-1"));
     assert!(fake.state.transcript().is_empty());
-    // The one before says nothing any more.
+    // Events of the previous session are ignored.
     fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Requested });
     assert!(fake.state.transcript().is_empty());
 }
 
 #[test]
-fn what_a_session_says_before_it_is_shown_is_not_lost() {
+fn keeps_events_of_session_being_opened() {
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];
     fake.enter("/new");
     let note = AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "welcome".to_owned(),
     };
     fake.event_of(note, Some("0199-next-1".to_owned()));
@@ -65,35 +65,35 @@ fn what_a_session_says_before_it_is_shown_is_not_lost() {
 }
 
 #[test]
-fn a_session_is_picked_to_go_on_with() {
+fn resume_picker_switches_session() {
     let mut fake = Fake::new();
     fake.enter("/resume");
     let screen = fake.screen();
-    assert!(screen.contains("write a parser") && screen.contains("this one · 3 messages"), "{screen}");
-    // The latest of the others is chosen.
+    assert!(screen.contains("write a parser") && screen.contains("current · 3 messages"), "{screen}");
+    // The most recent other session is selected.
     fake.keys("enter");
     insta::assert_snapshot!(steps(&fake.take_log()), @r#"
     > switch_session @0188-old
     ? Conversation { session: "0188-old" }
     > close_session
     "#);
-    let options = Options { resume: true, ..Options::default() };
+    let options = AppOptions { resume: true, ..AppOptions::default() };
     assert!(Fake::with(options).screen().contains("write a parser"));
 }
 
 #[test]
-fn a_session_that_was_never_begun_is_not_gone_on_with() {
+fn resume_picker_hides_empty_sessions() {
     let mut fake = Fake::new();
     fake.said = 0;
     fake.enter("/resume");
     let screen = fake.screen();
-    assert!(screen.contains("write a parser") && !screen.contains("(nothing said)"), "{screen}");
+    assert!(screen.contains("write a parser") && !screen.contains("(empty)"), "{screen}");
     fake.keys("enter");
     assert_eq!(fake.state.session(), Some("0188-old"));
 }
 
 #[test]
-fn a_fork_is_shown_in_place_of_what_it_comes_from() {
+fn fork_replaces_the_shown_session() {
     let mut fake = Fake::new();
     fake.enter("/fork e2");
     insta::assert_snapshot!(steps(&fake.take_log()), @r#"
@@ -105,7 +105,7 @@ fn a_fork_is_shown_in_place_of_what_it_comes_from() {
 }
 
 #[test]
-fn what_was_said_at_another_place_is_said_anew() {
+fn tree_moves_prompt_into_composer() {
     let mut fake = Fake::new();
     fake.enter("/tree");
     fake.keys("up enter");
@@ -118,7 +118,7 @@ fn what_was_said_at_another_place_is_said_anew() {
         screen.contains("› the first\n") && screen.contains("  with all that was said of it"),
         "{screen}"
     );
-    // What was being written stays.
+    // A draft stays.
     let mut fake = Fake::new();
     fake.hold = vec!["move_to"];
     fake.enter("/tree");
@@ -131,7 +131,7 @@ fn what_was_said_at_another_place_is_said_anew() {
 }
 
 #[test]
-fn a_session_has_the_name_that_it_is_given() {
+fn name_shows_in_title_status_line_and_picker() {
     let mut fake = Fake::new();
     fake.enter("/name the parser");
     assert_eq!(fake.take_log().lines().last(), Some("Title(\"haft – the parser\")"));
@@ -144,13 +144,13 @@ fn a_session_has_the_name_that_it_is_given() {
 }
 
 #[test]
-fn a_session_that_has_something_said_shows_it() {
+fn resume_shows_stored_messages() {
     let mut fake = Fake::new();
-    let content = vec![Content::text("what was said before")];
+    let content = vec![ContentBlock::text("what was said before")];
     fake.messages = vec![Message::User { content, time: time() }];
     fake.enter("/resume 0188");
     assert!(fake.screen().contains("› what was said before"));
-    // One at a time.
+    // Only one session is opened at a time.
     fake.hold = vec!["new_session"];
     fake.enter("/new");
     fake.take_log();
@@ -159,20 +159,20 @@ fn a_session_that_has_something_said_shows_it() {
 }
 
 #[test]
-fn the_end_of_the_session_and_of_all_is_said() {
+fn reports_closed_session_and_quits_on_disconnect() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Failed });
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     assert!(fake.screen().contains("this session is closed"));
     fake.take_log();
-    fake.tell(Event::Gone);
+    fake.tell(UiEvent::Disconnected);
     assert_eq!(fake.state.session(), Some(SESSION));
-    assert_eq!(fake.take_log().trim(), "Quit", "the terminal is given back before anybody says why");
+    assert_eq!(fake.take_log().trim(), "Quit", "the terminal is restored before the reason is printed");
 }
 
 #[test]
-fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
+fn defers_messages_to_session_being_opened() {
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];
     fake.enter("/new");
@@ -184,19 +184,19 @@ fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
     fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);
     let log = fake.take_log();
     assert_eq!(log.matches("> prompt message=\"a new beginning\" @0199-next-1").count(), 1, "{log}");
-    // Where none is opened after all, it stays in the editor.
+    // If no session is opened, the message returns to the composer.
     let mut fake = Fake::new();
     fake.hold = vec!["new_session"];
     fake.enter("/new");
     fake.enter("a new beginning");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::Failed, "there is no room"));
     assert!(fake.screen().contains("› a new beginning"));
     assert!(!fake.take_log().contains("> prompt"));
 }
 
 #[test]
-fn what_is_not_trusted_is_said_once() {
+fn reports_untrusted_items_once() {
     let mut fake = Fake::new();
     let event = |skipped: &str| AgentEvent::TrustRequired {
         project: "/projects/haft".to_owned(),
@@ -207,7 +207,7 @@ fn what_is_not_trusted_is_said_once() {
     fake.event(event("AGENTS.md"));
     let screen = fake.screen();
     assert_eq!(screen.matches("is not trusted; not used: AGENTS.md").count(), 1, "{screen}");
-    assert!(screen.contains("/trust shows what it is, and asks"), "{screen}");
+    assert!(screen.contains("run /trust to review and trust it"), "{screen}");
     fake.event(event("extension guard"));
     assert!(fake.screen().contains("not used: extension guard"));
 }

@@ -1,21 +1,21 @@
-//! What settings change, and what comes when.
+//! The effects of settings.
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::Command;
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, Answer, Effect, Event, Options, State};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, UiEvent};
 
 use super::fake::{Fake, SESSION};
 
 fn with(settings: &[(&str, &str)]) -> Fake {
-    let mut options = Options { settings: Settings::default(), ..Options::default() };
+    let mut options = AppOptions { settings: Settings::default(), ..AppOptions::default() };
     for (name, value) in settings {
         options.settings.set(name, value).unwrap();
     }
     Fake::with(options)
 }
 
-/// `tui.approve`, as the user's file sets it.
+/// Returns the setting `tui.approve` as the user's file sets it.
 fn approve(tools: &str) -> app::SettingRow {
     app::SettingRow {
         name: "tui.approve".to_owned(),
@@ -26,8 +26,8 @@ fn approve(tools: &str) -> app::SettingRow {
     }
 }
 
-/// The only extension, in a state.
-fn todo_that_is(state: &str) -> String {
+/// Returns a list with the extension `todo` in a state.
+fn extensions_with_todo(state: &str) -> String {
     format!(
         r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
         "required":false,"gates_off":false}}]}}"#
@@ -35,10 +35,10 @@ fn todo_that_is(state: &str) -> String {
 }
 
 #[test]
-fn the_tools_to_be_asked_about_are_named_at_once() {
-    let mut options = Options::default();
+fn hello_names_tools_that_need_approval() {
+    let mut options = AppOptions::default();
     options.settings.set("tui.approve", "bash, edit").unwrap();
-    let mut state = State::new(options, std::time::Instant::now());
+    let mut state = AppState::new(options, std::time::Instant::now());
     let effects = app::start(&mut state);
     let hello = effects.iter().find_map(|effect| {
         let Effect::Send(request) = effect else { return None };
@@ -53,18 +53,18 @@ fn the_tools_to_be_asked_about_are_named_at_once() {
     let mut fake = Fake::new();
     fake.enter("/settings tui.approve");
     fake.take_log();
-    // The program knows no such row; the answer of another does.
-    fake.tell(Event::Answer(Answer::Set(Ok(approve("bash")))));
+    // The fake backend has no such row, so the test sends the reply.
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("bash")))));
     assert!(fake.take_log().contains("> hello approve=[\"bash\"]"));
 }
 
 #[test]
-fn a_tool_that_is_asked_about_and_not_there_is_told_of_once() {
+fn reports_unknown_approve_tool_once() {
     let mut fake = with(&[("tui.approve", "Bash, todo_add, *")]);
-    let told =
-        "tui.approve names Bash, and no tool is called that, so nothing is asked for it; did you mean bash?";
+    let note =
+        "tui.approve names Bash, but no tool has that name, so no approval is requested; did you mean bash?";
     let screen = |fake: &mut Fake| fake.screen().replace("\n  ", " ");
-    assert_eq!(screen(&mut fake).matches(told).count(), 1, "{}", fake.screen());
+    assert_eq!(screen(&mut fake).matches(note).count(), 1, "{}", fake.screen());
     fake.enter("/tools");
     fake.keys("esc");
     assert_eq!(fake.screen().matches("tui.approve names").count(), 1);
@@ -72,24 +72,24 @@ fn a_tool_that_is_asked_about_and_not_there_is_told_of_once() {
         let mut fake = with(&[("tui.approve", names)]);
         assert!(!fake.screen().contains("tui.approve names"), "{names}");
     }
-    fake.tell(Event::Answer(Answer::Set(Ok(approve("rm")))));
-    assert!(fake.screen().contains("tui.approve names rm, and no tool is called that"), "{}", fake.screen());
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("rm")))));
+    assert!(fake.screen().contains("tui.approve names rm, but no tool has that name"), "{}", fake.screen());
 }
 
-/// What an extension that starts has is not known yet.
+/// The tools of an extension that is starting are not known yet.
 #[test]
-fn a_tool_that_is_asked_about_may_come_later() {
+fn waits_for_extensions_before_checking_approve_tools() {
     let mut fake = Fake::new();
     fake.hold = vec!["list_extensions", "get_tools"];
     fake.enter("/ext");
     let request = fake.held.remove(0);
-    fake.reply(&request, &todo_that_is("starting"));
+    fake.reply(&request, &extensions_with_todo("starting"));
     fake.keys("esc");
-    fake.tell(Event::Answer(Answer::Set(Ok(approve("todo_add")))));
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("todo_add")))));
     assert!(!fake.held.iter().any(|request| request.command.kind().name() == "get_tools"));
     fake.later(1.1);
     let request = fake.held.remove(0);
-    fake.reply(&request, &todo_that_is("ready"));
+    fake.reply(&request, &extensions_with_todo("ready"));
     let request = fake.held.remove(0);
     let tools = r#"{"tools":[{"name":"todo_add","description":"","schema":{},"active":true}]}"#;
     fake.reply(&request, tools);
@@ -97,7 +97,7 @@ fn a_tool_that_is_asked_about_may_come_later() {
 }
 
 #[test]
-fn the_bell_rings_where_it_is_wanted() {
+fn bell_rings_only_if_enabled() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.answer("ok");
@@ -109,7 +109,7 @@ fn the_bell_rings_where_it_is_wanted() {
 }
 
 #[test]
-fn without_a_screen_of_its_own_pages_stand_among_the_rest() {
+fn linear_mode_prints_pages() {
     let mut fake = with(&[("tui.screen", "linear")]);
     fake.enter("/cost");
     assert!(!fake.state.transcript().is_empty());
@@ -117,39 +117,43 @@ fn without_a_screen_of_its_own_pages_stand_among_the_rest() {
 }
 
 #[test]
-fn what_happens_before_the_conversation_is_known_follows_it() {
-    let mut state = State::new(Options::default(), std::time::Instant::now());
+fn defers_events_until_conversation_is_loaded() {
+    let mut state = AppState::new(AppOptions::default(), std::time::Instant::now());
     let now = std::time::Instant::now();
     let effects = app::start(&mut state);
-    let Some(Effect::Send(hello)) = effects.first() else { panic!("it greets first") };
+    let Some(Effect::Send(hello)) = effects.first() else { panic!("hello is not the first request") };
     let data =
         format!(r#"{{"protocol_version":1,"version":"0","provider":"p","model":"m","session":"{SESSION}"}}"#);
     let data = haft_protocol::RawJson::parse(&data).unwrap();
-    let reply = haft_protocol::rpc::Response::done(hello.id.clone(), hello.command.kind(), data);
-    let effects = app::update(&mut state, now, Event::Line(Box::new(reply.into())));
-    assert!(matches!(effects.as_slice(), [Effect::Ask(app::Ask::Conversation { .. })]), "{effects:?}");
-    let event = AgentEvent::Error { message: "the file was mended".to_owned(), stage: None };
+    let reply =
+        haft_protocol::rpc::RpcResponse::success_of_kind(hello.id.clone(), hello.command.kind(), data);
+    let effects = app::update(&mut state, now, UiEvent::Line(Box::new(reply.into())));
+    assert!(
+        matches!(effects.as_slice(), [Effect::Ask(app::BackendRequest::Conversation { .. })]),
+        "{effects:?}"
+    );
+    let event = AgentEvent::Error { message: "the file was repaired".to_owned(), stage: None };
     let line = haft_protocol::rpc::EventLine { event: event.into(), session: Some(SESSION.to_owned()) };
-    app::update(&mut state, now, Event::Line(Box::new(line.into())));
+    app::update(&mut state, now, UiEvent::Line(Box::new(line.into())));
     assert!(state.transcript().is_empty());
-    let answer = Answer::Conversation(SESSION.to_owned(), Ok(std::sync::Arc::new(Vec::new())));
-    app::update(&mut state, now, Event::Answer(answer));
+    let answer = BackendReply::Conversation(SESSION.to_owned(), Ok(std::sync::Arc::new(Vec::new())));
+    app::update(&mut state, now, UiEvent::Answer(answer));
     assert!(!state.transcript().is_empty());
 }
 
 #[test]
-fn while_extensions_start_it_is_asked_again_how_they_are() {
+fn polls_extensions_while_they_start() {
     let mut fake = Fake::new();
     fake.hold = vec!["list_extensions"];
     fake.enter("/ext");
     let request = fake.held.remove(0);
-    fake.reply(&request, &todo_that_is("starting"));
+    fake.reply(&request, &extensions_with_todo("starting"));
     fake.keys("esc");
     assert!(fake.screen().contains("todo starting"));
     assert!(fake.state.wakes_at(fake.now).is_some());
     fake.later(1.1);
     let request = fake.held.remove(0);
-    fake.reply(&request, &todo_that_is("ready"));
+    fake.reply(&request, &extensions_with_todo("ready"));
     assert!(!fake.screen().contains("todo starting"));
     fake.later(5.0);
     assert_eq!(fake.state.wakes_at(fake.now), None);
@@ -157,16 +161,16 @@ fn while_extensions_start_it_is_asked_again_how_they_are() {
 }
 
 #[test]
-fn a_theme_that_is_not_there_is_told_of() {
+fn reports_unknown_theme() {
     let mut fake = with(&[("tui.theme", "nosuch")]);
-    assert!(fake.screen().contains("✗ there is no theme nosuch (tui.theme); /theme shows them all"));
+    assert!(fake.screen().contains("✗ unknown theme nosuch (tui.theme); /theme lists all themes"));
     for theme in ["auto", "dark", "light"] {
         assert!(!with(&[("tui.theme", theme)]).screen().contains("✗"), "{theme}");
     }
 }
 
 #[test]
-fn what_counts_now_is_marked_in_every_list() {
+fn pickers_mark_the_current_row() {
     let mut fake = with(&[("tui.theme", "dark")]);
     for (command, current) in [("/model", "● claude-opus"), ("/thinking", "● high"), ("/theme", "● dark")]
     {
@@ -179,10 +183,13 @@ fn what_counts_now_is_marked_in_every_list() {
 }
 
 #[test]
-fn a_setting_says_what_it_is_for() {
+fn settings_picker_shows_descriptions() {
     let mut fake = Fake::new();
     fake.enter("/settings");
     let screen = fake.screen();
     assert!(screen.contains("What it is for."), "{screen}");
-    assert!(screen.contains("A screen of its own"), "the interface has its own words: {screen}");
+    assert!(
+        screen.contains("The part of the terminal"),
+        "the description comes from the interface: {screen}"
+    );
 }

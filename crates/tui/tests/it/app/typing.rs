@@ -1,14 +1,15 @@
-//! What is typed, and what is sent for it.
+//! Typed input and the requests that it sends.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, NoteLevel};
 use haft_protocol::ids::PanelId;
 use haft_protocol::rpc::{
-    Command, ErrorCode, Failure, Hello, HelloData, Line, PanelContent, Response, RpcEvent,
+    Command, CommandFailure, ErrorCode, HelloCommand, HelloData, PanelContent, RpcEvent, RpcResponse,
+    ServerLine,
 };
-use haft_tui::app::{self, Answer, Effect, Event, Options, State};
+use haft_tui::app::{self, AppOptions, AppState, BackendReply, Effect, UiEvent};
 
 use super::fake::{Fake, extension, image};
 
@@ -22,8 +23,8 @@ fn sent(fake: &mut Fake, expect: &str) {
 }
 
 #[test]
-fn it_greets_and_asks_what_there_is() {
-    let mut state = State::new(Options::default(), Instant::now());
+fn start_sends_hello_and_loads_data() {
+    let mut state = AppState::new(AppOptions::default(), Instant::now());
     let effects = app::start(&mut state);
     let names = effects.iter().map(|effect| {
         if let Effect::Send(request) = effect {
@@ -39,28 +40,28 @@ fn it_greets_and_asks_what_there_is() {
 }
 
 #[test]
-fn a_prompt_is_sent_and_while_it_is_worked_on_another_one_steers() {
+fn prompt_starts_a_run_and_later_input_steers() {
     let mut fake = Fake::new();
     fake.enter("fix the bug");
     sent(&mut fake, "> prompt message=\"fix the bug\"\nTitle(\"haft – fix the bug\")");
-    assert!(fake.state.works());
+    assert!(fake.state.is_working());
     fake.enter("the first one");
     fake.type_text("and then the other");
     fake.keys("alt+enter");
     sent(&mut fake, "> steer message=\"the first one\"\n> follow_up message=\"and then the other\"");
     fake.answer("done");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
 }
 
 #[test]
-fn the_first_prompt_goes_out_when_the_conversation_is_known() {
-    let options = Options { prompt: Some("hi".to_owned()), ..Options::default() };
+fn sends_initial_prompt_after_loading() {
+    let options = AppOptions { prompt: Some("hi".to_owned()), ..AppOptions::default() };
     let fake = Fake::with(options);
-    assert!(fake.state.works());
+    assert!(fake.state.is_working());
 }
 
 #[test]
-fn esc_stops_and_what_waited_is_in_the_editor_again() {
+fn esc_aborts_and_restores_queued_messages() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.enter("not like this");
@@ -68,16 +69,16 @@ fn esc_stops_and_what_waited_is_in_the_editor_again() {
     fake.type_text("x");
     fake.keys("esc");
     sent(&mut fake, "> abort queued=true\n> take_queued");
-    assert!(!fake.state.works());
+    assert!(!fake.state.is_working());
     let screen = fake.screen();
     assert!(screen.contains("› not like this") && screen.contains("\n  x"), "{screen}");
 }
 
 #[test]
-fn what_nobody_heard_is_said_anew() {
+fn resends_message_that_the_run_missed() {
     let mut fake = Fake::new();
     fake.enter("go");
-    // The run is over, and nobody has told yet.
+    // The run has ended, but its event has not arrived yet.
     fake.busy = false;
     fake.enter("wait");
     fake.take_log();
@@ -86,43 +87,43 @@ fn what_nobody_heard_is_said_anew() {
 }
 
 #[test]
-fn a_prompt_that_is_refused_comes_back() {
+fn restores_rejected_prompt() {
     let mut fake = Fake::new();
     fake.hold = vec!["prompt"];
     fake.enter("go");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::QueueFull, "too much waits; try again later"));
-    assert!(!fake.state.works());
+    fake.fail(&request, CommandFailure::new(ErrorCode::QueueFull, "too much waits; try again later"));
+    assert!(!fake.state.is_working());
     assert!(fake.screen().contains("› go"));
 }
 
 #[test]
-fn images_are_read_before_the_prompt_is_sent() {
+fn sends_prompt_after_loading_images() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
-    assert!(fake.screen().contains("› see /pictures/a.png"), "it may be none");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    assert!(fake.screen().contains("› see /pictures/a.png"), "the file may not be an image");
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
     fake.keys("enter");
     sent(&mut fake, "? Image { number: 2, path: \"/pictures/a.png\" }");
-    fake.tell(Event::Answer(Answer::Image(2, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Ok(image()))));
     let log = fake.take_log();
     assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_text() {
+fn paste_of_missing_files_stays_text() {
     let mut fake = Fake::new();
     fake.type_text("write ");
-    fake.tell(Event::Paste("/new/a.png /new/b.png".to_owned()));
-    // Who sends it at once is not sent away without the images.
+    fake.tell(UiEvent::Paste("/new/a.png /new/b.png".to_owned()));
+    // A prompt that is sent at once waits for its images.
     fake.keys("enter");
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert!(!fake.take_log().contains("prompt"));
-    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     sent(
         &mut fake,
         "> prompt message=\"write /new/a.png /new/b.png\"\nTitle(\"haft – write /new/a.png /new/b.png\")",
@@ -130,32 +131,32 @@ fn a_path_that_leads_nowhere_is_text() {
 }
 
 #[test]
-fn a_disk_that_does_not_answer_holds_up_nobody_who_asks_twice() {
+fn second_enter_sends_without_waiting_for_images() {
     let mut fake = Fake::new();
-    fake.tell(Event::Paste("/slow/a.png".to_owned()));
+    fake.tell(UiEvent::Paste("/slow/a.png".to_owned()));
     fake.keys("enter");
     sent(&mut fake, "? Image { number: 1, path: \"/slow/a.png\" }");
     fake.keys("enter");
     sent(&mut fake, "> prompt message=\"/slow/a.png\"\nTitle(\"haft – /slow/a.png\")");
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     assert_eq!(fake.take_log(), "");
 }
 
 #[test]
-fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
+fn unreadable_image_restores_the_prompt() {
     let mut fake = Fake::new();
     fake.type_text("see ");
-    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    fake.tell(UiEvent::Paste("/pictures/a.png".to_owned()));
+    fake.tell(UiEvent::Answer(BackendReply::Image(1, Ok(image()))));
     fake.keys("enter");
-    // It is gone by now.
-    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
+    // The file was deleted meanwhile.
+    fake.tell(UiEvent::Answer(BackendReply::Image(2, Err(CommandFailure::other("there is no such file")))));
     assert!(!fake.take_log().contains("prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
 }
 
 #[test]
-fn whoever_ran_may_have_gone_to_another_branch() {
+fn requests_branch_after_runs_and_shell_commands() {
     let mut fake = Fake::new();
     fake.enter("go");
     fake.take_log();
@@ -163,39 +164,39 @@ fn whoever_ran_may_have_gone_to_another_branch() {
     assert!(fake.take_log().contains("? Branch"));
     fake.enter("!!git checkout main");
     assert!(!fake.take_log().contains("? Branch"));
-    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok((String::new(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Ok((String::new(), Some(0))))));
     assert!(fake.take_log().contains("? Branch"));
 }
 
 #[test]
-fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
+fn shell_output_is_sent_only_for_single_mark() {
     let mut fake = Fake::new();
     fake.enter("!ls");
     fake.enter("!!pwd");
     sent(&mut fake, "? Shell { number: 1, command: \"ls\" }\n? Shell { number: 2, command: \"pwd\" }");
-    fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
-    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
-    fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellOutput(1, "a\n".to_owned())));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
+    fake.tell(UiEvent::Answer(BackendReply::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
     sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
 
 #[test]
-fn commands_of_others_are_run_and_their_errors_are_seen() {
+fn runs_extension_commands() {
     let mut fake = Fake::new();
     fake.hold = vec!["run_command"];
     fake.enter("/todo buy milk");
     sent(&mut fake, "> run_command args=\"buy milk\" name=\"todo\"");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::other("extension todo/todo: there is no list"));
-    // What an extension puts there is text: it is run when the person sends it.
+    fake.fail(&request, CommandFailure::other("extension todo/todo: there is no list"));
+    // Text that an extension inserts runs only when the user sends it.
     fake.rpc(RpcEvent::Insert { extension: extension("todo"), text: "/quit".to_owned() });
     assert_eq!(fake.take_log(), "");
     assert!(fake.screen().contains("› /quit"));
 }
 
 #[test]
-fn a_name_that_is_nearly_a_command_is_no_prompt() {
+fn rejects_misspelled_commands() {
     let mut fake = Fake::new();
     fake.enter("/modle");
     sent(&mut fake, "");
@@ -204,7 +205,7 @@ fn a_name_that_is_nearly_a_command_is_no_prompt() {
     fake.hold = vec!["run_command"];
     fake.enter("/foobar");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
+    fake.fail(&request, CommandFailure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
     assert!(fake.screen().contains("› /foobar"));
     fake.keys("ctrl+c");
     fake.take_log();
@@ -213,12 +214,12 @@ fn a_name_that_is_nearly_a_command_is_no_prompt() {
 }
 
 #[test]
-fn ctrl_c_clears_and_twice_quits() {
+fn ctrl_c_clears_and_second_press_quits() {
     let mut fake = Fake::new();
     fake.type_text("draft");
     fake.keys("ctrl+c ctrl+c");
     assert_eq!(fake.take_log(), "");
-    assert!(fake.screen().contains("ctrl+c again quits"));
+    assert!(fake.screen().contains("ctrl+c again to quit"));
     fake.later(2.5);
     fake.keys("ctrl+c");
     assert_eq!(fake.take_log(), "");
@@ -228,18 +229,18 @@ fn ctrl_c_clears_and_twice_quits() {
 }
 
 #[test]
-fn behind_a_blank_a_command_is_a_prompt_for_everybody() {
+fn leading_space_makes_a_command_a_prompt() {
     let mut fake = Fake::new();
     fake.enter(" /todo add x");
     assert!(fake.take_log().contains("> prompt message=\"/todo add x\" plain=true"));
     fake.answer("ok");
-    // A path is one for whoever knows the commands.
+    // A path is always a prompt.
     fake.enter("/srv/app is a directory");
     sent(&mut fake, "> prompt message=\"/srv/app is a directory\"");
 }
 
 #[test]
-fn completion_puts_in_and_runs() {
+fn completion_inserts_then_runs() {
     let mut fake = Fake::new();
     fake.type_text("/comp");
     fake.keys("enter");
@@ -253,7 +254,7 @@ fn completion_puts_in_and_runs() {
 }
 
 #[test]
-fn arguments_are_asked_for_once_and_offered() {
+fn argument_completion_loads_once() {
     let mut fake = Fake::new();
     fake.type_text("/model gp");
     sent(&mut fake, "> get_models");
@@ -263,7 +264,7 @@ fn arguments_are_asked_for_once_and_offered() {
 }
 
 #[test]
-fn the_prompts_of_before_are_searched() {
+fn searches_prompt_history() {
     let mut fake = Fake::new();
     for prompt in ["write a parser", "fix the lexer"] {
         fake.enter(prompt);
@@ -281,7 +282,7 @@ fn the_prompts_of_before_are_searched() {
     assert!(fake.screen().contains("› fix the lexer"));
     fake.keys("ctrl+c up up");
     assert!(fake.screen().contains("› write a parser"));
-    // Commands among them do not hold it up.
+    // Commands in the history do not stop the navigation.
     fake.keys("ctrl+c");
     fake.enter("/copy");
     fake.keys("up");
@@ -291,11 +292,11 @@ fn the_prompts_of_before_are_searched() {
 }
 
 #[test]
-fn notes_go_with_the_next_prompt_with_esc_and_with_their_owner() {
+fn notes_disappear_on_prompt_esc_and_owner_clear() {
     let mut fake = Fake::new();
     let note = |owner: &str| AgentEvent::ExtNotify {
         extension: extension(owner),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "something to know".to_owned(),
     };
     fake.event(note("todo"));
@@ -311,7 +312,7 @@ fn notes_go_with_the_next_prompt_with_esc_and_with_their_owner() {
 }
 
 #[test]
-fn nothing_wakes_an_interface_at_rest() {
+fn idle_interface_schedules_no_tick() {
     let mut fake = Fake::new();
     assert_eq!(fake.state.wakes_at(fake.now), None);
     fake.enter("go");
@@ -321,20 +322,20 @@ fn nothing_wakes_an_interface_at_rest() {
 }
 
 #[test]
-fn what_happens_elsewhere_is_not_shown() {
+fn ignores_events_of_other_sessions() {
     let mut fake = Fake::new();
     let note = AgentEvent::ExtNotify {
         extension: extension("todo"),
-        level: Level::Info,
+        level: NoteLevel::Info,
         message: "elsewhere".to_owned(),
     };
     fake.event_of(note, Some("another".to_owned()));
     fake.event_of(AgentEvent::TurnStart { step: 1 }, Some("another".to_owned()));
-    assert!(!fake.screen().contains("elsewhere") && !fake.state.works());
+    assert!(!fake.screen().contains("elsewhere") && !fake.state.is_working());
 }
 
 #[test]
-fn the_key_that_quits_does_so_wherever_the_keyboard_is() {
+fn quit_key_works_in_every_component() {
     let panel = PanelContent {
         panel_id: PanelId::new("list"),
         title: String::new(),
@@ -360,9 +361,9 @@ fn the_key_that_quits_does_so_wherever_the_keyboard_is() {
 }
 
 #[test]
-fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
+fn sends_deferred_prompt_once_after_loading() {
     let now = Instant::now();
-    let mut state = State::new(Options::default(), now);
+    let mut state = AppState::new(AppOptions::default(), now);
     app::start(&mut state);
     let mut tell = |event| {
         let effects = app::update(&mut state, now, event);
@@ -377,10 +378,14 @@ fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
         capabilities: Vec::new(),
         session: "s".to_owned(),
     };
-    let greeted = Response::success::<Hello>(Some("ui-1".to_owned()), &data).unwrap();
-    tell(Event::Line(Box::new(Line::Reply(greeted))));
-    tell(Event::Key("x".parse().unwrap()));
-    assert_eq!(tell(Event::Key("enter".parse().unwrap())), 0, "the conversation might have it already");
-    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
-    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
+    let greeted = RpcResponse::success::<HelloCommand>(Some("ui-1".to_owned()), &data).unwrap();
+    tell(UiEvent::Line(Box::new(ServerLine::Reply(greeted))));
+    tell(UiEvent::Key("x".parse().unwrap()));
+    assert_eq!(
+        tell(UiEvent::Key("enter".parse().unwrap())),
+        0,
+        "the conversation may already contain the prompt"
+    );
+    assert_eq!(tell(UiEvent::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
+    assert_eq!(tell(UiEvent::Answer(BackendReply::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
 }

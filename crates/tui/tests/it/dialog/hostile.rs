@@ -1,13 +1,13 @@
-//! Dialogs with hostile texts, and with anything that can be typed.
+//! Tests of dialogs with hostile texts and random input.
 
 use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_test_support::terminal::{ATTACKS, Hostile};
-use haft_tui::dialog::{Question, Reply, Wanted};
-use haft_tui::keys::{ACTIONS, Chord, Code, Keymap, Modifiers};
+use haft_test_support::terminal::{ATTACKS, HostileTexts};
+use haft_tui::dialog::{AnswerKind, DialogKeyOutcome, Question};
+use haft_tui::keys::{ACTIONS, Chord, ChordKey, Keymap, Modifiers};
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -23,12 +23,12 @@ fn hostile_questions(text: &str) -> Vec<Question> {
     };
     let texts = vec![text.to_owned(), text.repeat(3)];
     let wanted = [
-        Wanted::Confirm,
-        Wanted::Select(texts.clone()),
-        Wanted::Gate(texts),
-        Wanted::Input { secret: false },
-        Wanted::Input { secret: true },
-        Wanted::Editor(text.to_owned()),
+        AnswerKind::Confirm,
+        AnswerKind::Select(texts.clone()),
+        AnswerKind::Gate(texts),
+        AnswerKind::Input { secret: false },
+        AnswerKind::Input { secret: true },
+        AnswerKind::Editor(text.to_owned()),
     ];
     let question = |wanted| Question {
         owner: Some(text.to_owned()),
@@ -44,8 +44,8 @@ fn hostile_questions(text: &str) -> Vec<Question> {
 }
 
 #[test]
-fn no_attack_reaches_the_screen() {
-    let mut hostile = Hostile::new(4);
+fn hostile_text_is_harmless() {
+    let mut hostile = HostileTexts::new(4);
     let mut text = String::new();
     for round in 0..ATTACKS.len() + 40 {
         match ATTACKS.get(round) {
@@ -65,7 +65,7 @@ fn chord() -> impl Strategy<Value = Chord> {
     let named: Vec<&str> = ACTIONS.iter().flat_map(|entry| entry.keys).copied().collect();
     prop_oneof![
         proptest::sample::select(named).prop_map(|key| key.parse().unwrap()),
-        any::<char>().prop_map(|c| Chord::new(Code::Char(c), Modifiers::default())),
+        any::<char>().prop_map(|c| Chord::new(ChordKey::Char(c), Modifiers::default())),
     ]
 }
 
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_typed_at_any_size(
+    fn random_keys_at_any_size_do_not_panic(
         text in "[a-z\\n日\u{1b}\u{202e}\u{301} ]{0,40}",
         which in 0..6_usize,
         steps in proptest::collection::vec((chord(), 0..90_u16, 0..30_u16, ".{0,5}", 0..500_u64), 0..20),
@@ -83,17 +83,17 @@ proptest! {
             open = open.later(millis);
             open.dialog.paste(&pasted, open.now);
             let reply = open.dialog.key(&Keymap::default().press(chord), open.now);
-            if let Reply::OpenEditor(text) = reply {
-                open.dialog.edited(&text);
+            if let DialogKeyOutcome::OpenEditor(text) = reply {
+                open.dialog.apply_edited_text(&text);
             }
             let look = open.look();
             let rows = open.dialog.rows(width, height, &look);
             prop_assert!(rows <= height);
             harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
-            // Also where it is told to draw beside the screen.
+            // Drawing outside of the screen is harmless, too.
             let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
             open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
-            open.dialog.was_drawn(open.now);
+            open.dialog.mark_drawn(open.now);
         }
     }
 }

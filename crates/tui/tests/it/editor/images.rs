@@ -1,39 +1,42 @@
-//! Images, by their paths.
+//! Tests of pasted image paths.
 
 use std::path::{Path, PathBuf};
 
-use haft_tui::editor::{Editor, Pasted};
+use haft_tui::editor::{Editor, PasteOutcome};
 use haft_tui::keys::Edit;
 
 use super::{act, drawn, with_text};
 
 #[test]
-fn a_path_of_an_image_is_that_image() {
+fn pasted_image_path_becomes_image() {
     let is_image = |path: &Path| path == Path::new("/a b.png") || path == Path::new("/c.JPG");
     let mut editor = with_text("look at ");
     let images = |text: &str, paths: &[&str]| {
         let paths = paths.iter().map(PathBuf::from).collect();
-        Pasted::Images { text: text.to_owned(), paths }
+        PasteOutcome::Images { text: text.to_owned(), paths }
     };
     let pasted = "'/a b.png' /c.JPG\n";
     let paths = ["/a b.png", "/c.JPG"];
     assert_eq!(editor.paste(pasted, is_image), images(pasted, &paths));
-    assert_eq!(editor.text(), format!("look at {pasted}"), "until they are known to be there");
+    assert_eq!(editor.text(), format!("look at {pasted}"), "until the files are known to exist");
     assert!(editor.fold_images(pasted, paths.map(PathBuf::from).to_vec()));
-    assert!(!editor.fold_images(pasted, paths.map(PathBuf::from).to_vec()), "it stands there no more");
+    assert!(
+        !editor.fold_images(pasted, paths.map(PathBuf::from).to_vec()),
+        "the paths are no longer in the text"
+    );
     insta::assert_snapshot!(drawn(&editor, 60), @"look at [image #1: a b.png] [image #2: c.JPG] │");
     let sent = editor.take();
     assert_eq!(sent.text, "look at [image #1: a b.png] [image #2: c.JPG]");
     assert_eq!(sent.images, [Path::new("/a b.png"), Path::new("/c.JPG")]);
-    assert_eq!(sent.kept, "look at /a b.png /c.JPG");
-    assert_eq!(editor.paste("/other.png", is_image), Pasted::Text);
-    assert_eq!(editor.paste("/a b.png and words", is_image), Pasted::Text);
-    // A path with blanks that nobody quoted.
+    assert_eq!(sent.history_text, "look at /a b.png /c.JPG");
+    assert_eq!(editor.paste("/other.png", is_image), PasteOutcome::Text);
+    assert_eq!(editor.paste("/a b.png and words", is_image), PasteOutcome::Text);
+    // A path with unquoted blanks.
     assert_eq!(editor.paste("/a b.png", is_image), images("/a b.png", &["/a b.png"]));
 }
 
 #[test]
-fn who_types_on_while_an_image_is_looked_for_stays_there() {
+fn cursor_stays_while_image_is_checked() {
     let mut editor = with_text("see ");
     editor.paste("/a.png", |_| true);
     editor.insert(" please");

@@ -1,22 +1,22 @@
-//! The space that images have in the transcript, and where they shall be.
+//! Tests of image space and image positions in the transcript.
 
 use std::sync::Arc;
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent as E;
-use haft_tui::image::{CellSize, Images, Placement};
+use haft_tui::image::{CellSize, ImageDisplay, ImagePlacement};
 use haft_tui::keys::Scroll;
 use ratatui_core::layout::Rect;
 
 use super::{Shown, id, said, time};
 use crate::images::png;
 
-fn content(across: u32, down: u32) -> Content {
-    Content::Image(Image { mime_type: "image/png".into(), data: png(across, down).into() })
+fn content(across: u32, down: u32) -> ContentBlock {
+    ContentBlock::Image(Image { mime_type: "image/png".into(), data: png(across, down).into() })
 }
 
 fn shown(width: u16, height: u16) -> Shown {
-    let images = Some(Arc::new(Images::new(CellSize::USUAL)));
+    let images = Some(Arc::new(ImageDisplay::new(CellSize::USUAL)));
     Shown { images, ..Shown::new(width, height) }
 }
 
@@ -33,13 +33,14 @@ fn tool_gives(shown: &mut Shown, images: &[(u32, u32)]) {
 }
 
 fn areas(shown: &Shown) -> Vec<Rect> {
-    shown.transcript.images().iter().map(|Placement { area, .. }| *area).collect()
+    shown.transcript.image_placements().iter().map(|ImagePlacement { area, .. }| *area).collect()
 }
 
 #[test]
-fn an_image_of_the_person_stands_below_the_words() {
+fn shows_image_below_prompt() {
     let mut shown = shown(40, 20);
-    shown.event(&E::UserMessage { content: vec![Content::text("look"), content(100, 60)], time: time() });
+    shown
+        .event(&E::UserMessage { content: vec![ContentBlock::text("look"), content(100, 60)], time: time() });
     shown.event(&said("more"));
     let rows = shown.rows();
     assert_eq!(rows[0], "› look");
@@ -48,7 +49,7 @@ fn an_image_of_the_person_stands_below_the_words() {
 }
 
 #[test]
-fn images_of_a_tool_stand_below_the_call() {
+fn shows_tool_images_below_call() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 60), (20, 20)]);
     shown.draw();
@@ -56,7 +57,7 @@ fn images_of_a_tool_stand_below_the_call() {
 }
 
 #[test]
-fn an_image_alone_is_a_message() {
+fn image_alone_is_a_message() {
     let mut shown = shown(40, 20);
     shown.event(&E::UserMessage { content: vec![content(100, 60)], time: time() });
     shown.draw();
@@ -64,7 +65,7 @@ fn an_image_alone_is_a_message() {
 }
 
 #[test]
-fn what_is_not_seen_whole_is_words() {
+fn partly_visible_image_shows_label() {
     let mut shown = shown(40, 5);
     tool_gives(&mut shown, &[(100, 40)]);
     for at in 0..4 {
@@ -86,7 +87,7 @@ fn what_is_not_seen_whole_is_words() {
 }
 
 #[test]
-fn what_is_cut_off_below_is_words() {
+fn image_cut_off_below_shows_label() {
     let mut shown = shown(40, 8);
     shown.event(&said("one"));
     tool_gives(&mut shown, &[(100, 80)]);
@@ -102,7 +103,7 @@ fn what_is_cut_off_below_is_words() {
 }
 
 #[test]
-fn without_a_terminal_for_them_nothing_is_different() {
+fn layout_is_unchanged_without_image_support() {
     let mut with = shown(40, 20);
     let mut without = Shown::new(40, 20);
     for shown in [&mut with, &mut without] {
@@ -114,30 +115,30 @@ fn without_a_terminal_for_them_nothing_is_different() {
 }
 
 #[test]
-fn what_is_broken_gives_its_space_back() {
+fn broken_image_frees_its_space() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 100)]);
     shown.event(&said("more"));
     assert_eq!(shown.rows().len(), 8);
-    let broken = shown.transcript.images()[0].image.clone();
-    shown.images = shown.images.map(|images| Arc::new(images.without(&broken)));
+    let broken = shown.transcript.image_placements()[0].image.clone();
+    shown.images = shown.images.map(|images| Arc::new(images.without_image(&broken)));
     let rows = shown.rows();
     assert_eq!(rows[1..], ["  [PNG, 100×100, 91 bytes]", "", "› more"]);
     assert_eq!(areas(&shown), []);
 }
 
 #[test]
-fn words_are_copied_and_left_at_the_end() {
+fn labels_are_copied_and_kept_at_exit() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 100)]);
     let theme = shown.theme.clone();
-    let tail = shown.transcript.tail(40, 20, &theme);
+    let tail = shown.transcript.last_rows(40, 20, &theme);
     assert_eq!(tail.len(), 2);
     assert!(tail[1].to_string().contains("[PNG, 100×100"));
 }
 
 #[test]
-fn small_screens() {
+fn draws_images_on_small_screens() {
     for (width, height) in [(1, 1), (2, 3), (20, 6), (5, 40), (30, 3)] {
         let mut shown = shown(width, height);
         tool_gives(&mut shown, &[(100, 100), (1, 9000), (9000, 1)]);

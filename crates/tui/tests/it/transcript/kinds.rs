@@ -1,10 +1,10 @@
-//! Each kind of item, folded and unfolded, wide and narrow.
+//! Tests of each kind of item, folded and unfolded, wide and narrow.
 
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::Stop;
-use haft_tui::transcript::{Said, Transcript};
+use haft_protocol::message::StopCause;
+use haft_tui::transcript::{LocalMessage, Transcript};
 use insta::assert_snapshot;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     thinks, time, with_details,
 };
 
-/// What a transcript looks like in all four forms.
+/// Draws a transcript in all four forms.
 fn forms(make: impl Fn(&mut Shown)) -> String {
     let mut text = String::new();
     for width in [80, 40] {
@@ -43,10 +43,10 @@ fn details(rows: usize) -> String {
 }
 
 #[test]
-fn the_person_says_something() {
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+fn shows_prompts() {
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     let long = "Please look at this picture, and tell me what is wrong with the second column of the table.\n\nThanks!";
-    let content = vec![Content::text(long), image];
+    let content = vec![ContentBlock::text(long), image];
     assert_snapshot!(forms(|shown| {
         shown.event(&E::UserMessage { content: content.clone(), time: time() });
         shown.event(&said("and more"));
@@ -54,7 +54,7 @@ fn the_person_says_something() {
 }
 
 #[test]
-fn the_model_thinks_and_answers() {
+fn shows_thinking_and_answer() {
     assert_snapshot!(forms(|shown| {
         shown.event(&said("hi"));
         shown.event(&E::AssistantStart);
@@ -67,7 +67,7 @@ fn the_model_thinks_and_answers() {
 }
 
 #[test]
-fn the_model_still_thinks() {
+fn shows_unfinished_thinking() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::AssistantStart);
         shown.event(&thinks(
@@ -77,7 +77,7 @@ fn the_model_still_thinks() {
 }
 
 #[test]
-fn a_command_runs() {
+fn shows_running_command() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::ToolUseStart { id: id("0"), name: "write".into() });
         shown.event(&call("bash", "{\"command\":\"cargo test\"}"));
@@ -89,7 +89,7 @@ fn a_command_runs() {
 }
 
 #[test]
-fn a_command_is_over() {
+fn shows_finished_command() {
     assert_snapshot!(forms(|shown| {
         shown.events(&called("bash", "{\"command\":\"cargo test -p x\"}", &lines(9)));
         let command = "{\"command\":\"cat <<E\\none\\ntwo\\nE\"}";
@@ -100,7 +100,7 @@ fn a_command_is_over() {
 }
 
 #[test]
-fn files_are_read_and_changed() {
+fn shows_file_reads_and_edits() {
     assert_snapshot!(forms(|shown| {
         shown.events(&called("read", "{\"path\":\"src/lib.rs\",\"offset\":3}", &lines(6)));
         shown.events(&called("edit", "{\"path\":\"src/lib.rs\"}", "")[..3]);
@@ -109,8 +109,8 @@ fn files_are_read_and_changed() {
 }
 
 #[test]
-fn an_extension_has_a_tool() {
-    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+fn shows_tool_of_extension() {
+    let image = ContentBlock::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
     assert_snapshot!(forms(|shown| {
         shown.event(&start(
             "todo_add",
@@ -120,7 +120,7 @@ fn an_extension_has_a_tool() {
             id: id("1"),
             name: "todo_add".into(),
             is_error: false,
-            content: vec![Content::text("added"), image.clone()],
+            content: vec![ContentBlock::text("added"), image.clone()],
             extension: Some(ExtensionName::new("todo")),
             synthetic_by: Some("cache".into()),
             details: None,
@@ -129,7 +129,7 @@ fn an_extension_has_a_tool() {
 }
 
 #[test]
-fn others_decide_about_a_call() {
+fn shows_decisions_about_call() {
     assert_snapshot!(forms(|shown| {
         shown.event(&call("bash", "{\"command\":\"rm -rf /\"}"));
         let args = json("{\"command\":\"rm -rf ./target\"}");
@@ -147,7 +147,7 @@ fn others_decide_about_a_call() {
 }
 
 #[test]
-fn an_extension_calls_tools() {
+fn shows_calls_by_extension() {
     let start = |id_: &str| E::HostCallStart {
         id: id(id_),
         extension: ExtensionName::new("todo"),
@@ -160,7 +160,7 @@ fn an_extension_calls_tools() {
         name: "bash".into(),
         is_error,
         code: None,
-        content: vec![Content::text("one\ntwo\nthree")],
+        content: vec![ContentBlock::text("one\ntwo\nthree")],
         details: None,
     };
     assert_snapshot!(forms(|shown| {
@@ -171,7 +171,7 @@ fn an_extension_calls_tools() {
 }
 
 #[test]
-fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
+fn call_with_lost_end_is_not_shown_as_running() {
     let start = |id_: &str| E::HostCallStart {
         id: id(id_),
         extension: ExtensionName::new("todo"),
@@ -184,7 +184,7 @@ fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
         name: "bash".into(),
         is_error: false,
         code: None,
-        content: vec![Content::text("one")],
+        content: vec![ContentBlock::text("one")],
         details: None,
     };
     let mut shown = Shown::new(60, 12);
@@ -194,33 +194,33 @@ fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
     shown.event(&E::EventGap { lost: 1 });
     shown.draw();
     assert_eq!(shown.transcript.wakes_at(shown.now), None);
-    // One that was still under way has an end all the same.
+    // An unfinished call still receives its end.
     shown.event(&end("b"));
     let screen = shown.draw();
     assert!(screen.contains("○ [todo] bash") && screen.contains("● [todo] bash"), "{screen}");
 }
 
 #[test]
-fn the_person_runs_commands() {
+fn shows_commands_of_person() {
     assert_snapshot!(forms(|shown| {
         let now = shown.now;
         let transcript: &mut Transcript = &mut shown.transcript;
-        transcript.shell(1, "git log --oneline", true, now);
+        transcript.start_shell(1, "git log --oneline", true, now);
         transcript.shell_output(1, &lines(7));
-        transcript.shell_end(1, Ok(Some(0)), now);
-        transcript.shell(2, "false", false, now);
-        transcript.shell_end(2, Ok(Some(1)), now);
-        // sleep: a text that is shown, and no command
-        transcript.shell(3, "sleep 9", false, now);
-        transcript.shell_end(3, Ok(None), now);
-        transcript.shell(4, "x", false, now);
-        transcript.shell_end(4, Err("the shell could not be started: no such file".into()), now);
-        transcript.shell(5, "top", true, now);
+        transcript.finish_shell(1, Ok(Some(0)), now);
+        transcript.start_shell(2, "false", false, now);
+        transcript.finish_shell(2, Ok(Some(1)), now);
+        // sleep: the text is only displayed; no command runs
+        transcript.start_shell(3, "sleep 9", false, now);
+        transcript.finish_shell(3, Ok(None), now);
+        transcript.start_shell(4, "x", false, now);
+        transcript.finish_shell(4, Err("the shell could not be started: no such file".into()), now);
+        transcript.start_shell(5, "top", true, now);
     }));
 }
 
 #[test]
-fn things_happen_to_a_run() {
+fn shows_notes_about_run() {
     assert_snapshot!(forms(|shown| {
         let message = "the server is overloaded".to_owned();
         for attempt in [2, 3] {
@@ -231,18 +231,18 @@ fn things_happen_to_a_run() {
         shown.event(&E::Interrupted { hint_bytes: 3 });
         shown.event(&E::EventGap { lost: 1 });
         shown.event(&E::EventGap { lost: 119 });
-        shown.event(&E::TurnEnd { stop: Stop::Length, error: None });
-        shown.event(&E::TurnEnd { stop: Stop::Aborted, error: Some("aborted".into()) });
+        shown.event(&E::TurnEnd { stop: StopCause::Length, error: None });
+        shown.event(&E::TurnEnd { stop: StopCause::Aborted, error: Some("aborted".into()) });
         let error =
             "the context is larger than the model's window; use /compact, or a model with a larger one";
-        shown.event(&E::TurnEnd { stop: Stop::Error, error: Some(error.into()) });
+        shown.event(&E::TurnEnd { stop: StopCause::Error, error: Some(error.into()) });
         shown.event(&E::Error { message: format!("the model failed: {error}"), stage: None });
         shown.event(&E::TurnDiscarded { by: "guard".into(), reason: "it was about a secret".into() });
     }));
 }
 
 #[test]
-fn things_happen_to_a_session() {
+fn shows_notes_about_session() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::SessionRepaired { id: "1f".into(), message: "the last line was torn".into() });
         let skipped = vec![".haft/config.toml".to_owned(), "extension e".to_owned()];
@@ -270,7 +270,7 @@ fn compacted(summary: Option<&str>, error: Option<&str>) -> E {
 }
 
 #[test]
-fn the_context_is_summed_up() {
+fn shows_compaction() {
     assert_snapshot!(forms(|shown| {
         shown.event(&E::CompactionStart { reason: CompactReason::Manual });
         shown.event(&compacted(Some("# Goal\n\nThe table."), None));
@@ -281,7 +281,7 @@ fn the_context_is_summed_up() {
 }
 
 #[test]
-fn a_context_that_is_no_shorter_is_not_called_shorter() {
+fn shows_compaction_without_savings() {
     let mut shown = Shown::new(100, 4);
     shown.event(&E::CompactionEnd {
         summary: Some("All of it.".to_owned()),
@@ -292,12 +292,12 @@ fn a_context_that_is_no_shorter_is_not_called_shorter() {
         by: None,
         error: None,
     });
-    let text = "· the context was summed up, and is no shorter by that: 3k → 4k tokens, 1 message";
+    let text = "· context compacted without saving tokens: 3k → 4k tokens, 1 message";
     assert!(shown.draw().starts_with(text), "{}", shown.draw());
 }
 
 #[test]
-fn one_line_that_would_be_left_out_is_shown() {
+fn shows_single_line_instead_of_hiding_it() {
     for (lines, last) in [(4, "line 3"), (5, "line 4"), (6, "line 5")] {
         let mut shown = Shown::new(60, 20);
         let output: String = (0..lines).map(|line| format!("line {line}\n")).collect();
@@ -310,28 +310,30 @@ fn one_line_that_would_be_left_out_is_shown() {
 }
 
 #[test]
-fn haft_says_something() {
+fn shows_messages_of_haft() {
     assert_snapshot!(forms(|shown| {
-        shown.transcript.say(Said::Info("copied 12 lines".into()));
-        shown.transcript.say(Said::Error("there is no file `x`\nlook at `ls`".into()));
-        shown.transcript.say(Said::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
+        shown.transcript.push_local(LocalMessage::Info("copied 12 lines".into()));
+        shown.transcript.push_local(LocalMessage::Error("there is no file `x`\nlook at `ls`".into()));
+        shown
+            .transcript
+            .push_local(LocalMessage::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
     }));
 }
 
 #[test]
-fn a_small_conversation_in_colours() {
+fn shows_conversation_in_colors() {
     let mut shown = Shown::new(40, 20);
     shown.event(&said("hi"));
     shown.events(&called("bash", "{\"command\":\"ls\"}", "a\nb"));
     shown.events(&answers("**done**"));
     shown.draw();
-    let lines = shown.transcript.tail(40, 20, &shown.theme.clone());
+    let lines = shown.transcript.last_rows(40, 20, &shown.theme.clone());
     assert_snapshot!(crate::shown::styled(&lines));
     assert_eq!(crate::shown::drawn(&lines, 40).trim_end(), shown.draw());
 }
 
 #[test]
-fn the_answer_was_changed() {
+fn shows_changed_answer() {
     assert_snapshot!(forms(|shown| {
         shown.events(&[E::AssistantStart, delta("the key is 123"), answer(&[block("the key is ***")])]);
         shown.event(&E::AssistantStart);
@@ -339,6 +341,6 @@ fn the_answer_was_changed() {
         shown.events(&[delta("held"), answer(&[block("held")])]);
         shown.event(&E::AssistantStart);
         shown.event(&E::ModelResponse { text_bytes: 9, tool_calls: 0, thinking: false });
-        shown.event(&E::TurnEnd { stop: Stop::End, error: None });
+        shown.event(&E::TurnEnd { stop: StopCause::End, error: None });
     }));
 }

@@ -1,11 +1,11 @@
-//! Moving what is seen.
+//! Tests of scrolling.
 
 use haft_tui::keys::Scroll;
 
 use super::{Shown, answers, delta, said};
 use haft_protocol::event::AgentEvent as E;
 
-/// Ten questions with answers of three rows.
+/// Makes ten questions with answers of three rows.
 fn talk(width: u16, height: u16) -> Shown {
     let mut shown = Shown::new(width, height);
     for number in 0..10 {
@@ -17,12 +17,12 @@ fn talk(width: u16, height: u16) -> Shown {
 }
 
 #[test]
-fn the_end_is_followed_until_one_goes_up() {
+fn follows_end_until_scrolled_up() {
     let mut shown = talk(40, 6);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
     assert_eq!(shown.rows(), ["", "› question 9", "", "a9", "", "b9"]);
     shown.transcript.scroll(Scroll::LineUp);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     assert_eq!(shown.rows(), ["b8", "", "› question 9", "", "a9", "── ↓ more · shift+end ──"]);
     shown.event(&said("new"));
     assert_eq!(shown.rows().last().unwrap(), "── ↓ 1 more · shift+end ──");
@@ -33,18 +33,18 @@ fn the_end_is_followed_until_one_goes_up() {
 }
 
 #[test]
-fn going_down_ends_in_following() {
+fn scrolling_down_to_end_follows_it() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll_lines(-7);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     shown.transcript.scroll_lines(6);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     shown.transcript.scroll_lines(1);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
     shown.transcript.scroll_lines(i32::MIN);
     assert_eq!(shown.rows()[0], "› question 0");
     shown.transcript.scroll_lines(i32::MAX);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn pages_overlap() {
 }
 
 #[test]
-fn one_message_after_the_other() {
+fn moves_by_messages() {
     let mut shown = talk(40, 6);
     let mut tops = Vec::new();
     shown.transcript.scroll(Scroll::Top);
@@ -78,22 +78,22 @@ fn one_message_after_the_other() {
     for _ in 0..30 {
         shown.transcript.scroll(Scroll::MessageDown);
     }
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
 }
 
 #[test]
-fn what_fits_is_not_scrolled() {
+fn fitting_conversation_does_not_scroll() {
     let mut shown = Shown::new(40, 10);
     shown.event(&said("hi"));
     for action in [Scroll::Top, Scroll::LineUp, Scroll::PageDown, Scroll::MessageUp, Scroll::PageUp] {
         shown.transcript.scroll(action);
         assert_eq!(shown.rows(), ["› hi"]);
-        assert!(shown.transcript.follows(), "{action:?}");
+        assert!(shown.transcript.is_following(), "{action:?}");
     }
 }
 
 #[test]
-fn another_width_keeps_what_is_at_the_top() {
+fn resize_keeps_top_position() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll(Scroll::Top);
     for _ in 0..5 {
@@ -108,7 +108,7 @@ fn another_width_keeps_what_is_at_the_top() {
 }
 
 #[test]
-fn what_streams_below_does_not_move_what_is_seen() {
+fn streaming_below_does_not_move_view() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll(Scroll::MessageUp);
     let before = shown.rows()[..5].to_vec();

@@ -1,40 +1,40 @@
-//! Anything that happens, in any order.
+//! Tests of random events in any order.
 
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::event::{AgentEvent as E, CompactReason};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, StopCause, ToolMessage};
 use haft_tui::app::MouseKind;
 use haft_tui::keys::{Browse, Scroll};
-use haft_tui::look::Look;
-use haft_tui::transcript::Said;
+use haft_tui::look::DrawContext;
+use haft_tui::transcript::LocalMessage;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::{Shown, block, id, json, time};
 
-/// What happens beside events.
+/// Applies a change other than an event.
 fn aside(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let (now, text) = (shown.now, text.to_owned());
     let transcript = &mut shown.transcript;
     if what == 29 {
-        transcript.shell(u64::from(which), &text, which.is_multiple_of(2), now);
+        transcript.start_shell(u64::from(which), &text, which.is_multiple_of(2), now);
         transcript.shell_output(u64::from(which / 2), &text);
-        transcript.shell_end(u64::from(which / 3), Err(text), now);
+        transcript.finish_shell(u64::from(which / 3), Err(text), now);
     } else {
-        transcript.say(Said::Page(text.clone(), text.clone()));
-        transcript.say(Said::Error(text));
+        transcript.push_local(LocalMessage::Page(text.clone(), text.clone()));
+        transcript.push_local(LocalMessage::Error(text));
     }
 }
 
-/// What happens, with numbers and a text to choose from.
+/// Applies a random change, chosen by numbers and a text.
 fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let call = id(&(which % 3).to_string());
     let name = ["bash", "edit", "todo"][usize::from(which) % 3].to_owned();
     let extension = ExtensionName::new(text);
     let args = json(&serde_json::json!({"command": text, "path": text}).to_string());
-    let content = vec![Content::text(text)];
+    let content = vec![ContentBlock::text(text)];
     let is_error = which.is_multiple_of(2);
     let details = serde_json::json!({"diff": {"path": text, "unified": text, "added": 1, "removed": 1}});
     let details = Some(json(&details.to_string()));
@@ -66,7 +66,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         16 => E::ToolBlocked { id: call, by, reason: text },
         17 => E::ToolSkipped { id: call, name, reason: text },
         18 => E::Retry { attempt: 2, delay_ms: 1, message: text, max_attempts: None, reason: None },
-        19 => E::TurnEnd { stop: Stop::End, error: Some(text) },
+        19 => E::TurnEnd { stop: StopCause::End, error: Some(text) },
         20 => E::Error { message: text, stage: None },
         21 => E::CompactionStart { reason: CompactReason::Manual },
         22 => E::CompactionEnd {
@@ -83,7 +83,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         25 => E::ModelResponse { text_bytes: 3, tool_calls: 0, thinking: false },
         26 => E::EventGap { lost: 2 },
         27 => E::ToolRewriteConflict { id: call, path: text.clone(), by: [by, text] },
-        28 => E::TurnEnd { stop: Stop::ToolUse, error: None },
+        28 => E::TurnEnd { stop: StopCause::ToolUse, error: None },
         _ => E::Done,
     });
 }
@@ -117,7 +117,7 @@ const KEYS: &[Browse] = &[
 const MICE: &[MouseKind] =
     &[MouseKind::Press, MouseKind::Drag, MouseKind::Release, MouseKind::WheelUp, MouseKind::WheelDown];
 
-/// What a person does.
+/// Applies a random action of the person.
 fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let at = usize::from(which);
     let transcript = &mut shown.transcript;
@@ -128,28 +128,30 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
         46 => transcript.toggle_thinking(),
         47 => drop(transcript.search(&text.chars().take(2).collect::<String>())),
         48 => drop(transcript.next_match(which.is_multiple_of(2))),
-        49 => transcript.browse(),
-        50..=55 => drop(transcript.browsed(KEYS[at % KEYS.len()])),
-        56..=58 => drop(transcript.mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8))),
+        49 => transcript.start_browsing(),
+        50..=55 => drop(transcript.handle_browse(KEYS[at % KEYS.len()])),
+        56..=58 => {
+            drop(transcript.handle_mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8)))
+        }
         59 => transcript.leave_search(),
         60 => shown.size = (u16::from(which % 50), u16::from(which / 16)),
         61 => {
-            transcript.tail(u16::from(which), at, &shown.theme);
+            transcript.last_rows(u16::from(which), at, &shown.theme);
         }
         62 => {
-            let look = Look { theme: shown.theme.clone(), now: shown.now, images: None };
-            transcript.settle(shown.size.0, at % 16, &look);
+            let look = DrawContext { theme: shown.theme.clone(), now: shown.now, images: None };
+            transcript.take_settled_rows(shown.size.0, at % 16, &look);
             let mut buffer = Buffer::empty(Rect::new(0, 0, shown.size.0, u16::from(which) / 16));
             transcript.draw_live(buffer.area, &mut buffer, &look);
             if which == 255 {
-                transcript.settle_all(shown.size.0, &look);
+                transcript.take_remaining_rows(shown.size.0, &look);
             }
         }
         _ => shown.pass(u64::from(which) * 10),
     }
 }
 
-/// Nothing in the buffer does anything on a screen.
+/// Checks that no cell of the buffer contains a control sequence.
 fn harmless(shown: &mut Shown) {
     shown.draw();
     for cell in shown.buffer.content() {
@@ -172,7 +174,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     steps.prop_map(|steps| {
         let mut messages = Vec::new();
         for (number, (asked, thought, said, calls, output)) in steps.into_iter().enumerate() {
-            messages.push(Message::User { content: vec![Content::text(asked)], time: time() });
+            messages.push(Message::User { content: vec![ContentBlock::text(asked)], time: time() });
             let mut content = vec![AssistantBlock::Thinking { text: thought }, block(&said)];
             let call_id = id(&number.to_string());
             let args = json(&serde_json::json!({ "command": said }).to_string());
@@ -182,7 +184,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
             }
             messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
             if calls {
-                let (name, content) = ("bash".to_owned(), vec![Content::text(output)]);
+                let (name, content) = ("bash".to_owned(), vec![ContentBlock::text(output)]);
                 let (is_error, extension) = (number.is_multiple_of(2), None);
                 let message =
                     ToolMessage { call_id, name, content, is_error, extension, details: None, time: time() };
@@ -193,7 +195,7 @@ pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// What was told of it while it happened.
+/// Returns the events that would have reported a message.
 pub(super) fn told(message: &Message) -> Vec<E> {
     match message {
         Message::User { content, time } => {
@@ -238,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 8).clamp(1, 96), ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_panics_and_nothing_obeys(
+    fn random_events_do_not_panic_or_emit_controls(
         steps in prop::collection::vec((0_u8..64, any::<u8>(), texts()), 1..60),
         width in 1_u16..60,
         height in 0_u16..20,
@@ -262,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn a_conversation_looks_the_same_afterwards(
+    fn restored_conversation_looks_the_same(
         messages in conversation(),
         width in 1_u16..60,
         open in any::<bool>(),

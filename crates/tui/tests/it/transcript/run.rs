@@ -1,13 +1,13 @@
-//! What becomes of what is shown while a run goes on.
+//! Tests of the transcript during a run.
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::message::{AssistantBlock, StopCause};
 
 use super::{Shown, answer, answers, block, call, called, delta, id, json, said, start, thinks};
 
 #[test]
-fn pieces_become_one_text() {
+fn joins_streamed_pieces() {
     let mut shown = Shown::new(40, 10);
     shown.events(&[E::AssistantStart, delta("on"), delta("e *tw"), delta("o*")]);
     assert_eq!(shown.draw(), "one two");
@@ -17,18 +17,18 @@ fn pieces_become_one_text() {
 }
 
 #[test]
-fn what_was_left_out_comes_with_the_message() {
+fn final_message_fills_gaps() {
     let mut shown = Shown::new(40, 10);
     shown.events(&[E::AssistantStart, delta("on"), E::EventGap { lost: 3 }]);
     shown.event(&answer(&[AssistantBlock::Thinking { text: "hm".into() }, block("one two")]));
     assert_eq!(
         shown.draw(),
-        "∴ thought\n\none two\n\n· 3 events were left out, because they\n  came too fast"
+        "∴ thought\n\none two\n\n· 3 events were dropped because they\n  arrived too fast"
     );
 }
 
 #[test]
-fn another_attempt_begins_anew() {
+fn retry_restarts_answer() {
     let mut shown = Shown::new(60, 10);
     shown.events(&[said("hi"), E::AssistantStart, thinks("hm"), delta("hal")]);
     let message = "too many requests".to_owned();
@@ -38,17 +38,17 @@ fn another_attempt_begins_anew() {
 }
 
 #[test]
-fn what_was_not_finished_when_it_was_stopped_is_gone() {
+fn abort_removes_unfinished_parts() {
     let mut shown = Shown::new(60, 10);
     shown.events(&[E::AssistantStart, thinks("hm"), delta("so "), thinks("ah"), delta("far")]);
     shown.event(&E::ToolUseStart { id: id("9"), name: "bash".into() });
     shown.event(&answer(&[block("so far")]));
-    shown.events(&[E::TurnEnd { stop: Stop::Aborted, error: None }, E::Done]);
+    shown.events(&[E::TurnEnd { stop: StopCause::Aborted, error: None }, E::Done]);
     assert_eq!(shown.draw(), "so far\n\n· stopped");
 }
 
 #[test]
-fn calls_of_an_answer_stand_once() {
+fn calls_of_answer_appear_once() {
     let mut shown = Shown::new(60, 10);
     shown.events(&[E::AssistantStart, delta("look")]);
     shown.event(&E::ToolUseStart { id: id("1"), name: "ls".into() });
@@ -60,7 +60,7 @@ fn calls_of_an_answer_stand_once() {
 }
 
 #[test]
-fn what_runs_turns_and_what_is_over_does_not() {
+fn only_running_calls_have_spinner() {
     let mut shown = Shown::new(60, 10);
     shown.events(&[call("bash", "{}"), start("bash", "{}")]);
     assert_eq!(shown.transcript.wakes_at(shown.now), None, "nothing was drawn");
@@ -71,17 +71,17 @@ fn what_runs_turns_and_what_is_over_does_not() {
     assert_eq!(shown.draw(), "⠙ bash");
     shown.pass(61_000);
     assert!(shown.draw().ends_with(" bash  1m 01s"));
-    let before = shown.transcript.laid_out();
+    let before = shown.transcript.layout_count();
     shown.pass(80);
     shown.draw();
-    assert_eq!(shown.transcript.laid_out(), before, "a turn lays nothing out");
+    assert_eq!(shown.transcript.layout_count(), before, "a spinner frame lays nothing out");
     shown.event(&E::Done);
     assert_eq!(shown.draw(), "○ bash");
     assert_eq!(shown.transcript.wakes_at(shown.now), None);
 }
 
 #[test]
-fn nothing_wakes_for_what_is_out_of_view() {
+fn invisible_calls_do_not_wake() {
     let mut shown = Shown::new(60, 5);
     shown.events(&answers(&"a\n\n".repeat(20)));
     shown.events(&[call("bash", "{}"), start("bash", "{}")]);
@@ -93,7 +93,7 @@ fn nothing_wakes_for_what_is_out_of_view() {
 }
 
 #[test]
-fn an_empty_transcript_is_empty() {
+fn empty_transcript_is_empty() {
     let mut shown = Shown::new(20, 3);
     assert!(shown.transcript.is_empty());
     assert_eq!(shown.draw(), "");
@@ -107,7 +107,7 @@ fn an_empty_transcript_is_empty() {
 }
 
 #[test]
-fn the_same_id_in_another_step_is_another_call() {
+fn repeated_id_in_later_step_is_new_call() {
     let mut shown = Shown::new(60, 10);
     shown.events(&called("ls", "{\"path\":\"a\"}", "1"));
     shown.events(&called("ls", "{\"path\":\"b\"}", "2"));

@@ -1,10 +1,10 @@
-//! Searching.
+//! Tests of the search.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::message::Message;
 use haft_tui::keys::Scroll;
 use haft_tui::theme::Role;
-use haft_tui::transcript::Found;
+use haft_tui::transcript::SearchOutcome;
 
 use super::{Shown, answers, called, said, time};
 
@@ -28,85 +28,85 @@ fn marked(shown: &mut Shown) -> Vec<String> {
 }
 
 #[test]
-fn the_nearest_above_is_first() {
+fn finds_nearest_match_above_first() {
     let mut shown = talk();
-    assert_eq!(shown.transcript.search("pear"), Found::Match);
+    assert_eq!(shown.transcript.search("pear"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["pear"]);
-    assert!(shown.transcript.follows());
-    assert_eq!(shown.transcript.next_match(true), Found::Match);
+    assert!(shown.transcript.is_following());
+    assert_eq!(shown.transcript.next_match(true), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["pear"]);
-    assert!(!shown.transcript.follows());
-    assert_ne!(shown.transcript.next_match(true), Found::Match);
-    assert_eq!(shown.transcript.next_match(false), Found::Match);
+    assert!(!shown.transcript.is_following());
+    assert_ne!(shown.transcript.next_match(true), SearchOutcome::Match);
+    assert_eq!(shown.transcript.next_match(false), SearchOutcome::Match);
     assert!(shown.draw().contains("› pear"));
-    assert_ne!(shown.transcript.next_match(false), Found::Match);
+    assert_ne!(shown.transcript.next_match(false), SearchOutcome::Match);
     shown.transcript.end_search();
     assert_eq!(marked(&mut shown), [""; 0]);
-    assert_ne!(shown.transcript.next_match(true), Found::Match);
+    assert_ne!(shown.transcript.next_match(true), SearchOutcome::Match);
 }
 
 #[test]
-fn small_letters_find_large_ones() {
+fn lower_case_matches_upper_case() {
     let mut shown = talk();
     shown.transcript.scroll(Scroll::Top);
-    assert_eq!(shown.transcript.search("apple"), Found::Match);
+    assert_eq!(shown.transcript.search("apple"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["Apple", "apple"]);
-    assert_eq!(shown.transcript.search("Apple"), Found::Match);
+    assert_eq!(shown.transcript.search("Apple"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["Apple"]);
-    assert_ne!(shown.transcript.search("APPLE"), Found::Match);
-    assert_ne!(shown.transcript.search(""), Found::Match);
+    assert_ne!(shown.transcript.search("APPLE"), SearchOutcome::Match);
+    assert_ne!(shown.transcript.search(""), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), [""; 0]);
 }
 
 #[test]
-fn a_sentence_over_two_rows_is_found() {
+fn finds_sentence_over_two_rows() {
     let mut shown = talk();
-    assert_eq!(shown.transcript.search("the table beside"), Found::Match);
+    assert_eq!(shown.transcript.search("the table beside"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown).concat(), "the tablebeside");
 }
 
 #[test]
-fn what_is_folded_is_unfolded_while_it_is_looked_at() {
+fn unfolds_item_at_current_match() {
     let mut shown = talk();
-    assert_eq!(shown.transcript.search("plum"), Found::Match);
+    assert_eq!(shown.transcript.search("plum"), SearchOutcome::Match);
     assert_eq!(marked(&mut shown), ["plum"]);
     assert!(shown.draw().contains("row 8"));
     shown.transcript.leave_search();
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
     shown.transcript.scroll(Scroll::Top);
     shown.size.1 = 20;
     assert!(!shown.draw().contains("row 8"), "{}", shown.draw());
-    // A match that is seen folds nothing out.
-    assert_eq!(shown.transcript.search("fruit"), Found::Match);
+    // A visible match unfolds nothing.
+    assert_eq!(shown.transcript.search("fruit"), SearchOutcome::Match);
     assert!(!shown.draw().contains("row 8"));
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn finds_nothing_without_match() {
     let mut shown = Shown::new(30, 6);
-    assert_ne!(shown.transcript.search("x"), Found::Match);
-    assert_ne!(shown.transcript.next_match(true), Found::Match);
+    assert_ne!(shown.transcript.search("x"), SearchOutcome::Match);
+    assert_ne!(shown.transcript.next_match(true), SearchOutcome::Match);
     let mut shown = talk();
     let before = shown.draw();
-    let made = shown.transcript.laid_out();
-    assert_ne!(shown.transcript.search("cherry"), Found::Match);
-    assert_ne!(shown.transcript.search("app le"), Found::Match);
-    assert_ne!(shown.transcript.search("apple  lies"), Found::Match);
-    assert!(shown.transcript.laid_out() <= made + 2, "only what may match is laid out");
+    let made = shown.transcript.layout_count();
+    assert_ne!(shown.transcript.search("cherry"), SearchOutcome::Match);
+    assert_ne!(shown.transcript.search("app le"), SearchOutcome::Match);
+    assert_ne!(shown.transcript.search("apple  lies"), SearchOutcome::Match);
+    assert!(shown.transcript.layout_count() <= made + 2, "only what may match is laid out");
     shown.transcript.leave_search();
     assert_eq!(shown.draw(), before);
 }
 
-/// What may be read for one key, in bytes.
+/// The maximum number of bytes to read for one key.
 const AT_ONCE: usize = 8 << 20;
 
-/// Twelve million bytes, and a word in two messages of them that is nowhere else.
+/// Makes twelve million bytes, with a word that only two messages contain.
 fn much() -> Shown {
     let words = "the quick brown fox jumps over the lazy dog. ".repeat(90);
     let messages: Vec<Message> = (0..3_000)
         .map(|number| {
             let word = if number % 1_000 == 17 { "Needle" } else { "hay" };
-            let content = vec![Content::text(format!("{words}{word} {number}"))];
+            let content = vec![ContentBlock::text(format!("{words}{word} {number}"))];
             Message::User { content, time: time() }
         })
         .collect();
@@ -117,93 +117,99 @@ fn much() -> Shown {
 }
 
 #[test]
-fn a_key_reads_so_much_and_no_more() {
+fn key_reads_bounded_bytes() {
     let mut shown = much();
     let all: usize = 3_000 * 4_060;
     let found = shown.transcript.search("needles");
-    let Found::Searching(done) = found else { panic!("{found:?}") };
+    let SearchOutcome::Searching(done) = found else { panic!("{found:?}") };
     assert!((40..80).contains(&done), "{done}");
-    let read = shown.transcript.scanned();
+    let read = shown.transcript.scanned_bytes();
     assert!(read > AT_ONCE / 2 && read <= AT_ONCE, "{read}");
-    assert!(shown.transcript.follows(), "it stays where one is");
-    assert_eq!(shown.transcript.search_on(), Found::Nothing);
-    let read = shown.transcript.scanned();
+    assert!(shown.transcript.is_following(), "the view does not move");
+    assert_eq!(shown.transcript.continue_search(), SearchOutcome::Nothing);
+    let read = shown.transcript.scanned_bytes();
     assert!((all - all / 10..all + all / 10).contains(&read), "each byte is read once: {read}");
-    assert_eq!(shown.transcript.found(), Found::Nothing);
+    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Nothing);
 }
 
 #[test]
-fn a_key_looks_at_so_many_messages_and_no_more() {
+fn key_visits_bounded_messages() {
     let mut shown = Shown::new(80, 24);
     let message =
-        |number| Message::User { content: vec![Content::text(format!("hay {number}"))], time: time() };
+        |number| Message::User { content: vec![ContentBlock::text(format!("hay {number}"))], time: time() };
     shown.transcript.restore(&(0..100_000).map(message).collect::<Vec<_>>());
     shown.draw();
-    // To come to each of them takes longer than to read it.
-    let Found::Searching(done) = shown.transcript.search("needle") else { panic!("all were looked at") };
+    // Visiting each of them takes longer than reading it.
+    let SearchOutcome::Searching(done) = shown.transcript.search("needle") else {
+        panic!("all were looked at")
+    };
     assert!((20..50).contains(&done), "{done}");
-    let steps = (0..10).take_while(|_| shown.transcript.search_on() != Found::Nothing).count();
+    let steps = (0..10).take_while(|_| shown.transcript.continue_search() != SearchOutcome::Nothing).count();
     assert!((1..5).contains(&steps), "{steps}");
-    // None of them is looked at again for a text that begins so.
-    assert_eq!(shown.transcript.search("needles"), Found::Nothing);
+    // None of them is visited again for a longer text.
+    assert_eq!(shown.transcript.search("needles"), SearchOutcome::Nothing);
 }
 
 #[test]
-fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
+fn longer_text_searches_matches_of_shorter_text() {
     let mut shown = much();
-    assert_eq!(shown.transcript.search("n"), Found::Match);
+    assert_eq!(shown.transcript.search("n"), SearchOutcome::Match);
     shown.transcript.search("needle 1");
-    while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert_eq!(shown.transcript.found(), Found::Match);
+    while let SearchOutcome::Searching(_) = shown.transcript.continue_search() {}
+    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match);
     assert!(shown.draw().contains(" 1017"));
-    // Above it there is no other, so that all is read.
-    while let Found::Searching(_) = shown.transcript.next_match(true) {}
-    let read = shown.transcript.scanned();
+    // There is no other match above, so everything is read.
+    while let SearchOutcome::Searching(_) = shown.transcript.next_match(true) {}
+    let read = shown.transcript.scanned_bytes();
     shown.transcript.search("needle 10");
-    while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert_eq!(shown.transcript.found(), Found::Match);
-    let more = shown.transcript.scanned() - read;
+    while let SearchOutcome::Searching(_) = shown.transcript.continue_search() {}
+    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match);
+    let more = shown.transcript.scanned_bytes() - read;
     assert!(more <= 20 * 4_096, "{more}");
-    assert_eq!(shown.transcript.search("needle 10x"), Found::Nothing);
-    let more = shown.transcript.scanned() - read;
+    assert_eq!(shown.transcript.search("needle 10x"), SearchOutcome::Nothing);
+    let more = shown.transcript.scanned_bytes() - read;
     assert!(more <= AT_ONCE / 2, "only what was not read before, and what matched: {more}");
-    // Others have been said since.
+    // Other messages have arrived since.
     shown.event(&said("needle 10x"));
-    assert_eq!(shown.transcript.search("needle 10x"), Found::Match);
+    assert_eq!(shown.transcript.search("needle 10x"), SearchOutcome::Match);
 }
 
 #[test]
-fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
+fn search_does_not_move_cursor_moved_by_person() {
     let mut shown = much();
     let found = shown.transcript.search("needle 17");
-    assert!(matches!(found, Found::Searching(_)), "{found:?}");
+    assert!(matches!(found, SearchOutcome::Searching(_)), "{found:?}");
     shown.transcript.scroll(Scroll::LineUp);
     let before = shown.draw();
-    assert_eq!(shown.transcript.search_on(), Found::Stopped);
+    assert_eq!(shown.transcript.continue_search(), SearchOutcome::Stopped);
     assert_eq!(shown.draw(), before);
-    while let Found::Searching(_) = shown.transcript.next_match(true) {}
-    assert_eq!(shown.transcript.found(), Found::Match, "the key for the next one looks for it all the same");
+    while let SearchOutcome::Searching(_) = shown.transcript.next_match(true) {}
+    assert_eq!(
+        shown.transcript.search_outcome(),
+        SearchOutcome::Match,
+        "the key for the next one looks for it all the same"
+    );
 }
 
 #[test]
-fn what_is_written_and_not_shown_is_not_laid_out_all_at_once() {
+fn search_lays_out_hidden_matches_in_steps() {
     let mut shown = Shown::new(80, 24);
     for _ in 0..1_000 {
-        // The name of a language stands nowhere on a row.
+        // The name of a language does not appear on any row.
         shown.events(&answers(&format!("see [this](https://hidden.example) {}", "and so on. ".repeat(90))));
     }
     shown.draw();
-    let before = shown.transcript.laid_out();
+    let before = shown.transcript.layout_count();
     let found = shown.transcript.search("hidden.example x");
-    assert_eq!(found, Found::Nothing);
-    let before_hidden = shown.transcript.laid_out();
-    assert!(before_hidden <= before + 2, "read, and not laid out");
+    assert_eq!(found, SearchOutcome::Nothing);
+    let before_hidden = shown.transcript.layout_count();
+    assert!(before_hidden <= before + 2, "hidden items are read and not laid out");
     let mut found = shown.transcript.search("](https://hidden");
     let mut steps = 0;
-    while let Found::Searching(_) = found {
+    while let SearchOutcome::Searching(_) = found {
         steps += 1;
-        found = shown.transcript.search_on();
+        found = shown.transcript.continue_search();
     }
-    assert_eq!(found, Found::Nothing);
+    assert_eq!(found, SearchOutcome::Nothing);
     assert!((3..50).contains(&steps), "{steps}");
 }

@@ -1,10 +1,10 @@
-//! What is over is printed once, and what goes on is drawn below it.
+//! Tests of inline mode: finished items are printed once, and unfinished ones are drawn below.
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_tui::clean::CleanLine;
-use haft_tui::look::Look;
-use haft_tui::transcript::Said;
+use haft_tui::look::DrawContext;
+use haft_tui::transcript::LocalMessage;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
@@ -17,7 +17,7 @@ use super::{
     Shown, answer, answers, block, call, called, delta, progress, result, said, start, text, thinks,
 };
 
-/// A terminal that has so many rows for what goes on.
+/// A terminal with a number of rows for unfinished items.
 struct Paper {
     shown: Shown,
     room: usize,
@@ -29,13 +29,13 @@ impl Paper {
         Self { shown: Shown::new(width, 200), room, printed: Vec::new() }
     }
 
-    fn look(&self) -> Look {
-        Look { theme: self.shown.theme.clone(), now: self.shown.now, images: None }
+    fn look(&self) -> DrawContext {
+        DrawContext { theme: self.shown.theme.clone(), now: self.shown.now, images: None }
     }
 
     fn settle(&mut self) {
         let look = self.look();
-        let rows = self.shown.transcript.settle(self.shown.size.0, self.room, &look);
+        let rows = self.shown.transcript.take_settled_rows(self.shown.size.0, self.room, &look);
         self.print(&rows);
     }
 
@@ -54,9 +54,9 @@ impl Paper {
         }
     }
 
-    /// What goes on, as many rows as there are.
+    /// Draws the unfinished items in the available rows.
     fn live(&mut self) -> String {
-        let rows = u16::try_from(self.shown.transcript.live()).unwrap();
+        let rows = u16::try_from(self.shown.transcript.live_rows()).unwrap();
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.shown.size.0, rows));
         let look = self.look();
         self.shown.transcript.draw_live(buffer.area, &mut buffer, &look);
@@ -65,17 +65,17 @@ impl Paper {
 
     fn end(&mut self) {
         let look = self.look();
-        let rows = self.shown.transcript.settle_all(self.shown.size.0, &look);
+        let rows = self.shown.transcript.take_remaining_rows(self.shown.size.0, &look);
         self.print(&rows);
     }
 
-    /// What was printed, and below a line what goes on.
+    /// Returns the printed rows and, below a line, the unfinished items.
     fn both(&mut self) -> String {
         let live = self.live();
         format!("{}\n--\n{live}", self.printed.join("\n"))
     }
 
-    /// The whole, as it is where nothing is printed.
+    /// Compares the whole with a transcript that is not printed.
     fn is_whole(&mut self) -> Result<(), TestCaseError> {
         let live = self.live();
         let both = [self.printed.join("\n"), live].join("\n");
@@ -86,7 +86,7 @@ impl Paper {
     }
 }
 
-/// A text without what has no column of its own: a cell drops a mark that a row begins with.
+/// Removes zero-width characters from a text: a cell drops a mark at the beginning of a row.
 fn seen(text: &str) -> String {
     text.trim()
         .chars()
@@ -95,7 +95,7 @@ fn seen(text: &str) -> String {
 }
 
 #[test]
-fn an_item_is_printed_when_it_is_over_and_those_before_it_are() {
+fn prints_finished_items_in_order() {
     let mut paper = Paper::new(40, 10);
     paper.events(&[said("hi"), E::AssistantStart, thinks("hm"), delta("Look.")]);
     assert_snapshot!(paper.both(), @r"
@@ -112,7 +112,7 @@ fn an_item_is_printed_when_it_is_over_and_those_before_it_are() {
         start("bash", "{\"command\":\"ls\"}"),
         progress("a\n"),
     ]);
-    paper.shown.transcript.say(Said::Info("meanwhile".into()));
+    paper.shown.transcript.push_local(LocalMessage::Info("meanwhile".into()));
     paper.settle();
     assert_snapshot!(paper.both(), @r"
     › hi
@@ -143,7 +143,7 @@ fn an_item_is_printed_when_it_is_over_and_those_before_it_are() {
 }
 
 #[test]
-fn a_long_answer_is_printed_block_by_block() {
+fn prints_long_answer_by_blocks() {
     let mut paper = Paper::new(40, 4);
     let pieces = ["one\n\n", "two\n\n", "three\n\n", "four\n\n", "fi"].map(delta);
     paper.events(&[said("count"), E::AssistantStart]);
@@ -156,7 +156,7 @@ fn a_long_answer_is_printed_block_by_block() {
 }
 
 #[test]
-fn what_is_replaced_after_it_was_printed_is_printed_as_it_is_in_the_end() {
+fn reprints_text_replaced_after_printing() {
     let begin = [
         E::AssistantStart,
         delta("one\n\ntwo\n\nthree\n\nfour"),
@@ -165,7 +165,7 @@ fn what_is_replaced_after_it_was_printed_is_printed_as_it_is_in_the_end() {
     let mut paper = Paper::new(40, 3);
     paper.events(&begin);
     assert_eq!(paper.printed.join("\n"), "one\n\ntwo");
-    // The same begin: only the rest is.
+    // The beginning is the same, so only the rest is printed.
     paper.events(&[answer(&[block("one\n\ntwo\n\nfive")])]);
     assert_eq!(paper.printed.join("\n"), "one\n\ntwo\n\nfive\n\n· an extension changed the answer");
     let mut paper = Paper::new(40, 3);
@@ -175,40 +175,40 @@ fn what_is_replaced_after_it_was_printed_is_printed_as_it_is_in_the_end() {
 }
 
 #[test]
-fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
+fn running_command_does_not_block_printing_without_room() {
     let mut paper = Paper::new(40, 6);
-    paper.shown.transcript.shell(1, "serve", false, paper.shown.now);
+    paper.shown.transcript.start_shell(1, "serve", false, paper.shown.now);
     paper.events(&answers("Short."));
     assert_eq!(paper.printed, [""; 0]);
     paper.events(&answers("one\n\ntwo\n\nthree"));
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
-    assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
-    paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
+    assert_eq!(paper.live(), "⠋ shell  serve  not sent to the model\n\ntwo\n\nthree");
+    paper.shown.transcript.finish_shell(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
     assert_eq!(
         paper.printed.join("\n").trim(),
-        "Short.\n\none\n● shell  serve  the model is not told\n\ntwo\n\nthree"
+        "Short.\n\none\n● shell  serve  not sent to the model\n\ntwo\n\nthree"
     );
 }
 
 #[test]
-fn of_a_long_conversation_the_end_is_printed() {
+fn prints_end_of_long_conversation() {
     let mut paper = Paper::new(60, 10);
     let message = |number: usize| Message::User {
-        content: vec![haft_protocol::content::Content::text(number.to_string())],
+        content: vec![haft_protocol::content::ContentBlock::text(number.to_string())],
         time: super::time(),
     };
     let messages: Vec<Message> = (0..100_000).map(message).collect();
     paper.shown.transcript.restore(&messages);
     paper.settle();
-    assert_eq!(paper.printed[..3], ["… 99950 entries before this · ctrl+o shows them", "", "› 99950"]);
+    assert_eq!(paper.printed[..3], ["… 99950 earlier entries · ctrl+o show", "", "› 99950"]);
     assert_eq!(paper.printed.last().map(String::as_str), Some("› 99999"));
-    assert!(paper.shown.transcript.laid_out() <= 60, "{}", paper.shown.transcript.laid_out());
+    assert!(paper.shown.transcript.layout_count() <= 60, "{}", paper.shown.transcript.layout_count());
     assert_eq!(paper.live(), "");
 }
 
 #[test]
-fn the_end_prints_what_goes_on_as_it_is() {
+fn exit_prints_unfinished_items() {
     let mut paper = Paper::new(60, 10);
     paper.events(&[said("hi"), E::AssistantStart, delta("So f")]);
     paper.end();
@@ -218,7 +218,7 @@ fn the_end_prints_what_goes_on_as_it_is() {
 }
 
 #[test]
-fn what_changes_after_it_was_printed_is_printed_again() {
+fn reprints_items_changed_after_printing() {
     let mut paper = Paper::new(60, 10);
     let retry = |attempt| E::Retry {
         attempt,
@@ -228,7 +228,7 @@ fn what_changes_after_it_was_printed_is_printed_again() {
         reason: None,
     };
     paper.events(&[said("hi"), E::AssistantStart, retry(2), retry(3), delta("Well.")]);
-    paper.events(&[answer(&[block("Well.")]), E::TurnEnd { stop: Stop::End, error: None }, E::Done]);
+    paper.events(&[answer(&[block("Well.")]), E::TurnEnd { stop: StopCause::End, error: None }, E::Done]);
     assert_snapshot!(paper.both(), @r"
     › hi
 
@@ -244,7 +244,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_printed_and_what_goes_on_are_the_whole(
+    fn printed_and_live_rows_are_the_whole(
         messages in conversation(),
         width in 8_u16..60,
         room in 0_usize..20,

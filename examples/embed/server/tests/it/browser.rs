@@ -1,4 +1,4 @@
-//! The page in a real browser: Chromium, where there is one.
+//! The page in a real browser: Chromium, if installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use crate::agent;
 use crate::client::serve;
 
-/// Resolves to what the chat shows as soon as `want()` holds.
+/// Resolves to the content of the chat as soon as `want()` is true.
 const ONCE: &str = "(want) => new Promise((tell) => {
     const look = () => { if (want()) { watch.disconnect(); tell(document.querySelector('main').innerText); } };
     const watch = new MutationObserver(look);
@@ -19,7 +19,7 @@ const ONCE: &str = "(want) => new Promise((tell) => {
     look();
 })";
 
-/// The longest wait for the browser as a whole; it takes two seconds on a machine that is not busy.
+/// The maximum total wait for the browser; it takes two seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[tokio::test]
@@ -63,7 +63,7 @@ fn chromium() -> Option<PathBuf> {
     places.find(|program| program.is_file())
 }
 
-/// A browser with one page, told what to do over two pipes: JSON with a zero byte behind each message.
+/// A browser with one page, controlled over two pipes: JSON messages, each followed by a zero byte.
 struct Browser {
     process: Child,
     commands: ChildStdin,
@@ -98,12 +98,12 @@ impl Browser {
         let session = self.command("Target.attachToTarget", attach).await;
         self.page = Some(session["sessionId"].clone());
         self.command("Page.enable", json!({})).await;
-        // Not waited for: the page may be loaded before the answer is there.
+        // Does not wait for the response: the page may be loaded before it arrives.
         self.send("Page.navigate", json!({ "url": address })).await;
         while self.message().await["method"] != "Page.loadEventFired" {}
     }
 
-    /// Runs a script in the page; its value.
+    /// Runs a script in the page and returns its value.
     async fn run(&mut self, script: &str) -> Value {
         let script = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
         let ran = self.command("Runtime.evaluate", script).await;
@@ -111,7 +111,7 @@ impl Browser {
         ran["result"]["value"].clone()
     }
 
-    /// What the chat shows once this holds.
+    /// Returns the content of the chat as soon as the condition holds.
     async fn once(&mut self, condition: &str) -> Value {
         self.run(&format!("({ONCE})(() => {condition})")).await
     }

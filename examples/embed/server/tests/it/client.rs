@@ -1,19 +1,20 @@
-//! A client that speaks to the server as a browser does.
+//! A client that sends the same requests as a browser.
 
 use haft_core::Agent;
 use haft_example_server::app;
 use serde_json::Value;
 
-/// To one server.
+/// A client of one server.
 pub(crate) struct Client {
     http: reqwest::Client,
     pub(crate) address: String,
 }
 
-/// A server on a port of its own, which ends with the test.
+/// Starts a server on a free port, which ends with the test.
 pub(crate) async fn serve(agent: fn() -> Result<Agent, String>) -> Client {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    // What reqwest wants before its first client, although none here speaks TLS. An error says that it has it.
+    // reqwest requires a crypto provider before its first client, although none here uses TLS. An
+    // error means that one is installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app(agent)).await });
@@ -27,7 +28,7 @@ impl Client {
         request.send().await.unwrap()
     }
 
-    /// Posts JSON, if any; the status.
+    /// Posts JSON, if any, and returns the status.
     pub(crate) async fn post(&self, path: &str, json: Option<&str>) -> u16 {
         let request = self.http.post(format!("{}{path}", self.address));
         let request = match json {
@@ -37,7 +38,7 @@ impl Client {
         request.send().await.unwrap().status().as_u16()
     }
 
-    /// Posts as a form can; the status.
+    /// Posts plain text, as a form can, and returns the status.
     pub(crate) async fn post_text(&self, path: &str, text: &str) -> u16 {
         let request = self.http.post(format!("{}{path}", self.address));
         let request = request.header("content-type", "text/plain").body(text.to_owned());
@@ -72,7 +73,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The next event of those that a person would notice, as a line.
+    /// Returns the next event that a person would notice, as a line.
     pub(crate) async fn next(&mut self) -> String {
         loop {
             if let Some((event, rest)) = self.read.split_once("\n\n") {

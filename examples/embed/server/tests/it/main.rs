@@ -19,7 +19,8 @@ use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::Message;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 
-/// Calls `echo` with what it was told, and repeats what that gives; begins and never ends when told to wait.
+/// Calls `echo` with the prompt and repeats the result. Starts an answer and never ends it if told
+/// to wait.
 struct Parrot;
 
 #[async_trait]
@@ -36,7 +37,11 @@ impl Model for Parrot {
             }
             Some(Message::User { content, .. }) => {
                 let args = RawJson::from_value(&serde_json::json!({ "text": joined_text(content) })).unwrap();
-                ModelResponse::calls([ToolCall { id: ToolCallId::new("t1"), name: "echo".into(), args }])
+                ModelResponse::with_tool_calls([ToolCall {
+                    id: ToolCallId::new("t1"),
+                    name: "echo".into(),
+                    args,
+                }])
             }
             Some(Message::Tool(result)) => {
                 ModelResponse::text(format!("It says: {}", joined_text(&result.content)))
@@ -61,7 +66,7 @@ impl Tool for Echo {
     }
 }
 
-/// The agents of the tests.
+/// Creates the agents of the tests.
 fn agent() -> Result<Agent, String> {
     Agent::builder(Parrot).tool(Echo).build().map_err(|error| error.to_string())
 }
@@ -83,7 +88,7 @@ async fn a_turn_with_a_tool_call_comes_as_events() {
             "done"
         ]
     );
-    // The next prompt goes on in the same stream.
+    // The next prompt continues in the same stream.
     client.say(&chat, "again").await;
     assert_eq!(events.until_done().await.first().unwrap(), "user_message again");
 }
@@ -98,12 +103,13 @@ async fn what_is_aborted_ends_with_what_was_said() {
     assert_eq!(events.next().await, "text_delta half an ans");
     client.post(&format!("/chats/{chat}/abort"), None).await;
     assert_eq!(events.until_done().await, ["assistant_message half an ans", "turn_end aborted", "done"]);
-    // The chat goes on.
+    // The chat continues.
     client.say(&chat, "hello").await;
     assert_eq!(events.until_done().await.last().unwrap(), "done");
 }
 
-/// Two pages on one chat see the same, and one on another chat nothing of it, while both work.
+/// Two pages of one chat see the same events, and a page of another chat sees none of them, while
+/// both work.
 #[tokio::test]
 async fn two_browsers_at_once() {
     let client = serve(agent).await;
@@ -121,7 +127,7 @@ async fn two_browsers_at_once() {
     assert_eq!(seen.last().unwrap(), "done");
 }
 
-/// A browser that lost its connection says what it had last.
+/// A browser that lost its connection sends the id of its last event.
 #[tokio::test]
 async fn who_comes_late_reads_all_and_who_comes_back_reads_the_rest() {
     let client = serve(agent).await;
@@ -136,7 +142,7 @@ async fn who_comes_late_reads_all_and_who_comes_back_reads_the_rest() {
     assert_eq!(client.events(&chat, Some(&last)).await.until_done().await, whole[1..]);
 }
 
-/// What is said to an agent at work is told to it, and is no second prompt.
+/// A message to a working agent steers it, and is not a second prompt.
 #[tokio::test]
 async fn what_is_said_meanwhile_steers() {
     let client = serve(agent).await;
@@ -154,7 +160,7 @@ async fn what_is_said_meanwhile_steers() {
 #[tokio::test]
 async fn who_is_somewhere_else_is_turned_away() {
     let client = serve(agent).await;
-    // Pages of another program on this machine, too.
+    // This includes pages of other programs on this machine.
     let elsewhere = ["http://evil.example", "null", "http://127.0.0.1:1", "http://localhost"];
     let elsewhere = elsewhere.map(|origin| ("origin", origin)).into_iter().chain([("host", "evil.example")]);
     for (header, value) in elsewhere {
@@ -165,7 +171,7 @@ async fn who_is_somewhere_else_is_turned_away() {
     assert_eq!(client.get("/", &own[..1]).await.status(), 200);
     assert_eq!(client.get("/chats/0123/events", &[]).await.status(), 404);
     assert_eq!(client.post("/chats/0123/say", Some(r#"{"text": "hello"}"#)).await, 404);
-    // A form of another site cannot say anything: it cannot send JSON.
+    // A form of another site cannot send a message, because it cannot send JSON.
     let chat = client.begin().await;
     assert_eq!(client.post_text(&format!("/chats/{chat}/say"), r#"{"text": "hello"}"#).await, 415);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use haft_example_guard::{Danger, danger_in, extension};
 use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, RawJson, ToolCallDecision};
+use haft_sdk::{LifecycleEvent, RawJson, ToolCallDecision};
 use serde_json::{Value, json};
 
 #[track_caller]
@@ -78,10 +78,10 @@ async fn only_dangerous_shell_calls_are_blocked() {
 async fn every_event_is_in_the_audit_log() {
     let dir = tempfile::tempdir().unwrap();
     let harness = Harness::start_in(extension(), dir.path()).await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
-    harness.event(Event::tool_call(ToolCallId::new("1"), "bash".into(), args)).await;
-    harness.event(Event::assistant_message("done".into())).await;
+    harness.event(LifecycleEvent::tool_call(ToolCallId::new("1"), "bash".into(), args)).await;
+    harness.event(LifecycleEvent::assistant_message("done".into())).await;
 
     let log = fs::read_to_string(dir.path().join("audit.jsonl")).unwrap();
     let entries: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -95,7 +95,7 @@ async fn every_event_is_in_the_audit_log() {
 #[tokio::test]
 async fn a_log_that_cannot_be_written_is_told() {
     let harness = Harness::start_in(extension(), "/nowhere/at/all").await;
-    harness.event(Event::session_start()).await;
+    harness.event(LifecycleEvent::session_start()).await;
     let notes = harness.notes();
     assert!(notes.len() == 1 && notes[0].1.starts_with("handler of session_start failed: "), "{notes:?}");
 }

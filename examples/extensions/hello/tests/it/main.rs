@@ -2,7 +2,7 @@
 
 use haft_example_hello::extension;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Level, Response};
+use haft_sdk::{NoteLevel, Response};
 
 #[tokio::test]
 async fn hello_greets_whoever_is_named() {
@@ -15,7 +15,7 @@ async fn hello_greets_whoever_is_named() {
 async fn summon_writes_into_the_editor() {
     let harness = Harness::start(extension()).await;
     assert_eq!(harness.command("summon", "Ada").await, Response::insert("@Ada, "));
-    assert_eq!(harness.notes(), [(Level::Success, "Ada is on the way".to_owned())]);
+    assert_eq!(harness.notes(), [(NoteLevel::Success, "Ada is on the way".to_owned())]);
     assert_eq!(harness.command("summon", "").await, Response::error("whom? Type /summon NAME"));
 }
 

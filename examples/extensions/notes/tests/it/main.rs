@@ -9,7 +9,7 @@ use haft_sdk::testing::Harness;
 use haft_sdk::{HostError, Response, ToolResult};
 use serde_json::{Value, json};
 
-/// A host with one file, of which somebody else changes as many copies as `stale` says.
+/// A host with one file. Another process changes it before the first `stale` writes.
 async fn harness(file: Option<&str>, stale: usize) -> (Harness, Arc<Mutex<Option<String>>>) {
     let file = Arc::new(Mutex::new(file.map(str::to_owned)));
     let (kept, left) = (Arc::clone(&file), Mutex::new(stale));

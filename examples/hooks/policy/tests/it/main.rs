@@ -1,7 +1,7 @@
-//! The three things that the hook does, through the harness.
+//! Tests the three functions of the hook with the harness.
 
 use haft_example_policy::{Rule, broken_by, hook, redacted};
-use haft_sdk::hook::{ApprovalDecision, ResultDecision, ToolDecision, ToolResult};
+use haft_sdk::hook::{ApprovalDecision, HookToolResult, ResultDecision, ToolDecision};
 use haft_sdk::protocol::hook::LlmDecision;
 use haft_sdk::testing::HookHarness;
 use serde_json::json;
@@ -80,7 +80,7 @@ async fn the_model_can_ask_what_is_refused() {
         [("sudo ls", "sudo is refused here; work with the rights you have"), ("ls", "not refused")]
     {
         let answer = harness.before_tool("explain_policy", json!({ "command": command })).await;
-        assert_eq!(answer, ToolDecision::respond(ToolResult::text(expect)));
+        assert_eq!(answer, ToolDecision::respond(HookToolResult::text(expect)));
     }
     assert_eq!(harness.before_tool("bash", json!({"command": "ls"})).await, ToolDecision::Continue);
 }
@@ -88,7 +88,8 @@ async fn the_model_can_ask_what_is_refused() {
 #[tokio::test]
 async fn results_lose_their_secrets_and_nothing_else() {
     let harness = HookHarness::start(hook()).await;
-    let result = |text: &str| ToolResult { media: vec!["media://1".into()], ..ToolResult::error(text) };
+    let result =
+        |text: &str| HookToolResult { media: vec!["media://1".into()], ..HookToolResult::error(text) };
     let after = |text| harness.after_tool("bash", json!({"command": "env"}), result(text));
     assert_eq!(after("TOKEN=abc").await, ResultDecision::modify(result("TOKEN=[redacted]")));
     assert_eq!(after("HOME=/root").await, ResultDecision::Continue);

@@ -1,4 +1,4 @@
-//! `tui.approve`: a person is asked before a tool runs.
+//! `tui.approve`: asks the user before a tool runs.
 
 use std::fs;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn asked(scenarios: Vec<Scenario>) -> Seat {
 }
 
 #[test]
-fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
+fn shows_call_and_obeys_answer() {
     let seat = asked(vec![bash("t1", "touch one"), bash("t2", "touch two"), Scenario::text("Done.")]);
     let project = seat.scene.world.project();
     seat.sees(&["haft asks", "\"command\": \"touch one\"", "›[Do not allow]"]);
@@ -36,16 +36,16 @@ fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
 }
 
 #[test]
-fn the_time_that_is_left_is_counted_down() {
+fn counts_down_remaining_time() {
     let seat = asked(vec![bash("t1", "touch one")]);
     seat.sees(&["haft asks"]);
-    seat.changes("answers itself in");
+    seat.changes("automatic answer in");
     seat.pty.signal(rustix::process::Signal::TERM);
     ends_with(&seat.pty, 130);
 }
 
 #[test]
-fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
+fn ignores_keys_while_dialog_appears() {
     let seat = asked(vec![bash("t1", "touch file1")]);
     let is_over = Arc::new(AtomicBool::new(false));
     let (over, mut calls) = (Arc::clone(&is_over), 1);
@@ -59,7 +59,7 @@ fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
     for number in 1.. {
         let call = format!("\"command\": \"touch file{number}\"");
         seat.sees(&[&call]);
-        // On a machine that is busy enough, a key comes too late to be one of that moment.
+        // On a busy machine, a key can arrive after that moment.
         if seat.is_too_early(&call, "y") {
             is_over.store(true, Ordering::SeqCst);
             seat.pty.wait_gone(EARLY);
@@ -74,7 +74,7 @@ fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
 }
 
 #[test]
-fn who_stops_at_a_guard_that_keeps_failing_has_the_terminal_back_and_the_reason() {
+fn stopping_at_failing_gate_restores_terminal_and_prints_reason() {
     let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
     let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", BROKEN), &["go"]);
     seat.sees(&["Extension guard keeps failing", "Stop"]);
@@ -84,7 +84,7 @@ fn who_stops_at_a_guard_that_keeps_failing_has_the_terminal_back_and_the_reason(
     assert!(!seat.scene.world.project().join("touched").exists());
 }
 
-/// Writes what reads like haft's own advice, and ends.
+/// Prints text that imitates advice of haft, and ends.
 const ADVISES: &str = r#"
 import os, sys
 emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
@@ -97,7 +97,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_guard_that_keeps_failing_has_no_say_in_what_is_asked_about_it() {
+fn failing_gate_cannot_influence_dialog_about_it() {
     let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
     let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", ADVISES), &["go"]);
     seat.sees(&["Extension guard keeps failing", "3 times in a row; last:", "Stop"]);

@@ -1,4 +1,4 @@
-//! Commands, notes and tools of extensions, one that crashes, and new versions of them.
+//! Commands, notes, tools, crashes and updates of extensions.
 
 use std::fs;
 
@@ -9,25 +9,25 @@ use crate::e2e::requests::said;
 use crate::e2e::scene::Scene;
 
 #[test]
-fn a_command_puts_text_into_the_editor_and_tells_something() {
+fn command_inserts_text_and_shows_note() {
     let scene = Scene::new(vec![Scenario::text("Hello, Ada!")]).shipped("hello");
     let seat = Seat::at(scene, &[]);
     seat.say("/summon Ada");
     seat.sees(&["[hello] Ada is on the way", "› @Ada,"]);
-    // A note is gone with the next prompt.
+    // The next prompt removes a note.
     seat.pty.send("are you there?");
     seat.pty.press(&["enter"]);
     seat.sees(&["Hello, Ada!"]);
     seat.pty.wait_gone("Ada is on the way");
     assert_eq!(said(&seat.scene.server.requests()[0], "user"), ["@Ada, are you there?"]);
-    // What is wrong with a command is told with its name.
+    // An error names its command.
     seat.say("/summon");
     seat.sees(&["whom? Type /summon NAME"]);
     seat.leave();
 }
 
 #[test]
-fn a_command_says_something_to_the_model() {
+fn command_sends_prompt_to_model() {
     for (shipped, command, told) in [
         ("hello", "/hello Ada", "Greet Ada in one short sentence."),
         ("hello-py", "/hellopy", "Greet me very briefly. Add one emoji."),
@@ -51,19 +51,19 @@ fn a_command_says_something_to_the_model() {
 }
 
 #[test]
-fn the_model_calls_a_tool_which_stands_there_with_its_owner() {
+fn shows_tool_call_with_owner() {
     let step = Scenario::text("I note it.").tool("t1", "todo", r#"{"action":"add","text":"buy milk"}"#);
     let scene = Scene::new(vec![step, Scenario::text("It is noted.")]).shipped("todo");
     let seat = Seat::at(scene, &["note", "it"]);
     seat.sees(&["● todo", "[todo]", "1. □ buy milk", "It is noted."]);
-    // The list is one for the model and the person.
+    // The model and the person share the list.
     seat.say("/todo sleep");
     seat.sees(&["added: sleep"]);
     seat.leave();
 }
 
 #[test]
-fn a_command_is_completed_and_what_is_open_is_said_in_the_status_line() {
+fn completes_command_and_shows_status_text() {
     let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
     seat.say("/todo buy milk");
     seat.sees(&["added: buy milk", "todo: 1 open"]);
@@ -86,7 +86,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn a_new_version_is_looked_for_and_its_command_works() {
+fn reload_finds_new_version() {
     let scene = Scene::new(vec![Scenario::text("I was here before.")]);
     scene.home_python("other", COUNTING.replace("VERSION", "other").as_str());
     let scene = scene.python("changing", &COUNTING.replace("VERSION", "first"));
@@ -114,7 +114,7 @@ for frame in frames():
 "#;
 
 #[test]
-fn one_that_crashes_is_told_of_and_the_rest_goes_on() {
+fn reports_crashed_extension_and_continues() {
     let scene = Scene::new(vec![Scenario::text("Still here.")]).python("frail", DYING).shipped("hello");
     let seat = Seat::at(scene, &[]);
     seat.sees(&["frail: still well"]);

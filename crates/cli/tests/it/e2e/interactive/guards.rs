@@ -1,4 +1,4 @@
-//! What extensions decide: calls that are refused or rewritten, turns that are blocked, answers that are changed.
+//! Decisions of extensions: refused and rewritten calls, blocked turns, changed answers.
 
 use haft_test_support::model_server::Scenario;
 
@@ -7,7 +7,7 @@ use crate::e2e::gates::{SPENT, rewrites};
 use crate::e2e::scene::{Scene, bash};
 
 #[test]
-fn a_call_that_is_refused_stands_there_with_the_reason() {
+fn shows_refused_call_with_reason() {
     let scene = Scene::new(vec![bash("t1", "rm -rf build"), Scenario::text("Then not.")]).shipped("guard");
     std::fs::create_dir(scene.world.project().join("build")).unwrap();
     let seat = Seat::at(scene, &["clean", "up"]);
@@ -21,7 +21,7 @@ fn a_call_that_is_refused_stands_there_with_the_reason() {
 }
 
 #[test]
-fn a_call_that_is_rewritten_says_by_whom_and_shows_what_ran() {
+fn shows_rewritten_call_and_its_author() {
     let body = rewrites(r#"{"command": "echo tame"}"#);
     let scene = Scene::new(vec![bash("t1", "echo wild"), Scenario::text("Done.")]).python("tamer", &body);
     let seat = Seat::at(scene, &["go"]);
@@ -31,7 +31,7 @@ fn a_call_that_is_rewritten_says_by_whom_and_shows_what_ran() {
 }
 
 #[test]
-fn a_blocked_turn_says_why_and_the_prompt_is_not_lost() {
+fn blocked_turn_shows_reason_and_keeps_prompt() {
     let seat = Seat::at(Scene::new(Vec::new()).python("budget", SPENT), &[]);
     seat.say("a costly thing");
     seat.sees(&["budget", "the budget is spent", "a costly thing"]);
@@ -40,7 +40,7 @@ fn a_blocked_turn_says_why_and_the_prompt_is_not_lost() {
 }
 
 #[test]
-fn an_answer_that_is_replaced_or_withheld_says_so() {
+fn marks_replaced_and_withheld_answers() {
     let body = r#"
 emit("subscribe", intercept=["assistant_message"])
 emit("ready")

@@ -1,4 +1,4 @@
-//! The interactive mode on the terminal's own screen: what was said is printed there once and stays.
+//! Inline mode: the conversation is printed once to the terminal's own screen and stays there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,17 +15,17 @@ fn inline(steps: Vec<Scenario>, args: &[&str]) -> Seat {
 
 fn at(scene: Scene, args: &[&str]) -> Seat {
     let all: Vec<&str> = ["--inline"].iter().chain(args).copied().collect();
-    // The terminal of the tests cuts rows and does not wrap them, as xterm does.
+    // The terminal of the tests truncates rows instead of wrapping them, like xterm.
     Seat::with(scene, &all, |setup| setup.env("XTERM_VERSION", "XTerm(390)"))
 }
 
-/// Waits until the terminal's own screen is seen, or one in its place.
+/// Waits until the normal screen is visible, or the alternate one.
 #[track_caller]
 fn is_alternate(seat: &Seat, wanted: bool) {
     seat.pty.wait_until("the other screen", |screen| screen.alternate_screen() == wanted);
 }
 
-/// How often a row with this text stands on the screen and above it.
+/// Returns the number of rows with this text, including the scrollback.
 #[track_caller]
 fn stands(pty: &Pty, text: &str, times: usize) {
     let history = pty.history();
@@ -33,12 +33,12 @@ fn stands(pty: &Pty, text: &str, times: usize) {
     assert_eq!(found, times, "{text:?} in\n{}", history.join("\n"));
 }
 
-/// What stands on the screen and above it, without what is blank below.
+/// Returns the screen and the scrollback, without trailing blank rows.
 fn written(pty: &Pty) -> String {
     pty.history().join("\n").trim_end().to_owned()
 }
 
-/// Leaves; then nothing is left of what was drawn below the conversation.
+/// Quits; then nothing remains below the conversation.
 #[track_caller]
 fn leave(seat: &Seat) {
     seat.pty.send(b"\x11");
@@ -48,12 +48,12 @@ fn leave(seat: &Seat) {
     assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste());
     let rows = seat.pty.history();
     let last = rows.iter().rfind(|row| !row.is_empty()).unwrap();
-    assert!(last.starts_with("haft --resume "), "{}", rows.join("\n"));
+    assert!(last.starts_with("resume this session with: haft --resume "), "{}", rows.join("\n"));
     assert!(!rows.iter().any(|row| row.starts_with("────") || row == "›"), "{}", rows.join("\n"));
 }
 
 #[test]
-fn what_was_said_stands_on_the_terminal_once() {
+fn prints_conversation_once() {
     let seat = inline(
         vec![Scenario::text("Hello from the model."), bash("t1", "seq 60"), Scenario::text("Counted.")],
         &[],
@@ -75,7 +75,7 @@ fn what_was_said_stands_on_the_terminal_once() {
 }
 
 #[test]
-fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
+fn dialogs_leave_nothing_behind() {
     let scene = Scene::new(vec![bash("t1", "echo one"), Scenario::text("Done.")]);
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), "[tui]\nscreen = 'inline'\napprove = ['bash']\n")
@@ -104,7 +104,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_was_printed_is_unfolded_and_searched_on_another_screen() {
+fn unfolds_and_searches_on_alternate_screen() {
     let seat = inline(vec![bash("t1", "seq 60"), Scenario::text("Counted.")], &["count"]);
     seat.sees(&["Counted."]);
     seat.editor_is_empty();
@@ -126,7 +126,7 @@ fn what_was_printed_is_unfolded_and_searched_on_another_screen() {
 }
 
 #[test]
-fn a_long_answer_is_printed_as_it_comes() {
+fn prints_long_answer_incrementally() {
     let paragraphs: Vec<String> = (0..80).map(|number| format!("Paragraph {number:02}.\n\n")).collect();
     let seat = inline(vec![Scenario::text(paragraphs.concat())], &["write"]);
     seat.sees(&["Paragraph 79."]);
@@ -138,7 +138,7 @@ fn a_long_answer_is_printed_as_it_comes() {
 }
 
 #[test]
-fn another_size_leaves_nothing_behind() {
+fn resize_leaves_nothing_behind() {
     let seat = inline(vec![Scenario::text("Wide and narrow."), Scenario::text("Again.")], &["hello"]);
     seat.sees(&["Wide and narrow."]);
     seat.editor_is_empty();
@@ -156,14 +156,14 @@ fn another_size_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_long_conversation_goes_on_with_its_end() {
+fn resumed_conversation_shows_its_end() {
     let calls: Vec<Scenario> =
         (0..60).map(|number| bash(&format!("t{number}"), &format!("echo n{number:02}"))).collect();
     let scene = Scene::new([calls.as_slice(), &[Scenario::text("All echoed.")]].concat());
     scene.haft(&["-p", "--max-steps", "100", "echo"]);
     let seat = at(scene, &["-c"]);
     seat.sees(&["All echoed."]);
-    stands(&seat.pty, "… 12 entries before this · ctrl+o shows them", 1);
+    stands(&seat.pty, "… 12 earlier entries · ctrl+o show", 1);
     stands(&seat.pty, "bash  echo n", 49);
     stands(&seat.pty, "bash  echo n59", 1);
     leave(&seat);
@@ -171,11 +171,11 @@ fn a_long_conversation_goes_on_with_its_end() {
 }
 
 #[test]
-fn another_session_begins_below_a_rule() {
+fn separates_sessions_with_rule() {
     let seat = inline(vec![Scenario::text("One."), Scenario::text("Two.")], &["first question"]);
     seat.sees(&["One."]);
     seat.say("/new");
-    seat.sees(&["── a new session ─"]);
+    seat.sees(&["── new session ─"]);
     seat.say("second question");
     seat.sees(&["Two."]);
     seat.say("/resume");
@@ -192,7 +192,7 @@ fn another_session_begins_below_a_rule() {
 }
 
 #[test]
-fn another_program_has_the_terminal_for_a_while() {
+fn hands_terminal_to_other_program() {
     let scene = Scene::new(vec![Scenario::text("Edited.")]);
     let editor = scene.world.project().join("editor");
     fs::write(&editor, "#!/bin/sh\necho the editor is here\nprintf 'from the editor' > \"$1\"\n").unwrap();

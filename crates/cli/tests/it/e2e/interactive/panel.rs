@@ -1,4 +1,4 @@
-//! An extension's panel: who has the keys, how large it is, and who closes it.
+//! Panels of extensions: focus, size and closing.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::seat::Seat;
 use crate::e2e::running::eventually;
 use crate::e2e::scene::Scene;
 
-/// A panel that shows and marks every frame that concerns it. `q` closes it, `k` kills its owner.
+/// A panel that shows and marks every frame about it. `q` closes it, `k` kills its owner.
 const ECHO: &str = r#"
 emit("register_command", name="echo", description="Opens the panel.")
 emit("ready")
@@ -52,7 +52,7 @@ fn marked(seat: &Seat, mark: &str) {
 }
 
 #[test]
-fn todos_are_written_and_done_in_their_panel() {
+fn adds_and_completes_todos_in_panel() {
     let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
     seat.say("/todo");
     seat.sees(&["[todo] Todos", "nothing to do", "a add"]);
@@ -68,14 +68,14 @@ fn todos_are_written_and_done_in_their_panel() {
     seat.sees(&["› ✓ buy milk now"]);
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("Todos");
-    // It has the keys no more.
+    // The panel no longer has the focus.
     seat.pty.send("a word");
     seat.sees(&["› a word"]);
     seat.leave();
 }
 
 #[test]
-fn keys_and_pastes_reach_it_and_those_that_close_do_not() {
+fn panel_receives_keys_and_pastes_except_closing_keys() {
     for closes in ["esc", "ctrl+c"] {
         let seat = echo();
         seat.pty.press(&["down"]);
@@ -92,7 +92,7 @@ fn keys_and_pastes_reach_it_and_those_that_close_do_not() {
 }
 
 #[test]
-fn it_is_told_how_large_it_is() {
+fn panel_receives_its_size() {
     let seat = echo();
     marked(&seat, "size 76 17");
     seat.pty.resize(60, 20);
@@ -102,7 +102,7 @@ fn it_is_told_how_large_it_is() {
 }
 
 #[test]
-fn its_extension_closes_it() {
+fn extension_closes_panel() {
     let seat = echo();
     seat.pty.send("q");
     seat.pty.wait_gone("[echo] Echo");
@@ -112,7 +112,7 @@ fn its_extension_closes_it() {
 }
 
 #[test]
-fn it_is_gone_with_its_extension() {
+fn panel_closes_when_extension_ends() {
     let seat = echo();
     seat.pty.send("k");
     seat.pty.wait_gone("[echo] Echo");

@@ -1,42 +1,42 @@
-//! The main screens in both themes. With `HAFT_SCREENS=DIR` each is written there as a page; `cargo xtask screens` makes
-//! the pictures of `docs/screens` from these.
+//! The main screens in both themes. With `HAFT_SCREENS=DIR`, each screen is written there as a page; `cargo xtask
+//! screens` converts the pages to the pictures in `docs/screens`.
 
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::pty::{self, Ground};
+use haft_test_support::pty::{self, ColorScheme};
 use serde_json::{Value, json};
 
 use super::seat::Seat;
 use crate::e2e::scene::Scene;
 
-/// The variable that names the folder for the pictures.
+/// The variable that names the directory for the pictures.
 const PICTURES: &str = "HAFT_SCREENS";
 
-/// A seat at which pictures are taken.
+/// A person at a terminal whose screen is recorded.
 struct Studio {
     seat: Seat,
-    ground: Ground,
+    ground: ColorScheme,
 }
 
 impl Studio {
     #[track_caller]
-    fn at(scene: Scene, ground: Ground) -> Self {
+    fn at(scene: Scene, ground: ColorScheme) -> Self {
         let seat = Seat::with(scene, &[], |setup| {
             setup.size(100, 30).env("COLORTERM", "truecolor").background(ground.answer())
         });
         Self { seat, ground }
     }
 
-    /// The screen as it is, where somebody wants it.
+    /// Writes the current screen, if pictures are requested.
     fn shot(&self, name: &str) {
         let Some(dir) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
         let theme = match self.ground {
-            Ground::Dark => "dark",
-            Ground::Light => "light",
+            ColorScheme::Dark => "dark",
+            ColorScheme::Light => "light",
         };
         fs::create_dir_all(&dir).unwrap();
-        let page = pty::page(&self.seat.pty.screen(), self.ground);
+        let page = pty::render_page(&self.seat.pty.screen(), self.ground);
         fs::write(dir.join(format!("{name}-{theme}.html")), page).unwrap();
     }
 }
@@ -94,7 +94,7 @@ fn scene(script: &Value) -> Scene {
     scene
 }
 
-fn conversation(ground: Ground) {
+fn conversation(ground: ColorScheme) {
     let studio = Studio::at(scene(&script()), ground);
     let Studio { seat, .. } = &studio;
     seat.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
@@ -120,14 +120,14 @@ fn conversation(ground: Ground) {
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("[todo] Todos");
     seat.pty.press(&["f1"]);
-    seat.sees(&["/compact", "esc closes"]);
+    seat.sees(&["/compact", "esc close"]);
     studio.shot("help");
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("/compact");
     studio.seat.leave();
 }
 
-fn question(ground: Ground) {
+fn question(ground: ColorScheme) {
     let call = json!({"name": "bash", "args": {"command": "git push --force origin main", "timeout": 60}});
     let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": [
         {"say": [{"text": "The history is clean now. I publish it."}, {"call": call}], "usage": {"input": 4200}},
@@ -143,7 +143,7 @@ fn question(ground: Ground) {
     studio.seat.leave();
 }
 
-fn choice(ground: Ground) {
+fn choice(ground: ColorScheme) {
     let say = |text: &str| json!({"say": [{"text": text}], "usage": {"input": 2100}});
     let steps = ["One.", "Two.", "Three.", "Four."].map(say);
     let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": steps});
@@ -163,16 +163,16 @@ fn choice(ground: Ground) {
 }
 
 #[test]
-fn main_screens_in_the_dark() {
-    [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Dark));
+fn main_screens_in_dark_theme() {
+    [conversation, question, choice].into_iter().for_each(|screen| screen(ColorScheme::Dark));
 }
 
-/// Everything but the colors is as in the dark, so that a run without pictures looks at one screen only.
+/// Only the colors differ from the dark theme, so a run without pictures checks one screen only.
 #[test]
-fn main_screens_in_the_light() {
-    question(Ground::Light);
+fn main_screens_in_light_theme() {
+    question(ColorScheme::Light);
     if std::env::var_os(PICTURES).is_some() {
-        conversation(Ground::Light);
-        choice(Ground::Light);
+        conversation(ColorScheme::Light);
+        choice(ColorScheme::Light);
     }
 }

@@ -1,64 +1,65 @@
-//! A person at a terminal: `haft` of a scene, and what people do there.
+//! A person at a terminal: `haft` of a scene, and the person's actions.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use haft_test_support::pty::{Pty, Setup};
+use haft_test_support::pty::{Pty, PtySetup};
 
 use crate::e2e::scene::Scene;
 
-/// Longer than the time for which a question that grants something takes no answer.
+/// Longer than the time for which a dialog ignores keys.
 const QUIET: Duration = Duration::from_millis(400);
 
 /// The hint of a question that has ignored a key.
-pub(super) const EARLY: &str = "too early, once more";
+pub(super) const EARLY: &str = "too early, press again";
 
-/// A scene and `haft` of it in a terminal.
+/// A scene and its `haft` in a terminal.
 pub(super) struct Seat {
     pub(super) scene: Scene,
     pub(super) pty: Pty,
 }
 
 impl Seat {
-    /// `haft` with these arguments, when its editor is there.
+    /// Starts `haft` with these arguments and waits for the composer.
     #[track_caller]
     pub(super) fn at(scene: Scene, args: &[&str]) -> Self {
         Self::with(scene, args, |setup| setup)
     }
 
-    /// As [`at`](Self::at), in another terminal.
+    /// Starts `haft` like [`at`](Self::at), in another terminal.
     #[track_caller]
-    pub(super) fn with(scene: Scene, args: &[&str], change: impl FnOnce(Setup) -> Setup) -> Self {
+    pub(super) fn with(scene: Scene, args: &[&str], change: impl FnOnce(PtySetup) -> PtySetup) -> Self {
         let pty = change(setup(&scene, args)).spawn();
         pty.wait_for("›");
         Self { scene, pty }
     }
 
-    /// Types a line, and enter, when the agent is idle: while it works, a prompt waits and most commands are refused.
+    /// Types a line and Enter while the agent is idle. While it works, prompts are queued and most commands are
+    /// refused.
     #[track_caller]
     pub(super) fn say(&self, line: &str) {
         self.pty.wait_gone("Working…");
         self.say_meanwhile(line);
     }
 
-    /// Types a line, and enter, whatever the agent does.
+    /// Types a line and Enter, whatever the agent does.
     #[track_caller]
     pub(super) fn say_meanwhile(&self, line: &str) {
         self.pty.send(line);
-        // It is sent as it stands, and not before it stands there.
+        // Enter is sent only when the line is visible, because it sends the visible text.
         self.pty.wait_for(line);
         self.pty.press(&["enter"]);
     }
 
-    /// Waits until all of these stand on the screen.
+    /// Waits until all of these texts are on the screen.
     #[track_caller]
     pub(super) fn sees(&self, texts: &[&str]) {
         texts.iter().for_each(|text| self.pty.wait_for(text));
     }
 
-    /// Answers the question that shows this text. A key counts when the question stood on the screen, and nothing was
-    /// typed, for a while; one that came too early on a busy machine is pressed again.
+    /// Answers the dialog that shows this text. A dialog accepts a key only after it has been visible without input for
+    /// a while; a key that was too early on a busy machine is pressed again.
     #[track_caller]
     pub(super) fn answer(&self, question: &str, key: &str) {
         loop {
@@ -66,12 +67,12 @@ impl Seat {
             if !self.is_too_early(question, key) {
                 return;
             }
-            // Else the hint could be of the key before.
+            // Otherwise the hint could belong to the previous key.
             self.pty.wait_gone(EARLY);
         }
     }
 
-    /// Presses a key at the question that shows this text. Returns true if the key came too early to be an answer.
+    /// Presses a key in the dialog that shows this text. Returns true if the key was too early.
     #[track_caller]
     pub(super) fn is_too_early(&self, question: &str, key: &str) -> bool {
         self.pty.press(&[key]);
@@ -85,7 +86,7 @@ impl Seat {
         is_early
     }
 
-    /// Waits until the editor is empty, which asks for a prompt by its sign alone.
+    /// Waits until the composer is empty, which shows only its prompt sign.
     #[track_caller]
     pub(super) fn editor_is_empty(&self) {
         self.pty.wait_until("an empty editor", |screen| {
@@ -94,7 +95,7 @@ impl Seat {
         });
     }
 
-    /// Waits until the row with this text has had other numbers three times: a time goes on in it.
+    /// Waits until the numbers in the row with this text have changed three times: a time is running in it.
     #[track_caller]
     pub(super) fn changes(&self, text: &str) {
         let mut seen = BTreeSet::new();
@@ -106,7 +107,7 @@ impl Seat {
         });
     }
 
-    /// Leaves, and makes sure that the terminal is as it was.
+    /// Quits, and checks that the terminal is restored.
     #[track_caller]
     pub(super) fn leave(self) {
         self.pty.send(b"\x11");
@@ -114,22 +115,22 @@ impl Seat {
     }
 }
 
-/// `haft` of a scene in a terminal.
+/// Returns `haft` of a scene in a terminal.
 pub(super) fn terminal(scene: &Scene, args: &[&str]) -> Pty {
     setup(scene, args).spawn()
 }
 
-pub(in crate::e2e) fn setup(scene: &Scene, args: &[&str]) -> Setup {
+pub(in crate::e2e) fn setup(scene: &Scene, args: &[&str]) -> PtySetup {
     let command = scene.command(args);
     let args: Vec<OsString> = command.get_args().map(Into::into).collect();
-    let setup = Setup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
+    let setup = PtySetup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
     command
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_str()?, value?)))
         .fold(setup, |setup, (name, value)| if name == "PATH" { setup } else { setup.env(name, value) })
 }
 
-/// The end of the program: its code, and nothing of a screen left behind.
+/// Checks the end of the program: its exit code, and the restored screen.
 #[track_caller]
 pub(super) fn ends_with(pty: &Pty, code: u32) {
     let ended = pty.wait_for_end();

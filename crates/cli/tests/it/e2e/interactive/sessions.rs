@@ -1,8 +1,8 @@
-//! Sessions from the screen: fork, tree, names, exports, summaries, and a clean sheet; models, too.
+//! Sessions in the interface: fork, tree, names, exports, summaries, new sessions; and models.
 
 use std::fs;
 
-use haft_test_support::model_server::{Fault, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
@@ -14,7 +14,7 @@ fn seat(answers: &[&str]) -> Seat {
 }
 
 #[test]
-fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
+fn fork_continues_copy_and_keeps_original() {
     let seat = seat(&["One.", "Two."]);
     seat.say("about alpha");
     seat.sees(&["One."]);
@@ -30,14 +30,14 @@ fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
 }
 
 #[test]
-fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
-    let hangs = Scenario::text("I begin.").fault(Fault::Hang);
+fn queued_message_moves_to_composer_of_next_session() {
+    let hangs = Scenario::text("I begin.").fault(AnswerFault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
     seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
     seat.say_meanwhile("/new");
-    seat.sees(&["a prompt that waited in the session before is in the editor", "› look here"]);
+    seat.sees(&["a queued prompt of the previous session is back in the editor", "› look here"]);
     seat.pty.wait_gone("I begin.");
     seat.pty.press(&["enter"]);
     seat.sees(&["Both, then."]);
@@ -46,14 +46,14 @@ fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
 }
 
 #[test]
-fn a_fork_is_told_what_a_command_printed_before_it() {
+fn fork_receives_earlier_command_output() {
     let seat = seat(&["One.", "Two."]);
     seat.say("about alpha");
     seat.sees(&["One."]);
     seat.say("!echo printed");
     seat.sees(&["↳ with your next prompt: !echo printed"]);
     seat.say("/fork");
-    seat.sees(&["forked from about alpha where it stood", "↳ with your next prompt: !echo printed"]);
+    seat.sees(&["forked from about alpha at its last entry", "↳ with your next prompt: !echo printed"]);
     seat.say("and beta");
     seat.sees(&["Two."]);
     let told = said(&seat.scene.server.requests()[1], "user").join("\n");
@@ -62,7 +62,7 @@ fn a_fork_is_told_what_a_command_printed_before_it() {
 }
 
 #[test]
-fn the_tree_leads_to_another_place() {
+fn tree_jumps_to_other_entry() {
     let seat = seat(&["One.", "Two.", "Three."]);
     seat.say("first question");
     seat.sees(&["One."]);
@@ -75,7 +75,7 @@ fn the_tree_leads_to_another_place() {
     seat.pty.send("second");
     seat.pty.wait_gone("first question");
     seat.pty.press(&["enter"]);
-    // A prompt that is chosen comes back, to be said another way.
+    // A selected prompt returns to the composer, so that it can be changed.
     seat.sees(&["› second question\n  in two lines", "One."]);
     seat.pty.wait_gone("Two.");
     seat.pty.send(", again");
@@ -89,7 +89,7 @@ fn the_tree_leads_to_another_place() {
 }
 
 #[test]
-fn a_name_stands_below_and_in_the_list() {
+fn name_appears_in_status_line_and_list() {
     let seat = seat(&["One."]);
     seat.say("hello");
     seat.sees(&["One."]);
@@ -101,7 +101,7 @@ fn a_name_stands_below_and_in_the_list() {
 }
 
 #[test]
-fn a_session_is_written_into_a_file() {
+fn exports_session_to_file() {
     let seat = seat(&["An answer to keep."]);
     seat.say("hello");
     seat.sees(&["An answer to keep."]);
@@ -113,7 +113,7 @@ fn a_session_is_written_into_a_file() {
 }
 
 #[test]
-fn what_was_said_is_summed_up() {
+fn compacts_conversation() {
     let long = "A long answer. ".repeat(400);
     let seat = seat(&[&long, "Short.", "SUMMARY of it.", "Afterwards."]);
     seat.say("first question");
@@ -121,7 +121,7 @@ fn what_was_said_is_summed_up() {
     seat.say("second question");
     seat.sees(&["Short."]);
     seat.say("/compact keep names");
-    seat.sees(&["summed up"]);
+    seat.sees(&["context compacted"]);
     seat.say("third question");
     seat.sees(&["Afterwards."]);
     let last = seat.scene.server.requests().pop().unwrap();
@@ -131,7 +131,7 @@ fn what_was_said_is_summed_up() {
 }
 
 #[test]
-fn a_clean_sheet_forgets() {
+fn new_session_starts_empty() {
     let seat = seat(&["One.", "Two."]);
     seat.say("about alpha");
     seat.sees(&["One."]);
@@ -144,9 +144,9 @@ fn a_clean_sheet_forgets() {
 }
 
 #[test]
-fn a_model_is_picked() {
+fn selects_model() {
     let answers = ["One.", "Two."].map(Scenario::text).into();
-    let seat = Seat::at(Scene::speaking(Wire::Anthropic, answers), &[]);
+    let seat = Seat::at(Scene::speaking(WireFormat::Anthropic, answers), &[]);
     seat.say("hello");
     seat.sees(&["One."]);
     seat.say("/model");
@@ -155,28 +155,28 @@ fn a_model_is_picked() {
     seat.pty.wait_gone("● m");
     seat.pty.press(&["enter"]);
     seat.pty.wait_gone("esc cancel");
-    // It stands below, and is asked from here on.
+    // The status line shows the model, which answers from now on.
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.say("and you?");
     seat.sees(&["Two."]);
     let asked: Vec<_> =
         seat.scene.server.requests().iter().map(|request| request.body["model"].clone()).collect();
     assert_eq!(asked, ["m", "claude-haiku-4-5"]);
-    // What nobody knows is not asked.
+    // An unknown model is not asked.
     seat.say("/model nosuch");
-    seat.sees(&["nosuch is none of the", "/model anthropic/nosuch asks for it"]);
+    seat.sees(&["nosuch is not among the", "/model anthropic/nosuch"]);
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.leave();
 }
 
 #[test]
-fn a_session_that_was_just_begun_is_not_gone_on_with() {
+fn does_not_resume_empty_session() {
     let scene = Scene::new(["First answer.", "Second answer."].map(Scenario::text).into());
     scene.haft(&["-p", "first question"]).expect(0);
     let seat = Seat::at(scene, &["-r"]);
     seat.sees(&["Sessions", "first question"]);
-    seat.pty.wait_gone("(nothing said)");
-    // The one that is chosen is the latest of the others.
+    seat.pty.wait_gone("(empty)");
+    // The selected session is the latest of the others.
     seat.pty.press(&["enter"]);
     seat.sees(&["First answer."]);
     seat.say("second question");

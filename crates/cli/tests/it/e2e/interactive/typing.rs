@@ -1,4 +1,4 @@
-//! The editor: long pastes, and little room.
+//! The composer: long pastes, and small screens.
 
 use haft_test_support::model_server::Scenario;
 
@@ -7,7 +7,7 @@ use crate::e2e::requests::said;
 use crate::e2e::scene::Scene;
 
 #[test]
-fn a_long_paste_is_folded_and_sent_whole() {
+fn folds_long_paste_and_sends_all() {
     let seat = Seat::at(Scene::new(vec![Scenario::text("Read.")]), &[]);
     let text: Vec<String> = (1..=60).map(|line| format!("pasted line {line}")).collect();
     let text = text.join("\n");
@@ -22,7 +22,7 @@ fn a_long_paste_is_folded_and_sent_whole() {
 }
 
 #[test]
-fn twenty_columns_and_six_rows_are_enough_to_work_in() {
+fn works_in_twenty_columns_and_six_rows() {
     let scene = Scene::new(vec![Scenario::text("Small."), Scenario::text("Again.")]).shipped("todo");
     let seat = Seat::with(scene, &[], |setup| setup.size(20, 6));
     seat.say("hi there");
@@ -32,7 +32,7 @@ fn twenty_columns_and_six_rows_are_enough_to_work_in() {
         ("/model", "Model"),
         ("/todo", "Todos"),
         ("/settings", "Settings"),
-        ("/login", "Store a"),
+        ("/login", "Save an"),
     ] {
         seat.say(command);
         seat.sees(&[shown]);

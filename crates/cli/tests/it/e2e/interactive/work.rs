@@ -1,23 +1,23 @@
-//! While the agent works: stopping it, and saying something meanwhile.
+//! Input while the agent works: interrupts and messages.
 
 use std::fs;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
 
 #[test]
-fn esc_stops_it_and_what_waited_comes_back() {
-    let hangs = Scenario::text("I begin.").fault(Fault::Hang);
+fn esc_stops_turn_and_returns_queued_message() {
+    let hangs = Scenario::text("I begin.").fault(AnswerFault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
     seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
     seat.pty.send("then there");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: then there"]);
+    seat.sees(&["↳ follow-up: then there"]);
     seat.pty.press(&["esc"]);
     seat.pty.wait_gone("esc to stop");
     seat.pty.wait_gone("↳");
@@ -30,7 +30,7 @@ fn esc_stops_it_and_what_waited_comes_back() {
 }
 
 #[test]
-fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
+fn delivers_steering_and_follow_up_messages() {
     let scene = Scene::new(vec![
         bash("t1", "mkfifo gate && cat gate"),
         Scenario::text("I heed it."),
@@ -42,7 +42,7 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
     seat.sees(&["↳ steer: mind the gap"]);
     seat.pty.send("sweep up");
     seat.pty.press(&["alt+enter"]);
-    seat.sees(&["↳ then: sweep up"]);
+    seat.sees(&["↳ follow-up: sweep up"]);
     let gate = seat.scene.world.project().join("gate");
     assert!(crate::e2e::running::eventually(|| gate.exists()));
     fs::write(gate, "opened\n").unwrap();
@@ -55,7 +55,7 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
 }
 
 #[test]
-fn seconds_go_on_while_nothing_else_happens() {
+fn elapsed_time_updates_without_events() {
     let seat = Seat::at(Scene::new(vec![bash("t1", "mkfifo gate && cat gate")]), &["work"]);
     seat.sees(&["bash  mkfifo gate", "esc to stop"]);
     seat.changes("esc to stop");
@@ -63,20 +63,20 @@ fn seconds_go_on_while_nothing_else_happens() {
 }
 
 #[test]
-fn a_command_that_wants_the_terminal_does_not_get_it_and_does_not_wait() {
+fn command_cannot_use_terminal() {
     let seat = Seat::at(Scene::new(vec![Scenario::text("Hello.")]), &[]);
     for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
         seat.say(command);
-        seat.sees(&["it wants the terminal, which is haft's"]);
+        seat.sees(&["the command needs a terminal"]);
         seat.say("/clear");
-        seat.pty.wait_gone("it wants the terminal");
+        seat.pty.wait_gone("the command needs a terminal");
     }
     seat.say("hi");
     seat.sees(&["Hello."]);
     seat.leave();
 }
 
-/// Rows of the screen that are as wide as it is or less, with the model at the left of the last one.
+/// Checks that no row is wider than the screen, and that the last row begins with the model.
 #[track_caller]
 fn fits(seat: &Seat, (columns, rows): (u16, u16)) {
     seat.pty.resize(columns, rows);
@@ -87,9 +87,9 @@ fn fits(seat: &Seat, (columns, rows): (u16, u16)) {
 }
 
 #[test]
-fn the_window_becomes_small_and_large_again_while_it_answers() {
+fn resizes_during_answer() {
     let text = "A sentence that is longer than forty columns are, so it is wrapped. Its end.";
-    let seat = Seat::at(Scene::new(vec![Scenario::text(text).fault(Fault::Hang)]), &["tell"]);
+    let seat = Seat::at(Scene::new(vec![Scenario::text(text).fault(AnswerFault::Hang)]), &["tell"]);
     seat.sees(&["Its end."]);
     for size in [(40, 12), (20, 6), (100, 30), (80, 24)] {
         fits(&seat, size);

@@ -1,4 +1,4 @@
-//! A session that has to move does so beside whoever appends to it.
+//! Tests of a session that moves while other callers append to it.
 
 use std::io;
 use std::path::Path;
@@ -12,13 +12,13 @@ use haft_test_support::PATIENCE;
 use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
-use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
+use crate::session::disk::{Disk, DiskFile, FileStatus, RealDisk};
 use crate::session::entry::Name;
-use crate::session::{Durability, EntryId, Repair, Session, SessionError, recover};
+use crate::session::{Durability, EntryId, Session, SessionError, SessionRepair, recover};
 
 type Appended = BoxFuture<'static, Result<EntryId, SessionError>>;
 
-/// A disk on which the second file is made only when it may be.
+/// A disk that delays the creation of the second file until the test allows it.
 struct Slow {
     disk: Arc<dyn Disk>,
     made: AtomicUsize,
@@ -27,7 +27,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Around another disk, with what says that a file is about to be made, and what lets it be.
+    /// Wraps another disk. Returns the receiver that reports the creation of a file and the sender that allows it.
     fn around(disk: impl Disk + 'static) -> (Arc<Self>, Receiver<String>, Sender<()>) {
         let ((making, begun), (go, may)) = (channel(), channel());
         let (disk, may) = (Arc::new(disk), Mutex::new(may));
@@ -48,8 +48,8 @@ impl Disk for Slow {
         self.disk.open(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Seen> {
-        self.disk.look(path)
+    fn file_status(&self, path: &Path) -> io::Result<FileStatus> {
+        self.disk.file_status(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -66,7 +66,7 @@ fn name(name: &str) -> Name {
 }
 
 #[test]
-fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_file() {
+fn append_during_a_move_waits_for_the_new_file() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(RealDisk);
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -77,13 +77,13 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     std::fs::remove_file(&old).unwrap();
     let (inside, (appended, done)) = (session.clone(), channel::<(Appended, Appended)>());
     let appends = std::thread::spawn(move || {
-        // The first of them finds out; neither may be acknowledged before there is a file.
+        // The first of them discovers the loss; neither is acknowledged before there is a file.
         let found = inside.append(name("second"), Durability::Soon).boxed();
-        assert_eq!(begun.recv_timeout(PATIENCE).as_deref(), Ok("moving"), "nobody makes a file");
+        assert_eq!(begun.recv_timeout(PATIENCE).as_deref(), Ok("moving"), "no file is created");
         let behind = inside.append(name("third"), Durability::Soon).boxed();
         appended.send((found, behind)).unwrap();
     });
-    let (mut found, mut behind) = done.recv_timeout(PATIENCE).expect("who appends is held up");
+    let (mut found, mut behind) = done.recv_timeout(PATIENCE).expect("append is blocked");
     appends.join().unwrap();
     for owed in [&mut found, &mut behind] {
         assert!(owed.now_or_never().is_none(), "acknowledged, and nowhere on the disk");
@@ -92,17 +92,17 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     go.send(()).unwrap();
     runtime.block_on(found).unwrap();
     runtime.block_on(behind).unwrap();
-    assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
+    assert!(matches!(&session.take_repairs()[..], [SessionRepair::Moved { .. }]));
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (3, vec![]));
-    // What was added since the file was gone, it never had.
+    // The lost file never had the entries that were added after the loss.
     let origin = recovered.header.unwrap().forked_from.unwrap();
     assert_eq!((origin.session, origin.entry), (before, Some(first)));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the copy has its own name alone");
 }
 
 #[test]
-fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
+fn keeps_entries_when_closed_during_a_move() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(RealDisk);
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -110,8 +110,8 @@ fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     std::fs::remove_file(session.path().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
-    // Behind what the copy will have, and the session is closed before anybody could begin with it.
+    begun.recv_timeout(PATIENCE).expect("no file is created");
+    // The entry follows the content of the copy, and the session is closed before the copy starts.
     let behind = session.append(name("third"), Durability::Soon);
     drop(session);
     go.send(()).unwrap();
@@ -120,7 +120,7 @@ fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
     assert_eq!(entries(&dir), 3);
 }
 
-/// The number of entries in the only file.
+/// Returns the number of entries in the only file.
 fn entries(dir: &TempDir) -> usize {
     let files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
@@ -128,9 +128,9 @@ fn entries(dir: &TempDir) -> usize {
     recover(&std::fs::read(file).unwrap()).entries.len()
 }
 
-/// The session is closed when the copy has failed once: what is owed is in no file, and is written nevertheless.
+/// The session is closed after the copy failed once. The unsaved entries are still written.
 #[test]
-fn a_session_that_is_closed_still_moves_for_what_is_owed() {
+fn closed_session_still_saves_pending_entries() {
     let dir = TempDir::new().unwrap();
     let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Create, Fault::Full, 1))));
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
@@ -138,7 +138,7 @@ fn a_session_that_is_closed_still_moves_for_what_is_owed() {
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     std::fs::remove_file(session.path().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    begun.recv_timeout(PATIENCE).expect("no file is created");
     let behind = session.append(name("third"), Durability::Soon);
     drop(session);
     for () in [(); 2] {
@@ -150,7 +150,7 @@ fn a_session_that_is_closed_still_moves_for_what_is_owed() {
 }
 
 #[test]
-fn a_copy_whose_name_cannot_be_given_is_removed_and_another_one_is_made() {
+fn retries_copy_that_cannot_be_renamed() {
     let dir = TempDir::new().unwrap();
     let disk = FaultyDisk(Arc::new(Faulty::new(What::Rename, Fault::Broken, 0)));
     let session = Session::create_on(Arc::new(disk), dir.path(), Path::new("/project"));
@@ -164,11 +164,11 @@ fn a_copy_whose_name_cannot_be_given_is_removed_and_another_one_is_made() {
     assert_eq!(entries(&dir), 2);
 }
 
-/// What came while the copy was made cannot be added to it.
+/// Entries that were appended during the copy cannot be added to it.
 #[test]
-fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
+fn discards_copy_that_cannot_be_continued() {
     let dir = TempDir::new().unwrap();
-    // The first file, the copy, and then what is added to that.
+    // The first file, the copy, and then the entries that are added to the copy.
     let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Write, Fault::Full, 2))));
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -176,11 +176,11 @@ fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
     let old = session.path();
     std::fs::remove_file(old.as_ref().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
-    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    begun.recv_timeout(PATIENCE).expect("no file is created");
     let behind = session.append(name("third"), Durability::Soon);
     go.send(()).unwrap();
     assert!(matches!(runtime.block_on(owed), Err(SessionError::NotSynced(_))));
-    begun.recv_timeout(PATIENCE).expect("nobody makes another file");
+    begun.recv_timeout(PATIENCE).expect("no other file is created");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the copy is left");
     assert_eq!((session.path(), session.take_repairs()), (old, vec![]));
     go.send(()).unwrap();
@@ -189,9 +189,9 @@ fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
 }
 
 #[test]
-fn what_is_on_the_disk_already_is_not_synced_again() {
+fn does_not_sync_synced_entries_again() {
     let dir = TempDir::new().unwrap();
-    // The first entry takes two syncs, of the file and of its directory; the one of the second entry is held.
+    // The first entry takes two syncs, one of the file and one of its directory; the sync of the second entry is held.
     let ((syncs, syncing), (go, may)) = (channel(), channel());
     let hold = Some((syncs, Mutex::new(may)));
     let disk = FaultyDisk(Arc::new(Faulty { hold, ..Faulty::new(What::Sync, Fault::Late, 2) }));

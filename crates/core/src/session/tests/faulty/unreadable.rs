@@ -1,4 +1,4 @@
-//! A session that has to move while its old file cannot be read.
+//! Tests of a session that moves while its old file cannot be read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::entry::Name;
-use crate::session::{Durability, Repair, Session, SessionError, recover};
+use crate::session::{Durability, Session, SessionError, SessionRepair, recover};
 
-/// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
+/// Simulates another program that changes the session's file. Reading fails from the `at`th time on, or only that time.
 fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
     let faulty = Arc::new(Faulty::new(What::Read, fault, at));
     let session = Session::open_on(Arc::new(FaultyDisk(Arc::clone(&faulty))), path).unwrap();
@@ -19,7 +19,7 @@ fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
 }
 
 #[test]
-fn a_session_does_not_go_on_without_what_it_cannot_read() {
+fn does_not_move_without_unreadable_entries() {
     let dir = TempDir::new().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let append = |session: &Session, name: &str| {
@@ -43,11 +43,11 @@ fn a_session_does_not_go_on_without_what_it_cannot_read() {
     append(&session, "fourth").unwrap();
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (4, vec![]));
-    assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
+    assert!(matches!(&session.take_repairs()[..], [SessionRepair::Moved { .. }]));
 }
 
 #[test]
-fn a_session_that_has_everything_need_not_read_it() {
+fn moves_without_reading_when_all_entries_are_in_memory() {
     let dir = TempDir::new().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let disk = Arc::new(FaultyDisk(Arc::new(Faulty::new(What::Read, Fault::ForEver, 0))));

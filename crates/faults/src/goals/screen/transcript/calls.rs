@@ -1,111 +1,112 @@
-//! Calls of tools: what is called, what it prints, what it comes to, what others say about it.
+//! Tool calls: their names, arguments, output, results and changes by others.
 
 use anyhow::Result;
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, Image};
+use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 use serde_json::json;
 
-use super::super::around::named;
-use super::super::stage::Stage;
-use super::super::{Sink, sink};
+use super::super::around::extension_name;
+use super::super::stage::HeadlessInterface;
+use super::super::{ScreenSink, sink};
 
-pub(super) const CALLS: &[Sink] = &[
-    sink("command and result", 2, commanded),
-    sink("names, arguments and results", 3, called),
-    sink("what it prints", 2, progress),
-    sink("diffs", 3, diff),
-    sink("owners", 2, owners),
+pub(super) const CALLS: &[ScreenSink] = &[
+    sink("command and result", 2, run_command),
+    sink("names, arguments and results", 3, show_call),
+    sink("output", 2, show_progress),
+    sink("diffs", 3, show_diff),
+    sink("owners", 2, show_call_owners),
     sink("kinds of images", 1, image),
-    sink("refusals", 2, refused),
-    sink("skipped", 1, skipped),
-    sink("rewritten", 3, rewritten),
-    sink("rewritten by two", 3, conflict),
+    sink("refusals", 2, refuse_call),
+    sink("skipped", 1, skip_call),
+    sink("rewritten", 3, rewrite_call),
+    sink("rewritten by two", 3, show_conflict),
 ];
 
-pub(super) const UNFOLDED: &[Sink] =
-    &[sink("names, arguments and results", 4, unfolded), sink("diffs", 3, diff)];
+pub(super) const UNFOLDED: &[ScreenSink] =
+    &[sink("names, arguments and results", 4, unfold_call), sink("diffs", 3, show_diff)];
 
-/// Those that are printed where lines are: what came of a call, when it is over.
-pub(in super::super) const PRINTED: &[Sink] = &[
-    sink("command and result", 2, commanded),
-    sink("names, arguments and results", 3, called),
-    sink("diffs", 3, diff),
-    sink("owners", 2, owners),
+/// The calls in line output: the results after the calls have ended.
+pub(in super::super) const PRINTED: &[ScreenSink] = &[
+    sink("command and result", 2, run_command),
+    sink("names, arguments and results", 3, show_call),
+    sink("diffs", 3, show_diff),
+    sink("owners", 2, show_call_owners),
     sink("kinds of images", 1, image),
-    sink("refusals", 2, refused),
-    sink("skipped", 1, skipped),
-    sink("rewritten by two", 3, conflict),
+    sink("refusals", 2, refuse_call),
+    sink("skipped", 1, skip_call),
+    sink("rewritten by two", 3, show_conflict),
 ];
 
-pub(super) const WRITTEN: &[Sink] = &[sink("names", 1, written), sink("arguments in pieces", 1, arguments)];
+pub(super) const WRITTEN: &[ScreenSink] =
+    &[sink("names", 1, stream_names), sink("arguments in pieces", 1, stream_arguments)];
 
-pub(super) const HOSTED: &[Sink] = &[sink("extension, tool, arguments, result", 4, hosted)];
+pub(super) const HOSTED: &[ScreenSink] = &[sink("extension, tool, arguments, result", 4, show_hosted_call)];
 
-fn id(stage: &mut Stage) -> ToolCallId {
+fn id(stage: &mut HeadlessInterface) -> ToolCallId {
     ToolCallId::new(format!("t{}", stage.next_call()))
 }
 
-fn json(value: &serde_json::Value) -> Result<RawJson> {
+fn raw_json(value: &serde_json::Value) -> Result<RawJson> {
     Ok(RawJson::from_value(value)?)
 }
 
 /// The outcome of a call.
-struct Came<'t> {
-    content: Vec<Content>,
+struct CallOutcome<'t> {
+    content: Vec<ContentBlock>,
     owner: Option<&'t str>,
     instead: Option<&'t str>,
     details: Option<RawJson>,
 }
 
-impl Came<'_> {
+impl CallOutcome<'_> {
     fn text(text: &str) -> Self {
-        Self { content: vec![Content::text(text)], owner: None, instead: None, details: None }
+        Self { content: vec![ContentBlock::text(text)], owner: None, instead: None, details: None }
     }
 }
 
-fn begin(stage: &mut Stage, name: &str, args: &serde_json::Value) -> Result<ToolCallId> {
-    let (id, args, name) = (id(stage), json(args)?, name.to_owned());
+fn begin(stage: &mut HeadlessInterface, name: &str, args: &serde_json::Value) -> Result<ToolCallId> {
+    let (id, args, name) = (id(stage), raw_json(args)?, name.to_owned());
     stage.event(E::ToolCall { id: id.clone(), name: name.clone(), args: args.clone() });
     stage.event(E::ToolStart { id: id.clone(), name, args });
     Ok(id)
 }
 
-fn end(stage: &mut Stage, id: ToolCallId, name: &str, came: Came<'_>) {
-    let Came { content, owner, instead, details } = came;
-    let (extension, synthetic_by) = (owner.map(named), instead.map(str::to_owned));
+fn end(stage: &mut HeadlessInterface, id: ToolCallId, name: &str, came: CallOutcome<'_>) {
+    let CallOutcome { content, owner, instead, details } = came;
+    let (extension, synthetic_by) = (owner.map(extension_name), instead.map(str::to_owned));
     let name = name.to_owned();
     stage.event(E::ToolEnd { id: id.clone(), name: name.clone(), duration_ms: 1_200 });
     let is_error = stage.next_call().is_multiple_of(2);
     stage.event(E::ToolResult { id, name, is_error, content, extension, synthetic_by, details });
 }
 
-fn commanded(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn run_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [command, output] = texts else { return Ok(()) };
     let id = begin(stage, "bash", &json!({ "command": command }))?;
-    end(stage, id, "bash", Came::text(output));
+    end(stage, id, "bash", CallOutcome::text(output));
     Ok(())
 }
 
-pub(super) fn called(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn show_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [name, path, output, ..] = texts else { return Ok(()) };
     let id = begin(stage, name, &json!({ "path": path, "pattern": path }))?;
-    end(stage, id, name, Came::text(output));
+    end(stage, id, name, CallOutcome::text(output));
     if let [_, _, _, pattern] = texts {
         let id = begin(stage, "grep", &json!({ "pattern": pattern, "path": "x" }))?;
-        end(stage, id, "grep", Came::text(pattern));
+        end(stage, id, "grep", CallOutcome::text(pattern));
     }
     Ok(())
 }
 
-fn unfolded(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    // Each frame folds or unfolds: both are drawn.
+fn unfold_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
+    // Each frame toggles the folding, so both states are drawn.
     stage.keys("ctrl+o")?;
-    called(stage, texts)
+    show_call(stage, texts)
 }
 
-fn progress(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_progress(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let id = begin(stage, "bash", &json!({ "command": "x" }))?;
     for text in texts {
         let (first, second) = text.split_at(text.char_indices().nth(2).map_or(0, |(at, _)| at));
@@ -116,41 +117,42 @@ fn progress(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn diff(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_diff(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [path, old, new] = texts else { return Ok(()) };
     let unified = format!("--- a/{path}\n+++ b/{path}\n@@ -1,2 +1,2 @@\n same\n-{old}\n+{new}\n");
-    let details = json(&json!({ "diff": { "path": path, "unified": unified, "added": 1, "removed": 1 } }))?;
+    let details =
+        raw_json(&json!({ "diff": { "path": path, "unified": unified, "added": 1, "removed": 1 } }))?;
     let id = begin(stage, "edit", &json!({ "path": path }))?;
-    end(stage, id, "edit", Came { details: Some(details), ..Came::text("done") });
+    end(stage, id, "edit", CallOutcome { details: Some(details), ..CallOutcome::text("done") });
     Ok(())
 }
 
-fn owners(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_call_owners(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [owner, instead] = texts else { return Ok(()) };
     let call = begin(stage, "todo", &json!({}))?;
-    end(stage, call, "todo", Came { owner: Some(owner), ..Came::text("done") });
+    end(stage, call, "todo", CallOutcome { owner: Some(owner), ..CallOutcome::text("done") });
     let call = begin(stage, "todo", &json!({}))?;
-    end(stage, call, "todo", Came { instead: Some(instead), ..Came::text("done") });
+    end(stage, call, "todo", CallOutcome { instead: Some(instead), ..CallOutcome::text("done") });
     Ok(())
 }
 
-fn image(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn image(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
-        let image = Content::Image(Image { mime_type: text.clone(), data: "aGk=".into() });
+        let image = ContentBlock::Image(Image { mime_type: text.clone(), data: "aGk=".into() });
         let id = begin(stage, "read", &json!({ "path": "x" }))?;
-        end(stage, id, "read", Came { content: vec![image], ..Came::text("") });
+        end(stage, id, "read", CallOutcome { content: vec![image], ..CallOutcome::text("") });
     }
     Ok(())
 }
 
-fn refused(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn refuse_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [by, reason] = texts else { return Ok(()) };
     let id = begin(stage, "bash", &json!({ "command": "x" }))?;
     stage.event(E::ToolBlocked { id, by: by.clone(), reason: reason.clone() });
     Ok(())
 }
 
-fn skipped(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn skip_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for reason in texts {
         let id = begin(stage, "bash", &json!({ "command": "x" }))?;
         stage.event(E::ToolSkipped { id, name: reason.clone(), reason: reason.clone() });
@@ -158,24 +160,24 @@ fn skipped(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn rewritten(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn rewrite_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [by, tool, changed] = texts else { return Ok(()) };
     let id = id(stage);
-    let args = json(&json!({ "command": changed }))?;
+    let args = raw_json(&json!({ "command": changed }))?;
     stage.event(E::ToolCall { id: id.clone(), name: "bash".into(), args: args.clone() });
     let (by, tool, changed) = (by.clone(), Some(tool.clone()), vec![format!("/{changed}")]);
     stage.event(E::ToolRewritten { id, by, tool, args, changed });
     Ok(())
 }
 
-fn conflict(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_conflict(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [path, first, second] = texts else { return Ok(()) };
     let id = begin(stage, "bash", &json!({ "command": "x" }))?;
     stage.event(E::ToolRewriteConflict { id, path: path.clone(), by: [first.clone(), second.clone()] });
     Ok(())
 }
 
-fn written(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn stream_names(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for name in texts {
         let id = id(stage);
         stage.event(E::ToolUseStart { id, name: name.clone() });
@@ -183,23 +185,23 @@ fn written(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// They are not shown before they are whole.
-fn arguments(stage: &mut Stage, texts: &[String]) -> Result<()> {
+/// Incomplete arguments are not shown.
+fn stream_arguments(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let call = id(stage);
         stage.event(E::ToolUseStart { id: call.clone(), name: "bash".into() });
         stage.event(E::ToolUseArgs { id: call.clone(), delta: text.clone() });
         stage.event(E::ToolUseEnd { id: call.clone() });
-        let args = json(&json!({ "command": text }))?;
+        let args = raw_json(&json!({ "command": text }))?;
         stage.event(E::ToolCall { id: call, name: "bash".into(), args });
     }
     Ok(())
 }
 
-fn hosted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_hosted_call(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, tool, path, output] = texts else { return Ok(()) };
-    let (extension, call) = (named(extension), id(stage));
-    let args = json(&json!({ "command": path, "path": path }))?;
+    let (extension, call) = (extension_name(extension), id(stage));
+    let args = raw_json(&json!({ "command": path, "path": path }))?;
     stage.event(E::HostCallStart {
         id: call.clone(),
         extension: extension.clone(),
@@ -212,7 +214,7 @@ fn hosted(stage: &mut Stage, texts: &[String]) -> Result<()> {
         name: tool.clone(),
         is_error: true,
         code: None,
-        content: vec![Content::text(output.clone())],
+        content: vec![ContentBlock::text(output.clone())],
         details: None,
     });
     Ok(())

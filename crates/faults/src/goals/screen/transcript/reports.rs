@@ -1,52 +1,52 @@
-//! Reports between messages: failures, retries, summaries, extensions' texts, the shell.
+//! Reports between messages: failures, retries, summaries, texts of extensions, the shell.
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
-use haft_protocol::message::Stop;
-use haft_protocol::rpc::Failure;
-use haft_tui::app::Answer;
+use haft_protocol::message::StopCause;
+use haft_protocol::rpc::CommandFailure;
+use haft_tui::app::BackendReply;
 
-use super::super::around::named;
-use super::super::stage::Stage;
-use super::super::{Sink, sink};
+use super::super::around::extension_name;
+use super::super::stage::HeadlessInterface;
+use super::super::{ScreenSink, sink};
 
-pub(super) const REPORTS: &[Sink] = &[
-    sink("failures", 4, failures),
-    sink("failures of extensions", 3, faults),
-    sink("retries", 1, retry),
-    sink("another model", 3, fallback),
-    sink("texts of extensions", 2, display),
-    sink("discarded turns", 2, discarded),
-    sink("sessions that were mended", 1, repaired),
-    sink("what is not trusted", 1, untrusted),
-    sink("gates that are off", 2, gates),
-    sink("what the program says", 6, said),
-    sink("why a command did nothing", 1, refused),
+pub(super) const REPORTS: &[ScreenSink] = &[
+    sink("failures", 4, show_failures),
+    sink("failures of extensions", 3, show_faults),
+    sink("retries", 1, show_retry),
+    sink("another model", 3, show_fallback),
+    sink("texts of extensions", 2, show_display),
+    sink("discarded turns", 2, show_discarded),
+    sink("repaired sessions", 1, show_repaired),
+    sink("untrusted parts", 1, show_untrusted),
+    sink("gates that are off", 2, show_gates_off),
+    sink("texts of the program", 6, show_program_texts),
+    sink("rejected commands", 1, refuse_command),
 ];
 
-pub(super) const SUMMARIES: &[Sink] = &[sink("summary, who wrote it, why there is none", 3, compacted)];
+pub(super) const SUMMARIES: &[ScreenSink] = &[sink("summary, its author, errors", 3, show_compaction)];
 
-pub(super) const SHELL: &[Sink] = &[sink("command, output, why not", 4, shell)];
+pub(super) const SHELL: &[ScreenSink] = &[sink("command, output, errors", 4, show_shell)];
 
-pub(super) fn failures(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn show_failures(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [error, turn, gone, copied] = texts else { return Ok(()) };
     stage.event(E::Error { message: error.clone(), stage: None });
-    stage.event(E::TurnEnd { stop: Stop::Error, error: Some(turn.clone()) });
-    stage.tell(haft_tui::app::Event::Edited(Err(gone.clone())));
-    stage.tell(haft_tui::app::Event::Copied(Err(copied.clone())));
+    stage.event(E::TurnEnd { stop: StopCause::Error, error: Some(turn.clone()) });
+    stage.update(haft_tui::app::UiEvent::Edited(Err(gone.clone())));
+    stage.update(haft_tui::app::UiEvent::Copied(Err(copied.clone())));
     Ok(())
 }
 
-fn faults(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_faults(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, code, message] = texts else { return Ok(()) };
-    // The case is for programs.
+    // The code is for programs, not for the screen.
     let message = format!("{code} {message}");
-    let fault = ExtensionFault { extension: named(extension), code: code.clone(), message };
+    let fault = ExtensionFault { extension: extension_name(extension), code: code.clone(), message };
     stage.event(E::ExtensionError(fault));
     Ok(())
 }
 
-fn retry(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_retry(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let message = text.clone();
         stage.event(E::Retry { attempt: 2, delay_ms: 1, message, max_attempts: Some(3), reason: None });
@@ -54,32 +54,32 @@ fn retry(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn fallback(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_fallback(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [from, to, message] = texts else { return Ok(()) };
     stage.event(E::ModelFallback { from: from.clone(), to: to.clone(), message: message.clone() });
     Ok(())
 }
 
-fn display(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_display(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, text] = texts else { return Ok(()) };
-    stage.event(E::ExtDisplay { extension: named(extension), text: text.clone() });
+    stage.event(E::ExtDisplay { extension: extension_name(extension), text: text.clone() });
     Ok(())
 }
 
-fn discarded(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_discarded(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [by, reason] = texts else { return Ok(()) };
     stage.event(E::TurnDiscarded { by: by.clone(), reason: reason.clone() });
     Ok(())
 }
 
-fn repaired(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_repaired(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         stage.event(E::SessionRepaired { id: text.clone(), message: text.clone() });
     }
     Ok(())
 }
 
-fn untrusted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_untrusted(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         let (project, skipped, message) = (text.clone(), vec![text.clone()], text.clone());
         stage.event(E::TrustRequired { project, skipped, message });
@@ -87,23 +87,23 @@ fn untrusted(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn gates(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_gates_off(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [extension, reason] = texts else { return Ok(()) };
-    stage.event(E::GateOff { extension: named(extension), reason: reason.clone() });
+    stage.event(E::GateOff { extension: extension_name(extension), reason: reason.clone() });
     Ok(())
 }
 
-fn said(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_program_texts(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [login, granted, path, failed, name, value] = texts else { return Ok(()) };
-    stage.answer(Answer::Login(Ok(login.clone())));
-    stage.answer(Answer::Logout(Err(Failure::other(granted))));
-    stage.answer(Answer::Export(Ok(path.into())));
-    stage.answer(Answer::Delete(Err(Failure::other(failed))));
-    stage.answer(Answer::Set(Ok(super::super::lists::row(name, value, &[]))));
+    stage.answer(BackendReply::Login(Ok(login.clone())));
+    stage.answer(BackendReply::Logout(Err(CommandFailure::other(granted))));
+    stage.answer(BackendReply::Export(Ok(path.into())));
+    stage.answer(BackendReply::Delete(Err(CommandFailure::other(failed))));
+    stage.answer(BackendReply::Set(Ok(super::super::lists::setting_row(name, value, &[]))));
     Ok(())
 }
 
-fn refused(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn refuse_command(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     for text in texts {
         stage.command("/compact")?;
         stage.refuse("compact", text);
@@ -111,7 +111,7 @@ fn refused(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn compacted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_compaction(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [summary, by, error] = texts else { return Ok(()) };
     stage.keys("ctrl+o")?;
     for (summary, error) in [(Some(summary), None), (None, Some(error))] {
@@ -129,15 +129,15 @@ fn compacted(stage: &mut Stage, texts: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn shell(stage: &mut Stage, texts: &[String]) -> Result<()> {
+fn show_shell(stage: &mut HeadlessInterface, texts: &[String]) -> Result<()> {
     let [command, streamed, output, why] = texts else { return Ok(()) };
     stage.command(&format!("!!echo {command}"))?;
-    let number = stage.number();
-    stage.answer(Answer::ShellOutput(number, format!("{streamed}\n")));
-    stage.answer(Answer::ShellOutput(number, output.clone()));
+    let number = stage.last_number();
+    stage.answer(BackendReply::ShellOutput(number, format!("{streamed}\n")));
+    stage.answer(BackendReply::ShellOutput(number, output.clone()));
     stage.draw();
-    stage.answer(Answer::ShellEnd(number, Ok((output.clone(), Some(1)))));
+    stage.answer(BackendReply::ShellEnd(number, Ok((output.clone(), Some(1)))));
     stage.command("!!true")?;
-    stage.answer(Answer::ShellEnd(stage.number(), Err(Failure::other(why))));
+    stage.answer(BackendReply::ShellEnd(stage.last_number(), Err(CommandFailure::other(why))));
     Ok(())
 }

@@ -1,25 +1,26 @@
-//! What a turn is told as.
+//! The mapping of a turn to PicoClaw's events.
 
 use super::*;
 use haft_protocol::content::ToolCall;
-use haft_protocol::message::{AssistantBlock, Time};
+use haft_protocol::message::{AssistantBlock, Rfc3339Time};
 
-/// What is told of these, in a line each.
+/// Returns the payloads for these events, one line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
-    let turns = crate::agent::process_hook::turns::Turns::new();
+    let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
-    let line =
-        |payload: Payload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
-    events.iter().flat_map(|event| turns.on(event, "/work", at).1).map(line).collect()
+    let line = |payload: HookEventPayload| {
+        format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap())
+    };
+    events.iter().flat_map(|event| turns.record_event(event, "/work", at).1).map(line).collect()
 }
 
 fn user(text: &str) -> AgentEvent {
-    AgentEvent::UserMessage { content: vec![Content::text(text)], time: Time(String::new()) }
+    AgentEvent::UserMessage { content: vec![ContentBlock::text(text)], time: Rfc3339Time(String::new()) }
 }
 
 fn said(text: &str) -> AgentEvent {
     let content = vec![AssistantBlock::Text { text: text.into() }];
-    AgentEvent::AssistantMessage { content, time: Time(String::new()) }
+    AgentEvent::AssistantMessage { content, time: Rfc3339Time(String::new()) }
 }
 
 fn call(id: &str, name: &str) -> AgentEvent {
@@ -33,7 +34,7 @@ fn result(id: &str, name: &str) -> AgentEvent {
         id: ToolCallId::new(id),
         name: name.into(),
         is_error: false,
-        content: vec![Content::text("fog")],
+        content: vec![ContentBlock::text("fog")],
         extension: None,
         synthetic_by: None,
         details: None,
@@ -65,7 +66,7 @@ fn response(tool_calls: u64) -> AgentEvent {
 }
 
 #[test]
-fn a_turn_with_a_tool() {
+fn maps_turn_with_tool() {
     let end = |stop| AgentEvent::TurnEnd { stop, error: None };
     let events = vec![
         user("the weather?"),
@@ -79,12 +80,12 @@ fn a_turn_with_a_tool() {
         self::end("a"),
         result("a", "weather"),
         result("b", "bash"),
-        end(Stop::ToolUse),
+        end(StopCause::ToolUse),
         AgentEvent::TurnStart { step: 2 },
         request(2),
         response(0),
         said("fog"),
-        end(Stop::End),
+        end(StopCause::End),
         AgentEvent::Done,
     ];
     insta::assert_snapshot!(told(events).join("\n"), @r#"
@@ -100,12 +101,12 @@ fn a_turn_with_a_tool() {
     "#);
 }
 
-/// What is told of calls, with the time each event takes place, in seconds from the first one.
+/// Checks the payloads of tool calls. Each event has its time in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
-    let (turns, began) = (crate::agent::process_hook::turns::Turns::new(), Instant::now());
-    turns.on(&user("go"), "", began);
-    let line = |payload: Payload| {
+    let (turns, began) = (crate::agent::process_hook::turns::TurnTracker::new(), Instant::now());
+    turns.record_event(&user("go"), "", began);
+    let line = |payload: HookEventPayload| {
         let told = serde_json::to_value(&payload).unwrap();
         let took = told["Duration"].as_u64().map(|took| format!(" {}", took / 1_000_000_000));
         let rest = told["Reason"].as_str().map(|reason| format!(" {reason}")).or(took).unwrap_or_default();
@@ -113,7 +114,8 @@ fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
         format!("{kind} {}{rest}", told["Tool"].as_str().unwrap())
     };
     let at = |seconds| began + Duration::from_secs(seconds);
-    let told = events.iter().flat_map(|(seconds, event)| turns.on(event, "", at(*seconds)).1).map(line);
+    let told =
+        events.iter().flat_map(|(seconds, event)| turns.record_event(event, "", at(*seconds)).1).map(line);
     assert_eq!(told.collect::<Vec<_>>(), expect);
 }
 
@@ -126,7 +128,7 @@ fn answered(id: &str, name: &str) -> AgentEvent {
 }
 
 #[test]
-fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
+fn tool_duration_starts_when_tool_runs() {
     check_calls(
         vec![
             (0, call("a", "slow")),
@@ -143,7 +145,7 @@ fn a_tool_begins_when_it_runs_and_its_time_is_its_own() {
 }
 
 #[test]
-fn what_is_told_of_calls_that_did_not_run() {
+fn reports_calls_that_did_not_run() {
     let rewritten = |tool: &str| AgentEvent::ToolRewritten {
         id: ToolCallId::new("a"),
         by: "gate".into(),
@@ -160,17 +162,17 @@ fn what_is_told_of_calls_that_did_not_run() {
     check_calls(vec![called(), (1, blocked.clone()), (5, result("a", "bash"))], &["skipped bash no"]);
     check_calls(vec![called(), (1, rewritten("read")), (2, blocked)], &["skipped read no"]);
     check_calls(vec![called(), (1, skipped), (5, result("a", "bash"))], &["skipped bash later"]);
-    // There is no such tool, or its arguments do not fit.
+    // The tool does not exist, or its arguments are invalid.
     check_calls(vec![called(), (5, result("a", "bash"))], &["skipped bash fog"]);
-    // The tool that runs is another one.
+    // Another tool runs in its place.
     let renamed = vec![called(), (1, rewritten("read")), (2, start("a", "read")), (4, result("a", "bash"))];
     check_calls(renamed, &["start read", "end read 2"]);
-    // A call of an extension is none of the model's.
+    // A call of an extension is not one of the model.
     check_calls(vec![(0, start("host-1", "read")), (1, end("host-1"))], &[]);
 }
 
 #[test]
-fn what_comes_between() {
+fn maps_events_between_turns() {
     let events = vec![
         user("go"),
         AgentEvent::TurnStart { step: 1 },
@@ -239,21 +241,21 @@ fn status(event: AgentEvent, expect: &str) {
 }
 
 #[test]
-fn how_a_turn_ends() {
-    status(AgentEvent::TurnEnd { stop: Stop::End, error: None }, "completed");
-    status(AgentEvent::TurnEnd { stop: Stop::Error, error: None }, "error");
-    status(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None }, "aborted");
+fn maps_end_of_turn() {
+    status(AgentEvent::TurnEnd { stop: StopCause::End, error: None }, "completed");
+    status(AgentEvent::TurnEnd { stop: StopCause::Error, error: None }, "error");
+    status(AgentEvent::TurnEnd { stop: StopCause::Aborted, error: None }, "aborted");
     status(AgentEvent::TurnDiscarded { by: "gate".into(), reason: "no".into() }, "aborted");
     status(AgentEvent::Error { message: "x".into(), stage: None }, "error");
 }
 
 #[test]
-fn a_turn_that_told_no_end_ends_with_the_next_one() {
-    let turns = crate::agent::process_hook::turns::Turns::new();
+fn unfinished_turn_ends_with_next_turn() {
+    let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let mut ids = Vec::new();
     for event in [user("one"), AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnStart { step: 1 }] {
-        ids.push(turns.on(&event, "", at).0.turn_id);
+        ids.push(turns.record_event(&event, "", at).0.turn_id);
     }
     assert_eq!(ids[0], ids[1]);
     assert_ne!(ids[1], ids[2]);

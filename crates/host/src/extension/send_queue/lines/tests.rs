@@ -1,4 +1,4 @@
-//! The order of what waits, and what is lost beyond the bounds.
+//! The order of waiting lines, and the lost events beyond the limits.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn waiting(limits: &Limits, reports_gaps: bool) -> WaitingLines {
     waiting
 }
 
-/// Small enough that the bytes of events decide.
+/// Limits that are low enough for the bytes of events to matter.
 fn few() -> Limits {
     Limits { queue_frames: 2, ..Limits::default() }
 }
@@ -17,12 +17,12 @@ fn event(waiting: &mut WaitingLines, text: &str) -> usize {
     waiting.push_events(EventRun { text: text.to_owned().into(), events: 1 })
 }
 
-/// Writes everything, so many bytes at a time.
+/// Writes everything, `at_once` bytes at a time.
 fn written(waiting: &mut WaitingLines, at_once: usize) -> String {
     let mut all = Vec::new();
     while !waiting.is_empty() {
         let mut parts = [IoSlice::new(&[]); 3];
-        let used = waiting.next(&mut parts);
+        let used = waiting.fill_slices(&mut parts);
         let mut bytes: Vec<u8> = parts[..used].iter().flat_map(|part| part.iter().copied()).collect();
         bytes.truncate(at_once);
         waiting.advance(bytes.len());
@@ -37,7 +37,7 @@ fn gap(lost: usize) -> String {
 }
 
 #[test]
-fn all_lines_leave_in_the_order_they_came_in_however_they_are_cut() {
+fn keeps_order_of_lines_across_partial_writes() {
     for at_once in [1, 3, 5, 100] {
         let mut waiting = waiting(&Limits::default(), true);
         event(&mut waiting, "one\n");
@@ -50,7 +50,7 @@ fn all_lines_leave_in_the_order_they_came_in_however_they_are_cut() {
 }
 
 #[test]
-fn a_number_is_told_when_its_line_has_left_whole() {
+fn reports_number_after_whole_line_was_written() {
     let mut waiting = waiting(&Limits::default(), true);
     waiting.push_kept(7, "seven\n".into());
     event(&mut waiting, "event\n");
@@ -64,7 +64,7 @@ fn a_number_is_told_when_its_line_has_left_whole() {
 }
 
 #[test]
-fn one_that_is_too_far_behind_loses_the_oldest_and_no_question() {
+fn drops_oldest_events_but_no_query() {
     let mut waiting = waiting(&few(), true);
     let line = format!("{}\n", "x".repeat(1023));
     let mut lost = 0;
@@ -84,27 +84,27 @@ fn one_that_is_too_far_behind_loses_the_oldest_and_no_question() {
         .filter_map(|line| line.strip_prefix("{\"type\":\"event_gap\",\"lost\":")?.strip_suffix('}'))
         .map(|lost| lost.parse::<usize>().unwrap())
         .sum();
-    assert_eq!(told, lost, "each gap stands where its events were");
+    assert_eq!(told, lost, "each gap is at the position of its events");
     assert_eq!(all.lines().filter(|line| line.starts_with('x')).count() + lost, 1000);
-    assert!(all.starts_with(&gap(1)), "one event came before the first question");
+    assert!(all.starts_with(&gap(1)), "one event precedes the first query");
 }
 
 #[test]
-fn what_the_limits_promise_is_kept_whatever_its_size() {
+fn keeps_promised_number_of_events_of_any_size() {
     let limits = Limits { queue_frames: 3, queue_bytes: 2 * 1024 * 1024, ..Limits::default() };
     let mut waiting = waiting(&limits, true);
     let large = format!("{}\n", "x".repeat(600 * 1024));
     for _ in 0..3 {
         assert_eq!(event(&mut waiting, &large), 0);
     }
-    assert_eq!(event(&mut waiting, &large), 1, "one more than may wait");
+    assert_eq!(event(&mut waiting, &large), 1, "one event beyond the limit");
     assert!(written(&mut waiting, usize::MAX).starts_with(&format!("{}x", gap(1))));
     let small = "x\n";
     (0..10).for_each(|_| assert_eq!(event(&mut waiting, small), 0, "all of them are less than the least"));
 }
 
 #[test]
-fn an_event_of_which_a_part_has_left_is_finished() {
+fn finishes_partly_written_event() {
     let mut waiting = waiting(&few(), true);
     let large = |first: &str| format!("{first}{}\n", "x".repeat(200 * 1024));
     event(&mut waiting, &large("a"));
@@ -116,7 +116,7 @@ fn an_event_of_which_a_part_has_left_is_finished() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_missed_where_it_would_have_been() {
+fn reports_gap_at_position_of_lost_event() {
     let mut new = waiting(&Limits::default(), true);
     let mut old = waiting(&Limits::default(), false);
     for waiting in [&mut new, &mut old] {
@@ -126,11 +126,11 @@ fn what_cannot_be_sent_is_missed_where_it_would_have_been() {
         event(waiting, "2\n");
     }
     assert_eq!(written(&mut new, usize::MAX), format!("1\n{}2\n", gap(2)));
-    assert_eq!(written(&mut old, usize::MAX), "1\n2\n", "a gap is told only to those who know it");
+    assert_eq!(written(&mut old, usize::MAX), "1\n2\n", "only extensions with the capability receive gaps");
 }
 
 #[test]
-fn one_that_knows_no_gaps_loses_the_oldest_without_a_word() {
+fn drops_oldest_without_gap_if_unsupported() {
     let mut waiting = waiting(&few(), false);
     let line = |number: usize| format!("{number}{}\n", "x".repeat(100 * 1024));
     let lost: usize = (0..5).map(|number| event(&mut waiting, &line(number))).sum();
@@ -139,11 +139,14 @@ fn one_that_knows_no_gaps_loses_the_oldest_without_a_word() {
 }
 
 #[test]
-fn questions_are_bounded_by_their_number_and_their_bytes() {
+fn limits_number_and_bytes_of_queries() {
     let limits = Limits::default();
     let mut waiting = waiting(&limits, true);
     event(&mut waiting, &"x".repeat(5 * 1024 * 1024));
-    assert!(waiting.has_room_for(usize::MAX), "one of any length, and an event takes none of its room");
+    assert!(
+        waiting.has_room_for(usize::MAX),
+        "one line of any length fits, and events do not reduce the room"
+    );
     waiting.push_kept(1, "x".repeat(limits.max_result_line - 1).into());
     assert!(waiting.has_room_for(1) && !waiting.has_room_for(2));
     waiting.advance(5 * 1024 * 1024 + limits.max_result_line - 1);

@@ -1,4 +1,4 @@
-//! Calls that are under way together, answers that come late, and turns that end meanwhile.
+//! Concurrent calls, late answers, and turns that end meanwhile.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::super::{hook, host_with};
 use super::{POINTS, guards, until_told};
 use crate::support::{Events, builder};
 
-/// Two turns are asked about at once, and the one that was asked about last is answered first. What passes when it is late
-/// is asked one at a time.
+/// Two turns send queries at the same time, and the second is answered first. Queries that pass on a timeout
+/// are sent one at a time.
 #[tokio::test(start_paused = true)]
-async fn answers_in_another_order_go_where_they_belong() {
+async fn matches_answers_in_any_order() {
     let (host, mut peer, events) = host_with(hook(&["before_tool"], &[])).await;
     let turn = |command: &'static str| {
         let stage =
@@ -27,14 +27,15 @@ async fn answers_in_another_order_go_where_they_belong() {
     };
     let answer = async {
         let command = |asked: &Value| asked["params"]["arguments"]["command"].as_str().unwrap().to_owned();
-        let (first, second) = (peer.called("hook.before_tool").await, peer.called("hook.before_tool").await);
+        let (first, second) =
+            (peer.expect_call("hook.before_tool").await, peer.expect_call("hook.before_tool").await);
         assert_ne!(first["id"], second["id"]);
         for asked in [second, first] {
             let changed = json!({"call": {"arguments": {"command": format!("{}!", command(&asked))}}});
             peer.reply(&asked, changed).await;
         }
         for _ in 0..2 {
-            let asked = peer.called("hook.after_tool").await;
+            let asked = peer.expect_call("hook.after_tool").await;
             let done = json!({"result": {"result": {"for_llm": format!("{} is done", command(&asked))}}});
             peer.reply(&asked, done).await;
         }
@@ -48,15 +49,15 @@ async fn answers_in_another_order_go_where_they_belong() {
     assert_eq!(events.faults(), []);
 }
 
-/// A yes that comes too late is no yes to what is asked next.
+/// A late approval does not apply to the next query.
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_is_not_taken_for_the_next_one() {
+async fn late_answer_does_not_match_next_query() {
     let (host, mut peer, events) = host_with(hook(&["approve_tool"], &[])).await;
     let stage = Stage::new([one_call(), one_call()].concat());
     let agent = stage.agent(&host).build().unwrap();
     let answer = async {
-        let first = peer.called("hook.approve_tool").await;
-        let second = peer.called("hook.approve_tool").await;
+        let first = peer.expect_call("hook.approve_tool").await;
+        let second = peer.expect_call("hook.approve_tool").await;
         peer.reply(&first, json!({"approved": true})).await;
         peer.reply(&second, json!({"approved": false, "reason": "the second one"})).await;
         peer
@@ -75,16 +76,16 @@ async fn a_late_answer_is_not_taken_for_the_next_one() {
     assert_eq!(events.faults(), [crate::support::fault("gate", "hook_timeout")]);
 }
 
-/// The user ends the turn while the hook is asked: at once, without the tool, and nobody is blamed. In PicoClaw this counts
-/// as a timeout, with which the tool runs.
+/// The user ends the turn during a query: it ends immediately, without the tool and without a fault. PicoClaw
+/// counts this as a timeout and runs the tool.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
+async fn cancels_turn_during_hook_query() {
     for point in POINTS {
         let (host, mut peer, events) = host_with(hook(&[point], &[])).await;
         let stage = Stage::new(one_call());
         let agent = stage.agent(&host).build().unwrap();
         let mut run = agent.prompt("go");
-        let cancel = run.cancellation();
+        let cancel = run.cancellation_token();
         let began = Instant::now();
         let turn = async {
             let mut results = Vec::new();
@@ -104,9 +105,9 @@ async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
         };
         let ((outcome, _), (mut peer, asked)) = tokio::join!(turn, user);
         assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Aborted, "{point}");
-        assert!(began.elapsed() < Duration::from_secs(5), "{point}: its time is not waited for");
+        assert!(began.elapsed() < Duration::from_secs(5), "{point}: the timeout is not waited for");
         assert_eq!(events.faults(), [], "{point}");
-        // What it says to that is of no use to anybody, and the next turn is asked about as usual.
+        // The answer to the cancelled query is ignored, and the next turn sends its query as usual.
         peer.reply(&asked, json!({"action": "abort_turn", "approved": false})).await;
         let peer = play(peer, goes_on);
         let ran = super::super::agency::run(&host, one_call()).await;
@@ -116,16 +117,16 @@ async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
     }
 }
 
-/// A hook that has ended before it is asked: what it guards is blocked at once, and the rest goes on as if it were not there.
+/// A hook that ended before the query: gates block immediately, and all else continues without the hook.
 #[tokio::test(start_paused = true)]
-async fn one_that_ended_before_is_not_waited_for() {
+async fn does_not_wait_for_ended_hook() {
     for point in POINTS {
         let (host, peer, events) = host_with(hook(&[point], &["*"])).await;
         drop(peer);
         until_told(&events, 1).await;
         let began = Instant::now();
         let ran = run(&host, one_call()).await;
-        // A hook that is asked after a tool is asked before it, too.
+        // A hook for `after_tool` is also queried before the tool.
         let blocks = guards(point) || point == "after_tool";
         assert_eq!((ran.executions, ran.answer().as_str()), (usize::from(!blocks), "two files"), "{point}");
         assert!(began.elapsed() < Duration::from_secs(1), "{point}: {:?}", began.elapsed());
@@ -133,14 +134,14 @@ async fn one_that_ended_before_is_not_waited_for() {
             let text = r#"Tool execution denied by approval hook: tool approval hook "gate" failed"#;
             assert_eq!(ran.result().0, text);
         }
-        assert_eq!(events.faults(), [crate::support::fault("gate", "exited")], "{point}: told once");
+        assert_eq!(events.faults(), [crate::support::fault("gate", "exited")], "{point}: reported once");
         host.shutdown().await;
     }
 }
 
-/// What one hook does not decide is still for the next one, which has its whole time.
+/// The next hook is queried if one hook makes no decision, and it has its full timeout.
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_of_one_hook_alone() {
+async fn failure_affects_only_one_hook() {
     let events = Events::default();
     let mut builder = builder(&events);
     let mut peers = Vec::new();

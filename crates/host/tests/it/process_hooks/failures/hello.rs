@@ -1,4 +1,4 @@
-//! What a hook says to hello, and what becomes of one that says nothing.
+//! The hook's reply to hello, and hooks without a reply.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::super::hook;
 use super::{POINTS, guards};
 use crate::support::{Events, builder, state};
 
-/// A hook that does this when it is greeted: whether it has a part in turns, how its faults are called, and how long all
-/// that took.
+/// Returns the effects of a hook with this reaction to hello: true if it takes part in turns, its fault
+/// codes, and the elapsed time.
 async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, Vec<String>, Duration) {
     let events = Events::default();
     let (peer, reader, writer) = FakePeer::pair();
@@ -28,14 +28,14 @@ async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, V
     let ran = run(&host, one_call()).await;
     let took = began.elapsed();
     let is_ready = matches!(state(&host, "gate"), ExtensionState::Ready);
-    assert_eq!(ran.answer(), "two files", "the turn goes on");
+    assert_eq!(ran.answer(), "two files", "the turn continues");
     host.shutdown().await;
     peer.await.unwrap();
     (is_ready, ran.executions, events.faults().into_iter().map(|(_, code)| code).collect(), took)
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_hello_is_an_object_or_nothing() {
+async fn accepts_object_or_nothing_as_hello_reply() {
     for line in [
         r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"x"}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"ok":false}}"#,
@@ -51,16 +51,16 @@ async fn an_answer_to_hello_is_an_object_or_nothing() {
         r#"{"jsonrpc":"2.0","id":1,"result":"hi"}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":true}"#,
-        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no licence"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no license"}}"#,
     ] {
         let (is_ready, executions, faults, _) = greeted(&POINTS, Some(line)).await;
         assert_eq!((is_ready, executions, faults), (false, 0, vec!["hello_invalid".to_owned()]), "{line}");
     }
 }
 
-/// PicoClaw waits for ever when it starts, so that one silent hook keeps everything from starting.
+/// PicoClaw waits forever at its start, so one silent hook prevents any start.
 #[tokio::test(start_paused = true)]
-async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
+async fn waits_five_seconds_for_hello_reply() {
     for point in POINTS {
         let (is_ready, executions, faults, took) = greeted(&[point], None).await;
         let blocks = guards(point) || point == "after_tool";
@@ -70,9 +70,10 @@ async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
     }
 }
 
-/// The question is over before the hello is: that is told, once, and the run may be over before there is more to tell.
+/// The query times out before hello does. This is reported once, because the run may end before another
+/// report.
 #[tokio::test(start_paused = true)]
-async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
+async fn reports_hook_that_is_not_ready_at_deadline() {
     for point in POINTS {
         let events = Events::default();
         let (peer, reader, writer) = FakePeer::pair();
@@ -88,14 +89,14 @@ async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
         assert_eq!(ran.executions, usize::from(!blocks), "{point}");
         assert!(events.faults().contains(&crate::support::fault("gate", "hook_timeout")), "{point}");
         let told = events.messages();
-        assert!(told[0].ends_with("is being started and was not ready within 0.3 s"), "{point}: {told:?}");
+        assert!(told[0].ends_with("is starting and was not ready within 0.3 s"), "{point}: {told:?}");
         let distinct: std::collections::BTreeSet<_> = told.iter().collect();
         assert_eq!(distinct.len(), told.len(), "{point}: {told:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_ends_before_hello_guards_all_the_same() {
+async fn hook_that_exits_before_hello_blocks() {
     for point in POINTS {
         let (is_ready, executions, faults, took) = greeted(&[point], Some("")).await;
         let blocks = guards(point) || point == "after_tool";

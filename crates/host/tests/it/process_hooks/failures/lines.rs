@@ -1,4 +1,4 @@
-//! Lines of a hook beside its replies, and replies that are not much of one.
+//! Lines of a hook beside its replies, and incomplete replies.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::super::{hook, host_with};
 use super::{Failure, POINTS, turn};
 use crate::support::Events;
 
-/// A turn in which the hook has this before each of its replies, `ID` being the number of the call.
+/// Runs a turn in which the hook sends this before each reply; `ID` is the number of the call.
 async fn beside(noise: &str) -> (Ran, Events) {
     let (host, peer, events) = host_with(hook(&POINTS, &[])).await;
     let noise = noise.to_owned();
@@ -24,9 +24,9 @@ async fn beside(noise: &str) -> (Ran, Events) {
     (ran, events)
 }
 
-/// Whatever it prints: the reply behind it is the one that counts.
+/// For any output, the reply after it counts.
 #[tokio::test(start_paused = true)]
-async fn what_is_no_reply_is_passed_over() {
+async fn skips_lines_that_are_not_replies() {
     for noise in ["", "   ", "checking ls ...", "\u{feff}hello", "[1, 2]", "null"] {
         let (ran, events) = beside(noise).await;
         assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"), "{noise}");
@@ -34,10 +34,10 @@ async fn what_is_no_reply_is_passed_over() {
     }
 }
 
-/// The first time the user is told what an answer looks like. A call of a hook's own PicoClaw takes for an answer without a
-/// result, if its number is that of a question.
+/// The first report shows the form of a reply. PicoClaw accepts a hook's own call as a reply without a result
+/// if its number matches a query.
 #[tokio::test(start_paused = true)]
-async fn what_answers_nothing_that_was_asked_is_told_once_and_passed_over() {
+async fn reports_unrequested_reply_once() {
     let refusal = r#""result":{"approved":false,"action":"deny_tool"}"#;
     let (call, log) = (r#""method":"host.ask","params":{}"#, r#""method":"log","params":{"text":"hi"}"#);
     let only = "a call: a hook only replies";
@@ -49,7 +49,7 @@ async fn what_answers_nothing_that_was_asked_is_told_once_and_passed_over() {
         (r#""id":0,"#, refusal, shape),
         (r#""id":null,"#, refusal, shape),
         ("", refusal, shape),
-        (r#""id":9ID,"#, refusal, "sent a reply for 9"),
+        (r#""id":9ID,"#, refusal, "sent a reply with the unknown id 9"),
         (r#""id":ID,"#, call, only),
         ("", log, shape),
     ] {
@@ -61,7 +61,7 @@ async fn what_answers_nothing_that_was_asked_is_told_once_and_passed_over() {
     }
 }
 
-/// A turn in which the hook says this to whatever it is asked.
+/// Runs a turn in which the hook answers every query with this line.
 async fn says(line: &'static str) -> (Ran, Events) {
     let (host, peer, events) = host_with(hook(&POINTS, &[])).await;
     let peer = play(peer, move |call| Does::Says(line.replace("ID", &call["id"].to_string()) + "\n"));
@@ -71,9 +71,9 @@ async fn says(line: &'static str) -> (Ran, Events) {
     (ran, events)
 }
 
-/// Nothing is "go on" to whoever may change something, and no approval.
+/// An empty reply means "continue" at points that may change something, and is not an approval.
 #[tokio::test(start_paused = true)]
-async fn a_reply_with_nothing_in_it_goes_on_and_approves_nothing() {
+async fn empty_reply_continues_and_does_not_approve() {
     for line in [
         r#"{"jsonrpc":"2.0","id":ID,"result":null}"#,
         r#"{"jsonrpc":"2.0","id":ID}"#,
@@ -91,14 +91,14 @@ async fn a_reply_with_nothing_in_it_goes_on_and_approves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_are_read_as_go_reads_them() {
+async fn reads_keys_like_go() {
     let (ran, events) =
         says(r#"{"JSONRPC":"2.0","Id":ID,"Result":{"Approved":true,"ACTION":"continue"}}"#).await;
     assert_eq!((ran.executions, events.faults()), (1, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_counts_even_beside_a_result() {
+async fn error_counts_beside_result() {
     let line =
         r#"{"jsonrpc":"2.0","id":ID,"result":{"approved":true},"error":{"code":1,"message":"no disk"}}"#;
     let (ran, _) = says(line).await;
@@ -106,9 +106,9 @@ async fn an_error_counts_even_beside_a_result() {
     assert!(ran.result().0.contains("no disk"), "{}", ran.result().0);
 }
 
-/// PicoClaw stops reading for good at 1 MiB.
+/// PicoClaw stops reading permanently at 1 MiB.
 #[tokio::test(start_paused = true)]
-async fn a_reply_of_two_mib_is_read() {
+async fn reads_reply_of_two_mib() {
     for bytes in [2 * 1024 * 1024, 8 * 1024 * 1024 - 200] {
         let (host, peer, events) = host_with(hook(&["before_tool"], &[])).await;
         let call = json!({"arguments": {"command": "ls -1"}, "note": "x".repeat(bytes)});
@@ -124,9 +124,9 @@ async fn a_reply_of_two_mib_is_read() {
     }
 }
 
-/// What is longer than this host reads costs the call that it is the answer to, as every other failure, and is told.
+/// A reply beyond the limit fails its call like any other failure, and is reported.
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_is_too_long_is_told() {
+async fn reports_overlong_reply() {
     let (ran, events) = turn("approve_tool", Failure::Oversized, false).await;
     assert_eq!(ran.executions, 0);
     let codes: Vec<String> = events.faults().into_iter().map(|(_, code)| code).collect();

@@ -1,4 +1,4 @@
-//! Hooks that are only told something: nothing that they do is of any consequence to a turn.
+//! Hooks that only observe: none of their actions affects a turn.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::super::{hook, host_with};
 use super::until_told;
 use crate::support::Events;
 
-/// How long PicoClaw waits for one of them, at each event.
+/// The time that PicoClaw waits for an observer at each event.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the hook does with whatever it is told.
+/// Checks the faults of a hook with this reaction to events.
 async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
     let (host, mut peer, events) = host_with(hook(&[], &["*"])).await;
     let peer = tokio::spawn(async move {
@@ -34,7 +34,7 @@ async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
     let began = tokio::time::Instant::now();
     let ran = run(&host, one_call()).await;
     assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"));
-    assert!(began.elapsed() < PATIENCE, "nothing waits for it");
+    assert!(began.elapsed() < PATIENCE, "the turn does not wait for the hook");
     until_told(&events, faults.len()).await;
     host.ping().await;
     host.shutdown().await;
@@ -44,13 +44,13 @@ async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_ends_at_the_first_event() {
+async fn handles_exit_at_first_event() {
     check(|_| Some(Does::Leaves), &["exited"]).await;
 }
 
-/// That an answer is to no question is told once.
+/// A reply without a query is reported once.
 #[tokio::test(start_paused = true)]
-async fn one_that_answers_what_is_no_question() {
+async fn handles_replies_to_events() {
     let abort = |_: &Value| {
         Some(Does::Says("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"action\":\"hard_abort\"}}\n".into()))
     };
@@ -62,41 +62,41 @@ async fn one_that_answers_what_is_no_question() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_what_nobody_understands() {
+async fn handles_unreadable_output() {
     check(|event| Some(Does::Says(format!("got {event}\n"))), &[]).await;
     check(|_| Some(Does::Says("\u{0}\u{1}\n{{{{\n".into())), &[]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_says_too_much() {
+async fn handles_flood_of_observer() {
     check(|_| Some(Does::Says("x".repeat(8 * 1024 * 1024 + 1) + "\n")), &["frame_too_long"]).await;
 }
 
-/// It is told nothing more, and the rest of the program does not notice: what does not fit is dropped.
+/// The hook receives no further events, and the rest of the program continues: surplus events are dropped.
 #[tokio::test(start_paused = true)]
-async fn one_that_reads_nothing() {
+async fn drops_events_of_unreading_hook() {
     let (host, peer, events) = host_with(hook(&[], &["*"])).await;
     let began = tokio::time::Instant::now();
     for _ in 0..200 {
         assert_eq!(run(&host, one_call()).await.executions, 1);
     }
     assert_eq!((began.elapsed() < PATIENCE, events.faults()), (true, vec![]));
-    assert!(host.states()[0].events_dropped > 0);
+    assert!(host.statuses()[0].events_dropped > 0);
     let peer = play(peer, |_| Does::Reply(json!({})));
     host.shutdown().await;
     peer.await.unwrap();
 }
 
-/// The same with a process, whose pipe is full soon. It is stopped when the program ends, too.
+/// The same with a process, whose pipe is full soon. It is also stopped when the program ends.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_process_that_reads_nothing() {
+async fn drops_events_of_unreading_process() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"read hello; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; echo $$ > pid; exec sleep 600"#;
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let command = HookCommand { command, dir: Some(dir.path().to_owned()) };
     let name = ExtensionName::new("gate");
-    let spec = patient(ExtensionSpec::hook(name, hook(&[], &["*"]), &command, Path::new("/")));
+    let spec = patient(ExtensionSpec::from_hook(name, hook(&[], &["*"]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
     for _ in 0..300 {
@@ -104,7 +104,7 @@ async fn a_process_that_reads_nothing() {
         assert_eq!(run(&host, says).await.executions, 1);
     }
     assert_eq!(events.faults(), []);
-    assert!(host.states()[0].events_dropped > 0);
+    assert!(host.statuses()[0].events_dropped > 0);
     host.shutdown().await;
     let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists() || !Path::new("/proc/self").exists());

@@ -1,6 +1,6 @@
-//! What a hook before the model may change, and what it may not.
+//! The changes that a hook may make before the model call.
 
-use haft_core::model::Thinking;
+use haft_core::model::ThinkingLevel;
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::agency::{Does, Ran, Script, goes_on, one_call, said};
 use super::{Scene, Told};
 
-/// A turn of one answer in which the hook sends back what this makes of the request.
+/// Runs a turn of one answer in which the hook applies this edit to the request.
 async fn edited(edit: fn(&mut Value)) -> (Ran, Told, Script) {
     let scene = Scene::new(&["before_llm"], vec![vec![said("not asked")]], move |call| {
         if call["method"] != "hook.before_llm" {
@@ -25,7 +25,7 @@ async fn edited(edit: fn(&mut Value)) -> (Ran, Told, Script) {
     (ran, scene.end().await, other)
 }
 
-/// The conversation of a request: who says what.
+/// Returns the roles and texts of a request.
 fn texts(script: &Script) -> Vec<(&'static str, String)> {
     let one = |message: &Message| match message {
         Message::User { content, .. } => ("user", joined_text(content)),
@@ -48,7 +48,7 @@ async fn before_llm_controls_system_prompt_mutation() {
     assert!(!request.system.contains("obey"), "{}", request.system);
     assert_eq!(texts(&other), [("user", "hello".to_owned())], "no message was changed");
     let message = told.events.only_message();
-    assert!(message.contains("system prompt cannot be changed"), "PicoClaw says nothing: {message}");
+    assert!(message.contains("the system prompt"), "PicoClaw says nothing: {message}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +62,7 @@ async fn before_llm_allows_non_system_message_mutation() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// A hook whose messages have less in them than those of this host, and more.
+/// The hook's messages have other fields than those of this host.
 #[tokio::test(start_paused = true)]
 async fn before_llm_allows_json_round_trip_non_system_message_mutation() {
     let (_, told, other) = edited(|request| {
@@ -78,9 +78,9 @@ async fn before_llm_allows_json_round_trip_non_system_message_mutation() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// PicoClaw drops the tool that was added, too, though its document has plugins add tools like that.
+/// PicoClaw also drops the added tool, although its document lets plugins add tools like that.
 #[tokio::test(start_paused = true)]
-async fn before_llm_controls_tool_definition_mutation_but_honours_added_tools() {
+async fn before_llm_controls_tool_definition_mutation_but_honors_added_tools() {
     let (_, told, other) = edited(|request| {
         request["model"] = json!("hook-model");
         let tools = request["tools"].as_array_mut().unwrap();
@@ -97,8 +97,8 @@ async fn before_llm_controls_tool_definition_mutation_but_honours_added_tools() 
     assert_eq!(told.events.faults(), []);
 }
 
-/// Of a turn, which model was asked how much to think.
-async fn thought(own: Thinking, asks: Option<&'static str>) -> [Vec<Thinking>; 2] {
+/// Returns the thinking levels of the model requests of a turn.
+async fn thought(own: ThinkingLevel, asks: Option<&'static str>) -> [Vec<ThinkingLevel>; 2] {
     let scene = Scene::new(&["before_llm"], vec![vec![said("done")]], move |call| {
         if call["method"] != "hook.before_llm" || call["params"]["meta"]["Iteration"] != 1 {
             return goes_on(call);
@@ -118,17 +118,23 @@ async fn thought(own: Thinking, asks: Option<&'static str>) -> [Vec<Thinking>; 2
     [other.asked(), ran.requests].map(|asked| asked.iter().map(|request| request.thinking).collect())
 }
 
-/// In PicoClaw how much to think is of the model; here it is of the agent, and what the model cannot do becomes the
-/// nearest that it can where it is asked.
+/// In PicoClaw the thinking level belongs to the model; here it belongs to the agent. An unsupported level
+/// becomes the nearest supported one at the request.
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_reevaluates_thinking_off() {
-    assert_eq!(thought(Thinking::Off, None).await, [vec![Thinking::Off], vec![Thinking::Off]]);
-    assert_eq!(thought(Thinking::Off, Some("high")).await, [vec![Thinking::High], vec![Thinking::Off]]);
+    assert_eq!(thought(ThinkingLevel::Off, None).await, [vec![ThinkingLevel::Off], vec![ThinkingLevel::Off]]);
+    assert_eq!(
+        thought(ThinkingLevel::Off, Some("high")).await,
+        [vec![ThinkingLevel::High], vec![ThinkingLevel::Off]]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn before_llm_model_rewrite_does_not_leak_thinking_off() {
-    assert_eq!(thought(Thinking::High, Some("off")).await, [vec![Thinking::Off], vec![Thinking::High]]);
+    assert_eq!(
+        thought(ThinkingLevel::High, Some("off")).await,
+        [vec![ThinkingLevel::Off], vec![ThinkingLevel::High]]
+    );
 }
 
 #[tokio::test(start_paused = true)]

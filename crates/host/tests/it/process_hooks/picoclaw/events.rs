@@ -1,9 +1,9 @@
-//! What hooks are told, and in which envelope.
+//! The events that hooks receive, and their envelope.
 
 use haft_core::hooks::CancellationToken;
 use haft_core::model::ModelErrorKind;
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ContentBlock;
+use haft_protocol::message::{Message, Rfc3339Time};
 use serde_json::{Value, json};
 
 use super::super::agency::{PLAIN_TURN, Script, answers, goes_on, one_call, said};
@@ -14,7 +14,7 @@ async fn minimal() -> Told {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_and_told_is_of_the_session_that_the_host_knows() {
+async fn queries_and_events_use_current_session() {
     let scene = Scene::new(&["before_tool"], one_call(), goes_on).await;
     let agent = scene.agent().build().unwrap();
     scene.stage.prompt(&agent, "before it is known").await;
@@ -79,9 +79,9 @@ async fn publishes_runtime_events() {
     assert_eq!(events[3]["payload"], json!({"Tool": "bash", "Arguments": {"command": "ls"}}));
 }
 
-/// How a turn ends that a hook ends. PicoClaw tells the reason to nobody any more.
+/// The end of a turn that a hook ends. PicoClaw no longer reports the reason.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_a_hook_ends_says_how_it_ended() {
+async fn turn_ended_by_hook_reports_reason() {
     for method in ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.after_tool"] {
         for (action, status, errors) in [("abort_turn", "error", 1), ("hard_abort", "aborted", 0)] {
             let does = answers(method, json!({"action": action, "reason": "enough"}));
@@ -96,14 +96,15 @@ async fn a_turn_that_a_hook_ends_says_how_it_ended() {
     }
 }
 
-/// Three thousand tokens of old conversation.
+/// Returns an old conversation of three thousand tokens.
 fn old() -> Vec<Message> {
     let text = "x".repeat(400);
-    let user = |_| Message::User { content: vec![Content::text(&*text)], time: Time("T".into()) };
+    let user = |_| Message::User { content: vec![ContentBlock::text(&*text)], time: Rfc3339Time("T".into()) };
     (0..60).map(user).collect()
 }
 
-/// The hook is asked again about the request that is made from the summary. In PicoClaw what it changed is lost then.
+/// The hook is queried again about the request that contains the summary. PicoClaw loses the hook's changes
+/// then.
 #[tokio::test(start_paused = true)]
 async fn emits_context_compress_event_on_retry_and_asks_again() {
     let script = Script::new("demo", vec![vec![said("notes")], vec![said("ok")]]);
@@ -119,7 +120,7 @@ async fn emits_context_compress_event_on_retry_and_asks_again() {
         (&json!("llm_retry"), &json!("warn"))
     );
     let turn = &told.events("agent.turn.end")[0]["scope"]["turn_id"];
-    assert_eq!(compress["scope"]["turn_id"], *turn, "in PicoClaw it is of no turn");
+    assert_eq!(compress["scope"]["turn_id"], *turn, "in PicoClaw the event has no turn");
     let asked = told.asked("hook.before_llm");
     let [first, second] = &asked[..] else { panic!("{}", asked.len()) };
     let length = |params: &Value| params["messages"].as_array().unwrap().len();

@@ -1,9 +1,9 @@
-//! Which hooks there are, and in which order.
+//! The set of hooks and their order.
 
 use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecision};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::Watch;
+use haft_protocol::hook::HookSubscriptions;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::super::{hook, host_with};
 use super::ALL;
 use crate::support::{Events, builder};
 
-/// By the names of its configuration it takes part from the first message on.
+/// With the names of its configuration, the hook takes part from the first message.
 #[tokio::test(start_paused = true)]
 async fn auto_mounts_process_hook() {
     let (host, peer, events) = host_with(hook(&["before_llm", "after_llm"], &["turn_end"])).await;
@@ -40,13 +40,13 @@ async fn observe_kinds_from_config_accepts_runtime_names() {
     let told = peer.await.unwrap();
     let kinds: Vec<&Value> = told.iter().map(|line| &line["params"]["kind"]).collect();
     assert_eq!(kinds, ["agent.turn.start", "agent.tool.exec_end"]);
-    let error = Watch::parse::<&str>(&["turn_ends"], &[]).unwrap_err().to_string();
+    let error = HookSubscriptions::parse::<&str>(&["turn_ends"], &[]).unwrap_err().to_string();
     assert!(error.starts_with(r#"unsupported observe event "turn_ends""#), "{error}");
-    let error = Watch::parse(&["*"], &["before_everything"]).unwrap_err().to_string();
+    let error = HookSubscriptions::parse(&["*"], &["before_everything"]).unwrap_err().to_string();
     assert!(error.starts_with(r#"unsupported intercept "before_everything""#), "{error}");
 }
 
-/// Part of the program that the agent is in: it makes a call another one, and writes down what it was asked.
+/// A hook within the program: replaces a call and records its queries.
 struct InProcess;
 
 #[async_trait::async_trait]
@@ -61,8 +61,8 @@ impl BeforeToolExecute for InProcess {
     }
 }
 
-/// Whatever its priority, a process hook comes behind what is part of the program; native extensions do, too, and come
-/// before process hooks.
+/// For every priority, a process hook runs after the hooks within the program. Native extensions also run
+/// after those, and before process hooks.
 #[tokio::test(start_paused = true)]
 async fn sorts_in_process_before_process() {
     let mut first = hook(ALL, &[]);
@@ -79,8 +79,8 @@ async fn sorts_in_process_before_process() {
     assert_eq!(before["params"]["arguments"], json!({"command": "of the program"}));
 }
 
-/// A host with two hooks that approve, the first with this answer and the second with that one; what becomes of a call, and
-/// how often the second was asked.
+/// Runs a call with two approving hooks that send these answers. Returns its result and the number of queries
+/// to the second hook.
 async fn approved(first: Value, second: Value) -> (String, usize) {
     let events = Events::default();
     let (mut builder, mut peers) = (builder(&events), Vec::new());
@@ -98,19 +98,19 @@ async fn approved(first: Value, second: Value) -> (String, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_approvers_must_say_yes_and_the_first_no_counts() {
+async fn first_denial_of_approvers_counts() {
     let (yes, no) = (json!({"approved": true}), |by: &str| json!({"approved": false, "reason": by}));
     let denied = |by: &str| format!("Tool execution denied by approval hook: {by}");
     assert_eq!(approved(yes.clone(), yes.clone()).await, (r#"ran {"command":"ls"}"#.to_owned(), 1));
     assert_eq!(approved(yes.clone(), no("b")).await, (denied("b"), 1));
-    assert_eq!(approved(no("a"), no("b")).await, (denied("a"), 0), "the second is not asked");
+    assert_eq!(approved(no("a"), no("b")).await, (denied("a"), 0), "the second hook is not queried");
     assert_eq!(approved(no("a"), yes).await, (denied("a"), 0));
 }
 
-/// The next hook is asked about what the one before left, with the whole of the turn's data. In PicoClaw a part that a hook
-/// did not send back is lost to the next one.
+/// The next hook receives the result of the previous one, with all data of the turn. In PicoClaw, a part that
+/// a hook did not send back is lost.
 #[tokio::test(start_paused = true)]
-async fn a_partial_reply_takes_nothing_from_the_next_hook() {
+async fn partial_reply_keeps_input_of_next_hook() {
     let events = Events::default();
     let (mut builder, mut peers) = (builder(&events), Vec::new());
     let changed = json!({"action": "modify", "call": {"arguments": {"command": "ls -1"}}});

@@ -1,4 +1,4 @@
-//! A real process that takes part in turns, as PicoClaw's tests start one.
+//! A real process that takes part in turns, as in PicoClaw's tests.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use super::super::hook;
 use super::super::processes::{host, patient};
 use crate::support::Events;
 
-/// The child of PicoClaw's tests: it changes one thing at each point, sends everything else back, and writes down what
-/// it is told.
+/// The child process of PicoClaw's tests: changes one field at each point, sends everything else back, and
+/// records its input.
 const HELPER: &str = r#"
 import json, os, sys
 
@@ -45,8 +45,8 @@ for line in sys.stdin:
             log.write(line)
 "#;
 
-/// A turn with the helper at these points, whose model says this, or `process-model` what that one does; what the helper
-/// was told.
+/// Runs a turn with the helper at these points. The model uses this script, or `process-model` its own.
+/// Returns the helper's record.
 async fn mounted(points: &[&str], observe: &[&str], script: Script) -> (Ran, Vec<Value>) {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
@@ -91,19 +91,24 @@ async fn mount_process_hook_approval_deny() {
     assert_eq!(skipped["params"]["payload"]["Reason"], text);
 }
 
-/// That a confined one starts is `a_confined_hook_has_what_extensions_have` among the program's end-to-end tests.
+/// The start in a sandbox is tested by `sandboxed_hook_receives_environment_of_extensions` in the program's end-to-end
+/// tests.
 #[cfg(unix)]
 #[tokio::test]
 async fn mount_process_hook_supports_relative_dir_and_command() {
     let cwd = tempfile::tempdir().unwrap();
     fs::create_dir(cwd.path().join("hooks")).unwrap();
     let helper = cwd.path().join("hooks").join("hook-helper");
-    std::os::unix::fs::symlink(haft_test_support::bin("hook-peer"), helper).unwrap();
+    std::os::unix::fs::symlink(haft_test_support::test_binary("hook-peer"), helper).unwrap();
     let deny = json!({"hook.before_tool": {"action": "deny_tool", "reason": "by the helper"}});
     let command = ["./hook-helper".to_owned(), "log".to_owned(), deny.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(Path::new("hooks").to_owned()) };
-    let spec =
-        ExtensionSpec::hook(ExtensionName::new("ipc"), hook(&["before_tool"], &[]), &command, cwd.path());
+    let spec = ExtensionSpec::from_hook(
+        ExtensionName::new("ipc"),
+        hook(&["before_tool"], &[]),
+        &command,
+        cwd.path(),
+    );
     let events = Events::default();
     let host = host(vec![patient(spec)], &events).await;
     let ran = run(&host, super::super::agency::one_call()).await;

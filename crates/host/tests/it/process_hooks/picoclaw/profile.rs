@@ -1,11 +1,11 @@
-//! The agent's own selection of tools beats hooks: PicoClaw's turn profile.
+//! The agent's tool selection overrides hooks: PicoClaw's turn profile.
 
 use serde_json::json;
 
 use super::super::agency::{Does, Ran, calls, goes_on};
 use super::{ALL, Scene, Told};
 
-/// A turn of an agent that offers `echo_text` alone, with a hook that adds `plugin` and answers every call.
+/// Runs a turn of an agent with only `echo_text`, and a hook that adds `plugin` and answers every call.
 async fn selected(tool: &str, args: serde_json::Value) -> (Ran, Told) {
     let scene = Scene::new(ALL, vec![calls(tool, args)], |call| match call["method"].as_str() {
         Some("hook.before_llm") => {
@@ -29,7 +29,8 @@ async fn selected(tool: &str, args: serde_json::Value) -> (Ran, Told) {
     (ran, scene.end().await)
 }
 
-/// There is no search of a provider's own that a hook could turn on (`BeforeLLMHookCannotReenableNativeSearch…`).
+/// This host has no provider-side search that a hook could enable
+/// (`BeforeLLMHookCannotReenableNativeSearch…`).
 #[tokio::test(start_paused = true)]
 async fn tools_custom_filters_provider_tools_and_hook_additions() {
     let (ran, told) = selected("echo_text", json!({"text": "x"})).await;
@@ -40,8 +41,7 @@ async fn tools_custom_filters_provider_tools_and_hook_additions() {
     assert_eq!(ran.result(), ("x".to_owned(), false));
     let told = told.events.messages();
     assert_eq!(told.len(), 4, "two tools, two requests: {told:?}");
-    let text =
-        r#"before_llm hook: it adds the tool "plugin", which is not among the tools that are switched on"#;
+    let text = r#"before_llm hook: cannot add the tool "plugin": the tool is not active"#;
     assert_eq!(told[0], text);
 }
 
@@ -51,7 +51,7 @@ async fn tool_execution_rejects_disallowed_tool_calls() {
     assert_eq!(ran.executions, 0);
     let (text, is_error) = ran.result();
     assert!(is_error && text.contains("bash"), "{text}");
-    assert_eq!(told.asked("hook.before_tool").len(), 0, "it is refused before any hook");
+    assert_eq!(told.asked("hook.before_tool").len(), 0, "the call is refused before any hook");
 }
 
 #[tokio::test(start_paused = true)]

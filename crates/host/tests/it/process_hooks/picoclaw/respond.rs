@@ -1,6 +1,6 @@
-//! Results that a hook gives in place of a tool.
+//! Results of a hook that replace a tool run.
 
-use haft_protocol::content::Content;
+use haft_protocol::content::ContentBlock;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use super::super::agency::{Does, Ran, answers, calls, methods, one_call, said};
 use super::{ALL, Scene, Told};
 
-/// A turn in which the hook gives this in place of `bash`.
+/// Runs a turn in which the hook returns this instead of `bash`.
 async fn responds(result: Value) -> (Ran, Told) {
     let reply = json!({"action": "respond", "result": result});
     let scene = Scene::new(ALL, one_call(), answers("hook.before_tool", reply)).await;
     scene.prompt().await
 }
 
-/// PicoClaw asks nobody whether a hook may answer in place of a tool. Here those who approve calls are asked first, unless
-/// the user lets the hook vouch for that; for a tool that only hooks know, nobody is.
+/// PicoClaw lets a hook answer for a tool without approval. This host asks the approvers first, unless the
+/// user lets the hook vouch for the call. A tool that only hooks know needs no approval.
 #[tokio::test(start_paused = true)]
 async fn hooks_tool_respond_action_after_approval() {
     let (ran, told) = responds(json!({"for_llm": "hook result", "silent": true})).await;
@@ -39,7 +39,7 @@ async fn hooks_tool_respond_action_after_approval() {
     assert_eq!(ran.result().0, "Tool execution denied by approval hook: not even so");
 }
 
-/// The call beside the result counts for nothing, as in PicoClaw.
+/// The call next to the result is ignored, as in PicoClaw.
 #[tokio::test(start_paused = true)]
 async fn hooks_tool_respond_action_of_an_unknown_tool() {
     let call = json!({"tool": "bash", "arguments": {"command": "rm -rf /"}});
@@ -56,8 +56,8 @@ async fn hooks_tool_respond_action_of_an_unknown_tool() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// In PicoClaw the call is made then, and only its log says why. Here a hook that says nothing sensible about a call has
-/// not let it pass.
+/// PicoClaw makes the call and only logs the reason. Here a hook without a valid answer does not allow the
+/// call.
 #[tokio::test(start_paused = true)]
 async fn hook_respond_without_a_result_blocks_and_is_reported() {
     let does = answers("hook.before_tool", json!({"action": "respond"}));
@@ -65,7 +65,7 @@ async fn hook_respond_without_a_result_blocks_and_is_reported() {
     assert_eq!(ran.executions, 0);
     let message = told.events.only_message();
     assert!(
-        message.contains(r#"respond without "result"; it was {"action":"respond"}, expected {"#),
+        message.contains(r#"respond without "result"; got {"action":"respond"}, expected {"#),
         "{message}"
     );
 }
@@ -82,8 +82,8 @@ async fn hook_manager_before_tool_respond_action() {
         .content
         .iter()
         .map(|block| match block {
-            Content::Text { text } => text.as_str(),
-            Content::Image(image) => image.mime_type.as_str(),
+            ContentBlock::Text { text } => text.as_str(),
+            ContentBlock::Image(image) => image.mime_type.as_str(),
         })
         .collect();
     assert_eq!(kinds, ["drawn", "image/png", "[file:/tmp/x.png]"]);
@@ -95,7 +95,7 @@ async fn hook_manager_before_tool_respond_action() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// On a terminal nothing can be delivered beside the text, so that the model is to speak of it, as in PicoClaw.
+/// A terminal delivers only text, so the model has to mention the media, as in PicoClaw.
 #[tokio::test(start_paused = true)]
 async fn hook_respond_bus_fallback() {
     let result = json!({"for_llm": "sent", "media": ["media://1"], "response_handled": true});

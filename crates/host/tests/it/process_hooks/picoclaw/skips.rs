@@ -1,8 +1,8 @@
-//! Calls behind one that a hook answered, when the user wants something else meanwhile.
+//! Calls after one that a hook answered, when the user interrupts.
 
 use std::sync::{Arc, OnceLock};
 
-use haft_core::{Agent, Queued};
+use haft_core::{Agent, QueueDelivery};
 use haft_protocol::message::AssistantBlock;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn two_calls() -> Vec<Vec<AssistantBlock>> {
     vec![calls, vec![said("half is done")]]
 }
 
-/// A turn with two calls; while the hook answers the first one, this happens.
+/// Runs a turn with two calls; this happens while the hook answers the first one.
 async fn while_answering(happens: impl Fn(&Agent) + Send + 'static) -> (Ran, Told) {
     let slot: Arc<OnceLock<Agent>> = Arc::default();
     let agents = Arc::clone(&slot);
@@ -40,7 +40,7 @@ fn check_skipped(ran: &Ran, told: &Told, text: &str, reason: &str) {
     assert_eq!(skipped["payload"], json!({"Tool": "bash", "Reason": reason}));
     let asked: Vec<&Value> =
         told.asked("hook.before_tool").into_iter().map(|params| &params["tool"]).collect();
-    assert_eq!(asked, ["plugin"], "nobody is asked about a call that is skipped");
+    assert_eq!(asked, ["plugin"], "no query is sent for a skipped call");
     assert_eq!((ran.answer().as_str(), told.events.faults()), ("half is done", vec![]));
 }
 
@@ -62,13 +62,14 @@ async fn hook_respond_interrupt_skips_remaining() {
 #[tokio::test(start_paused = true)]
 async fn hook_respond_steering_skips_remaining() {
     let (ran, told) =
-        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), Queued::Running)).await;
+        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
     check_skipped(&ran, &told, "Skipped due to queued user message.", "queued user steering message");
 }
 
 #[tokio::test(start_paused = true)]
 async fn emits_steering_and_skipped_tool_events() {
-    let (_, told) = while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), Queued::Running)).await;
+    let (_, told) =
+        while_answering(|agent| assert_eq!(agent.steer("other").unwrap(), QueueDelivery::Running)).await;
     let kinds = told.kinds();
     let at = |kind: &str| kinds.iter().position(|found| *found == kind).unwrap();
     let order =

@@ -1,4 +1,4 @@
-//! What is seen of an answer while a hook looks at it.
+//! The visible part of an answer while a hook processes it.
 
 use haft_core::error::TurnErrorKind;
 use haft_protocol::event::AgentEvent;
@@ -7,14 +7,14 @@ use serde_json::json;
 use super::super::agency::{Ran, answers, said};
 use super::Scene;
 
-/// A turn whose model says this, with a hook at this point that answers the end of it so.
+/// Runs a turn whose model sends this, with a hook at this point that replies like this.
 async fn streamed(point: &str, reply: serde_json::Value) -> Ran {
     let scene =
         Scene::new(&[point], vec![vec![said("streamed text")]], answers("hook.after_llm", reply)).await;
     scene.prompt().await.0
 }
 
-/// All text that was shown while it came.
+/// Returns all text that was shown during the stream.
 fn deltas(ran: &Ran) -> String {
     let texts = ran.events.iter().filter_map(|event| {
         let AgentEvent::TextDelta { delta } = event else { return None };
@@ -23,14 +23,14 @@ fn deltas(ran: &Ran) -> String {
     texts.collect()
 }
 
-/// PicoClaw shows the text as it comes and then another one. Here a hook that was set up to look at answers may be there
-/// to redact them, and nothing is shown before it has.
+/// PicoClaw shows the streamed text and then the changed one. Here a hook for answers may be there to redact
+/// them, so nothing is shown before its reply.
 #[tokio::test(start_paused = true)]
 async fn finalizes_after_after_llm_hook_mutation() {
     let reply = || json!({"action": "modify", "response": {"response": {"content": "final text"}}});
     let ran = streamed("after_llm", reply()).await;
     assert_eq!((deltas(&ran).as_str(), ran.answer().as_str()), ("final text", "final text"));
-    // One that is asked only because both points go together holds nothing back.
+    // A hook that is queried only because both points belong together suppresses nothing.
     let ran = streamed("before_llm", reply()).await;
     assert_eq!((deltas(&ran).as_str(), ran.answer().as_str()), ("streamed text", "final text"));
 }
@@ -43,7 +43,7 @@ async fn after_llm_abort_cancels_published_stream() {
             assert!(!ran.events.iter().any(|event| matches!(event, AgentEvent::AssistantMessage { .. })));
             let shown = if point == "after_llm" { "" } else { "streamed text" };
             assert_eq!(deltas(&ran), shown, "{point} {action}");
-            // PicoClaw tells no reason any more.
+            // PicoClaw no longer reports a reason.
             let blocked = TurnErrorKind::Blocked { by: "gate".into(), reason: "enough".into() };
             let outcome = ran.outcome.map_err(|error| error.kind);
             let expect = if action == "abort_turn" { Err(blocked) } else { Ok(()) };

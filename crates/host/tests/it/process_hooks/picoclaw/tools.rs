@@ -1,4 +1,4 @@
-//! Calls of tools that hooks change, approve and refuse.
+//! Tool calls that hooks change, approve and refuse.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn hooks_tool_interceptor_can_rewrite() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// The name of the model's call stays in the conversation; what is told of the run of a tool is about the tool that ran.
+/// The conversation keeps the name of the model's call; events are about the tool that ran.
 #[tokio::test(start_paused = true)]
 async fn hooks_tool_feedback_uses_rewritten_tool_name() {
     let call = json!({"tool": "echo_text", "arguments": {"text": "instead"}});
@@ -50,11 +50,11 @@ async fn hooks_tool_feedback_uses_rewritten_tool_name() {
     assert_eq!(told.events.faults(), []);
 }
 
-/// A call that does not happen: what the model is told, and why hooks are told that it was skipped.
+/// Checks a call that does not run: the text for the model, and the reason of the skip event.
 #[track_caller]
 fn check_denied(told: &super::Told, ran: &super::Ran, text: &str) {
     assert_eq!(ran.result(), (text.to_owned(), true));
-    assert_eq!(ran.answer(), text, "the model is told, and goes on");
+    assert_eq!(ran.answer(), text, "the model receives the reason and continues");
     let [skipped] = &told.events("agent.tool.exec_skipped")[..] else { panic!("{:?}", told.kinds()) };
     assert_eq!(skipped["payload"], json!({"Tool": "echo_text", "Reason": text}));
     assert_eq!(skipped["severity"], "warn");
@@ -76,7 +76,7 @@ async fn hooks_tool_deny_action() {
     assert_eq!(told.asked("hook.approve_tool").len(), 0);
 }
 
-/// A tool that takes no arguments is called with none, not with `null`.
+/// A tool without arguments is called with an empty object, not with `null`.
 #[tokio::test(start_paused = true)]
 async fn clone_string_any_map_empty_map_returns_non_nil() {
     let says = || vec![calls("echo_text", json!({}))];

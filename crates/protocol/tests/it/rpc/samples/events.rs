@@ -9,14 +9,14 @@ use super::{panel, todo};
 use crate::samples::json;
 
 pub(crate) fn events() -> Vec<EventLine> {
-    let agent = crate::events::events().into_iter().map(Event::from);
-    let own = own().into_iter().map(Event::from);
+    let agent = crate::events::events().into_iter().map(ClientEvent::from);
+    let own = own().into_iter().map(ClientEvent::from);
     agent.chain(own).map(|event| EventLine { session: session(&event), event }).collect()
 }
 
-/// What concerns all sessions names none.
-fn session(event: &Event) -> Option<String> {
-    let of_all = matches!(event, Event::Agent(AgentEvent::TrustRequired { .. }));
+/// Returns the session of an event; `None` for events about all sessions.
+fn session(event: &ClientEvent) -> Option<String> {
+    let of_all = matches!(event, ClientEvent::Agent(AgentEvent::TrustRequired { .. }));
     (!of_all).then(|| "0199".to_owned())
 }
 

@@ -1,73 +1,81 @@
-//! A reply to every command of the samples, and every way in which one fails.
+//! A reply to every command of the samples, and every kind of failure.
 
-use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::CompletionItem;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage, Usage};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Rfc3339Time, TokenUsage, ToolMessage,
+};
 use haft_protocol::rpc::*;
-use haft_protocol::thinking::Thinking;
+use haft_protocol::thinking::ThinkingLevel;
 
 use super::{requests, todo};
 use crate::samples::json;
 
-pub(crate) fn replies() -> Vec<Response> {
-    let done = requests().into_iter().map(|Request { id, command, .. }| success(id, &command));
+pub(crate) fn replies() -> Vec<RpcResponse> {
+    let done = requests().into_iter().map(|RpcRequest { id, command, .. }| success(id, &command));
     let failed = ErrorCode::ALL.iter().map(|code| {
-        let failure = Failure::new(*code, "no disk; free some");
-        Response::failure(Some("99".into()), CommandKind::Prompt, failure)
+        let failure = CommandFailure::new(*code, "no disk; free some");
+        RpcResponse::failure(Some("99".into()), CommandKind::Prompt, failure)
     });
-    let unread = Unread {
+    let unread = UnreadableRequest {
         id: None,
         command: String::new(),
-        failure: Failure::new(ErrorCode::Malformed, "malformed json: line is not UTF-8"),
+        failure: CommandFailure::new(ErrorCode::Malformed, "malformed json: line is not UTF-8"),
     };
     done.chain(failed).chain([unread.into_response()]).collect()
 }
 
-fn success(id: Option<String>, command: &Command) -> Response {
+fn success(id: Option<String>, command: &Command) -> RpcResponse {
     let no = NoData {};
     let reply = match command {
-        Command::Hello(_) => Response::success::<Hello>(id, &hello()),
-        Command::Prompt(_) => Response::success::<Prompt>(id, &Started { started: true }),
-        Command::Abort(_) => Response::success::<Abort>(id, &no),
-        Command::Steer(_) => Response::success::<Steer>(id, &QueuedData { running: true }),
-        Command::FollowUp(_) => Response::success::<FollowUp>(id, &QueuedData { running: false }),
-        Command::Interrupt(_) => Response::success::<Interrupt>(id, &InterruptData { interrupted: true }),
-        Command::TakeQueued(_) => Response::success::<TakeQueued>(id, &queue()),
-        Command::Compact(_) => Response::success::<Compact>(id, &Started { started: true }),
-        Command::GetState(_) => Response::success::<GetState>(id, &state()),
-        Command::GetMessages(_) => Response::success::<GetMessages>(id, &MessagesData::of(&messages())),
-        Command::Clear(_) => Response::success::<Clear>(id, &no),
-        Command::SetModel(_) => Response::success::<SetModel>(id, &model()),
-        Command::GetModels(_) => Response::success::<GetModels>(id, &models()),
-        Command::SetThinking(_) => {
-            Response::success::<SetThinking>(id, &ThinkingData { level: Thinking::High })
+        Command::Hello(_) => RpcResponse::success::<HelloCommand>(id, &hello()),
+        Command::Prompt(_) => RpcResponse::success::<PromptCommand>(id, &StartedData { started: true }),
+        Command::Abort(_) => RpcResponse::success::<AbortCommand>(id, &no),
+        Command::Steer(_) => RpcResponse::success::<SteerCommand>(id, &QueuedData { running: true }),
+        Command::FollowUp(_) => RpcResponse::success::<FollowUp>(id, &QueuedData { running: false }),
+        Command::Interrupt(_) => {
+            RpcResponse::success::<InterruptCommand>(id, &InterruptData { interrupted: true })
         }
-        Command::GetTools(_) => Response::success::<GetTools>(id, &tools()),
-        Command::SetTools(_) => Response::success::<SetTools>(id, &ToolsSet { active: vec!["read".into()] }),
-        Command::NewSession(_) => Response::success::<NewSession>(id, &ephemeral()),
-        Command::SwitchSession(_) => Response::success::<SwitchSession>(id, &kept()),
-        Command::CloseSession(_) => Response::success::<CloseSession>(id, &no),
-        Command::ListSessions(_) => Response::success::<ListSessions>(id, &sessions()),
-        Command::Fork(_) => Response::success::<Fork>(id, &kept()),
-        Command::Tree(_) => Response::success::<Tree>(id, &tree()),
+        Command::TakeQueued(_) => RpcResponse::success::<TakeQueued>(id, &queue()),
+        Command::Compact(_) => RpcResponse::success::<CompactCommand>(id, &StartedData { started: true }),
+        Command::GetState(_) => RpcResponse::success::<GetState>(id, &state()),
+        Command::GetMessages(_) => {
+            RpcResponse::success::<GetMessages>(id, &MessagesData::from_messages(&messages()))
+        }
+        Command::Clear(_) => RpcResponse::success::<ClearCommand>(id, &no),
+        Command::SetModel(_) => RpcResponse::success::<SetModel>(id, &model()),
+        Command::GetModels(_) => RpcResponse::success::<GetModels>(id, &models()),
+        Command::SetThinking(_) => {
+            RpcResponse::success::<SetThinking>(id, &ThinkingData { level: ThinkingLevel::High })
+        }
+        Command::GetTools(_) => RpcResponse::success::<GetTools>(id, &tools()),
+        Command::SetTools(_) => {
+            RpcResponse::success::<SetTools>(id, &ToolsSet { active: vec!["read".into()] })
+        }
+        Command::NewSession(_) => RpcResponse::success::<NewSession>(id, &ephemeral()),
+        Command::SwitchSession(_) => RpcResponse::success::<SwitchSession>(id, &kept()),
+        Command::CloseSession(_) => RpcResponse::success::<CloseSession>(id, &no),
+        Command::ListSessions(_) => RpcResponse::success::<ListSessions>(id, &sessions()),
+        Command::Fork(_) => RpcResponse::success::<ForkCommand>(id, &kept()),
+        Command::Tree(_) => RpcResponse::success::<TreeCommand>(id, &tree()),
         Command::MoveTo(wish) => {
             let text = wish.before.map(|_| "hi".to_owned());
-            Response::success::<MoveTo>(id, &MovedData { entry: None, text })
+            RpcResponse::success::<MoveTo>(id, &MovedData { entry: None, text })
         }
-        Command::SetName(_) => Response::success::<SetName>(id, &no),
-        Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
-        Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),
-        Command::CompleteCommand(_) => Response::success::<CompleteCommand>(id, &completions()),
-        Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
-        Command::ReloadExt(_) => Response::success::<ReloadExt>(id, &reloaded()),
-        Command::PanelKey(_) => Response::success::<PanelKey>(id, &no),
-        Command::PanelResize(_) => Response::success::<PanelResize>(id, &no),
-        Command::PanelClose(_) => Response::success::<PanelClose>(id, &no),
-        Command::UiResponse(_) => Response::success::<UiResponse>(id, &no),
-        Command::Ping(_) => Response::success::<Ping>(id, &Pong { pong: true }),
-        Command::Shutdown(_) => Response::success::<Shutdown>(id, &no),
+        Command::SetName(_) => RpcResponse::success::<SetName>(id, &no),
+        Command::ListCommands(_) => RpcResponse::success::<ListCommands>(id, &commands()),
+        Command::RunCommand(_) => RpcResponse::success::<RunCommand>(id, &ran()),
+        Command::CompleteCommand(_) => RpcResponse::success::<CompleteCommand>(id, &completions()),
+        Command::ListExtensions(_) => RpcResponse::success::<ListExtensions>(id, &extensions()),
+        Command::ReloadExt(_) => RpcResponse::success::<ReloadExt>(id, &reloaded()),
+        Command::PanelKey(_) => RpcResponse::success::<PanelKeyCommand>(id, &no),
+        Command::PanelResize(_) => RpcResponse::success::<PanelResizeCommand>(id, &no),
+        Command::PanelClose(_) => RpcResponse::success::<PanelCloseCommand>(id, &no),
+        Command::UiResponse(_) => RpcResponse::success::<UiResponse>(id, &no),
+        Command::Ping(_) => RpcResponse::success::<PingCommand>(id, &PongData { pong: true }),
+        Command::Shutdown(_) => RpcResponse::success::<ShutdownCommand>(id, &no),
     };
     reply.unwrap()
 }
@@ -83,12 +91,12 @@ fn hello() -> HelloData {
     }
 }
 
-fn usage() -> Usage {
-    Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 }
+fn usage() -> TokenUsage {
+    TokenUsage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 }
 }
 
-fn time() -> Time {
-    Time("2026-11-21T12:00:00Z".into())
+fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-11-21T12:00:00Z".into())
 }
 
 fn state() -> StateData {
@@ -101,7 +109,7 @@ fn state() -> StateData {
         usage: usage(),
         session: "0199".into(),
         path: Some("/s/0199.jsonl".into()),
-        thinking: Thinking::Default,
+        thinking: ThinkingLevel::Default,
         context: ContextData { tokens: 4000, estimated: 20, window: Some(200_000) },
         prompts: 1,
         queue: queue(),
@@ -123,12 +131,15 @@ fn messages() -> Vec<Message> {
         AssistantBlock::ToolCall(read),
     ];
     vec![
-        Message::User { content: vec![Content::text("hi"), Content::Image(image.clone())], time: time() },
+        Message::User {
+            content: vec![ContentBlock::text("hi"), ContentBlock::Image(image.clone())],
+            time: time(),
+        },
         Message::Assistant(AssistantMessage { content, time: time(), native: None }),
         Message::Tool(ToolMessage {
             call_id: call(),
             name: "read".into(),
-            content: vec![Content::text("a picture"), Content::Image(image)],
+            content: vec![ContentBlock::text("a picture"), ContentBlock::Image(image)],
             is_error: false,
             extension: Some(todo()),
             details: Some(json(r#"{"lines":3}"#)),
@@ -149,7 +160,7 @@ fn models() -> ModelsData {
         max_output: 64_000,
         reasoning: true,
         name: Some("Claude".into()),
-        thinking: Some(vec![Thinking::Off, Thinking::High]),
+        thinking: Some(vec![ThinkingLevel::Off, ThinkingLevel::High]),
         images: Some(true),
     };
     let unknown = ModelInfo {
@@ -212,7 +223,7 @@ fn sessions() -> SessionsData {
         tags: Vec::new(),
         first_text: None,
         messages: 0,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         forked_from: None,
         ..open.clone()
     };
@@ -258,7 +269,7 @@ fn completions() -> CompletionsData {
 }
 
 fn ran() -> CommandResult {
-    CommandResult { action: CommandAction::OpenPanel, extension: Some(todo()) }
+    CommandResult { action: CommandActionKind::OpenPanel, extension: Some(todo()) }
 }
 
 fn fault() -> ExtensionFault {

@@ -1,4 +1,4 @@
-//! Attributes that a new file takes over from the one that it replaces.
+//! Copies attributes from the old file to the new one.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -7,25 +7,29 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 use rustix::io::Errno;
 
-use crate::environment::InPlace;
+use crate::environment::InPlaceReason;
 
-/// Extended attributes that stand for the content; the system drops or renews them with every change of it.
+/// Extended attributes that depend on the content; the system drops or renews them with every change.
 const OF_CONTENT: [&str; 3] = ["security.capability", "security.evm", "security.ima"];
 
-/// Gives a new file the old one's owner, attributes and permissions, or says what it cannot be given.
-pub(super) fn take_over(new: &File, old: &File, data: &Metadata) -> io::Result<Result<(), InPlace>> {
-    if !owner(new, data)? {
-        return Ok(Err(InPlace::Owner));
+/// Gives a new file the old one's owner, attributes and permissions, or returns the attribute that cannot be copied.
+pub(super) fn copy_metadata(
+    new: &File,
+    old: &File,
+    data: &Metadata,
+) -> io::Result<Result<(), InPlaceReason>> {
+    if !copy_owner(new, data)? {
+        return Ok(Err(InPlaceReason::Owner));
     }
-    if !attributes(new, old)? {
-        return Ok(Err(InPlace::Attributes));
+    if !copy_attributes(new, old)? {
+        return Ok(Err(InPlaceReason::Attributes));
     }
-    // Last, because a change of owner takes bits away.
+    // The last step, because a change of owner clears permission bits.
     new.set_permissions(data.permissions())?;
     Ok(Ok(()))
 }
 
-fn owner(new: &File, old: &Metadata) -> io::Result<bool> {
+fn copy_owner(new: &File, old: &Metadata) -> io::Result<bool> {
     let data = new.metadata()?;
     if (data.uid(), data.gid()) == (old.uid(), old.gid()) {
         return Ok(true);
@@ -33,9 +37,9 @@ fn owner(new: &File, old: &Metadata) -> io::Result<bool> {
     Ok(fchown(new, Some(old.uid()), Some(old.gid())).is_ok())
 }
 
-/// Makes the new file's attributes the old one's. What the system gave it by itself, such as the access list that a
-/// directory hands down, goes when the old file has it not.
-fn attributes(new: &File, old: &File) -> io::Result<bool> {
+/// Makes the new file's attributes equal to the old one's. An attribute that only the new file has, such as a default
+/// access list of the directory, is removed.
+fn copy_attributes(new: &File, old: &File) -> io::Result<bool> {
     let (wanted, given) = (names(old)?, names(new)?);
     for name in given.iter().filter(|name| !wanted.contains(name)) {
         if rustix::fs::fremovexattr(new, name.as_slice()).is_err() {
@@ -55,18 +59,18 @@ fn attributes(new: &File, old: &File) -> io::Result<bool> {
 }
 
 fn names(file: &File) -> io::Result<Vec<Vec<u8>>> {
-    let list = whole(|buffer| flistxattr(file, buffer))?.unwrap_or_default();
+    let list = read_growing(|buffer| flistxattr(file, buffer))?.unwrap_or_default();
     let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     let names = names.filter(|name| !OF_CONTENT.iter().any(|own| own.as_bytes() == *name));
     Ok(names.map(<[u8]>::to_vec).collect())
 }
 
 fn value(file: &File, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    whole(|buffer| fgetxattr(file, name, buffer))
+    read_growing(|buffer| fgetxattr(file, name, buffer))
 }
 
-/// Asks with more and more room; `None` where there is no such thing.
-fn whole(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<Option<Vec<u8>>> {
+/// Repeats the call with a growing buffer. Returns `None` if the attribute does not exist.
+fn read_growing(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<Option<Vec<u8>>> {
     let mut buffer = vec![0; 256];
     loop {
         match ask(&mut buffer) {
@@ -81,7 +85,7 @@ fn whole(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<Option<V
     }
 }
 
-/// The attribute is not there, or the file system has none at all.
+/// True if the attribute does not exist, or the file system has no attributes.
 fn is_missing(error: Errno) -> bool {
     #[cfg(target_os = "linux")]
     let none = error == Errno::NODATA;

@@ -1,4 +1,4 @@
-//! An open directory: whatever becomes of the path to it, what is done in it is done in this one.
+//! An open directory: operations stay in it even if its path changes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,27 +8,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::environment::FileKind;
 
 #[derive(Debug)]
-pub(super) struct Dir {
+pub(super) struct DirHandle {
     fd: File,
 }
 
-impl Dir {
-    /// Opens one by its path from the root of all, in which there must be no link.
+impl DirHandle {
+    /// Opens a directory by its absolute path, which must not contain links.
     #[cfg(target_os = "linux")]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let top = fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Self::beneath(top, path.strip_prefix("/").map_err(io::Error::other)?)
+        Self::open_from(top, path.strip_prefix("/").map_err(io::Error::other)?)
     }
 
-    /// Opens one by its path. Going there step by step would need the right to list every directory on the way, so
-    /// links that are put into the path are followed.
+    /// Opens a directory by its path. Opening it step by step would need the right to list every directory on the
+    /// way, so links on the path are followed.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -36,18 +36,18 @@ impl Dir {
     }
 
     pub(super) fn open_below(&self, path: &Path) -> io::Result<Self> {
-        Self::beneath(&self.fd, path)
+        Self::open_from(&self.fd, path)
     }
 
-    fn beneath(base: impl AsFd, path: &Path) -> io::Result<Self> {
+    fn open_from(base: impl AsFd, path: &Path) -> io::Result<Self> {
         let fd = match open_beneath(base.as_fd(), path, OFlags::RDONLY) {
-            Err(Errno::ACCESS) => unlisted(base, path)?,
+            Err(Errno::ACCESS) => open_unlistable(base, path)?,
             opened => opened?,
         };
         Ok(Self { fd: fd.into() })
     }
 
-    /// Device and inode.
+    /// Returns the device and the inode.
     pub(super) fn id(&self) -> io::Result<(u64, u64)> {
         let data = self.fd.metadata()?;
         Ok((data.dev(), data.ino()))
@@ -60,13 +60,13 @@ impl Dir {
         }
     }
 
-    /// Opens a file without waiting for anybody and without following a link.
+    /// Opens a file without blocking and without following a link.
     pub(super) fn open_file(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file that was not there. The system takes the user's mask off the mode.
+    /// Creates a file that must not exist. The system applies the umask to the mode.
     pub(super) fn create_file(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(fs::openat(&self.fd, name, flags, mode)?.into())
@@ -77,17 +77,17 @@ impl Dir {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match fs::renameat_with(&self.fd, from, &self.fd, to, fs::RenameFlags::NOREPLACE) {
-            // Some file systems cannot promise it.
+            // Some file systems do not support the flag.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.rename(from, to),
             renamed => Ok(renamed?),
         }
     }
 
-    /// The same where nothing may have the name, as far as a look can tell.
+    /// Renames a file if the new name is free, with a check that is not atomic.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename_no_replace(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match self.stat(to)? {
             Some(_) => Err(Errno::EXIST.into()),
             None => self.rename(from, to),
@@ -102,7 +102,7 @@ impl Dir {
         Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
-    /// Makes sure that names survive a power cut.
+    /// Makes the names in the directory survive a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(fs::fsync(&self.fd)?)
     }
@@ -120,14 +120,14 @@ impl Dir {
     }
 }
 
-/// A directory in which one may look things up and make them, but not see what there is.
+/// Opens a directory that can be searched and changed but not listed.
 #[cfg(target_os = "linux")]
-fn unlisted(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+fn open_unlistable(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     open_beneath(base, path, OFlags::PATH)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlisted(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
+fn open_unlistable(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
     Err(Errno::ACCESS)
 }
 
@@ -146,32 +146,32 @@ pub(super) fn kind(stat: &Stat) -> FileKind {
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Opens what is at a path below an open directory; the empty path is the directory itself. The path had no links when it
-/// was looked up: if one has been put into it since, or it leads out of where it began, nothing is opened.
+/// Opens a path below an open directory; the empty path is the directory itself. The path had no links when it was
+/// resolved. Fails if a link was put into it since, or if it leads out of the directory.
 fn open_beneath(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-    if !is_up(Defence::Containment) {
+    if !is_up(Defense::Containment) {
         return fs::openat(base, below, access | DIRECTORY, Mode::empty());
     }
-    at_once(base, below, access)
+    open_in_one_call(base, below, access)
 }
 
-/// The system looks at every part of the path, and no change of it comes between.
+/// The kernel checks every component in one system call, so no change can happen in between.
 #[cfg(target_os = "linux")]
-fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::ResolveFlags;
-    // Without links there are no magic ones either; the flag says so to whoever reads a trace.
+    // `NO_SYMLINKS` implies `NO_MAGICLINKS`; the flag is set for readers of a system call trace.
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match fs::openat2(base.as_fd(), below, access | DIRECTORY, Mode::empty(), inside) {
-        // Older than the call, or in a sandbox that does not know it.
-        Err(Errno::NOSYS | Errno::PERM) => step_by_step(base, below, access),
+        // The kernel is older than the call, or a sandbox blocks it.
+        Err(Errno::NOSYS | Errno::PERM) => open_step_by_step(base, below, access),
         opened => opened,
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
-    step_by_step(base, below, access)
+fn open_in_one_call(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+    open_step_by_step(base, below, access)
 }
 
 /// The flags for opening a directory that is only passed through.
@@ -180,8 +180,8 @@ const WAY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const WAY: OFlags = OFlags::RDONLY;
 
-/// Opens one directory in the other: none of them may be a link, and none is the one above.
-fn step_by_step(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
+/// Opens the directories one after the other. Links and `..` are rejected.
+fn open_step_by_step(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Errno> {
     let mut dir = fs::openat(base, ".", WAY | DIRECTORY, Mode::empty())?;
     for part in below.components() {
         match part {
@@ -204,9 +204,9 @@ mod tests {
 
     type Opens = fn(&File, &Path, OFlags) -> Result<OwnedFd, Errno>;
 
-    /// Every way there is, and none of them leads out.
+    /// All kinds of paths, and none leads out of the directory.
     #[test]
-    fn no_link_and_nothing_above_is_followed() {
+    fn follows_no_links_and_no_parent_directories() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("root");
         std::fs::create_dir_all(root.join("a/b")).unwrap();
@@ -218,8 +218,8 @@ mod tests {
         std::fs::write(root.join("file"), "").unwrap();
         let base = File::open(&root).unwrap();
         let ways: [Opens; 2] = [
-            |base, path, access| at_once(base, path, access),
-            |base, path, access| step_by_step(base, path, access),
+            |base, path, access| open_in_one_call(base, path, access),
+            |base, path, access| open_step_by_step(base, path, access),
         ];
         for opens in ways {
             let opened = |path: &str| opens(&base, Path::new(path), OFlags::RDONLY);

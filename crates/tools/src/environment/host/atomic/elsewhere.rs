@@ -1,4 +1,5 @@
-//! Where a new file gets its permissions and owner from its directory, and directories cannot be flushed.
+//! Writing files on systems where a new file gets its permissions and owner from its directory, and directories
+//! cannot be synced.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -6,32 +7,32 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::environment::host::kind;
-use crate::environment::{EnvironmentError, Written};
+use crate::environment::{EnvironmentError, FileWriteOutcome};
 
-/// The state that all writers of an environment share: nothing here.
+/// The state that all writers of an environment share; empty here.
 #[derive(Debug)]
-pub(in super::super) struct Disk;
+pub(in super::super) struct SharedWriteState;
 
-impl Disk {
+impl SharedWriteState {
     pub(in super::super) fn new(_: PathBuf) -> Self {
         Self
     }
 
-    pub(in super::super) fn another(&self) -> Self {
+    pub(in super::super) fn new_for_same_dir(&self) -> Self {
         Self
     }
 }
 
-/// A directory that nothing is written outside of: there is no way to keep to one here.
+/// The boundary for file changes, which cannot be enforced on this system.
 #[derive(Debug)]
-pub(in super::super) enum Root {}
+pub(in super::super) enum PathBoundary {}
 
-impl Root {
+impl PathBoundary {
     pub(in super::super) fn open(_: &Path) -> io::Result<Self> {
         Err(unsupported())
     }
 
-    pub(in super::super) fn reaching(
+    pub(in super::super) fn from_rules(
         _: Option<&[PathBuf]>,
         _: &[PathBuf],
         _: &[PathBuf],
@@ -45,44 +46,50 @@ impl Root {
     }
 }
 
-fn unsupported() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "files cannot be kept inside a directory on this system")
+fn unsupported_error() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "file access cannot be restricted to a directory on this system",
+    )
 }
 
-pub(in super::super) fn open_within(root: &Root, _: &Path) -> Result<File, EnvironmentError> {
+pub(in super::super) fn open_within(root: &PathBoundary, _: &Path) -> Result<File, EnvironmentError> {
     match *root {}
 }
 
-/// Makes every directory that is missing above `path`.
-pub(in super::super) fn create_above(_: Option<&Root>, path: &Path) -> Result<(), EnvironmentError> {
+/// Creates the missing parent directories of `path`.
+pub(in super::super) fn create_parents(
+    _: Option<&PathBoundary>,
+    path: &Path,
+) -> Result<(), EnvironmentError> {
     let Some(dir) = path.parent() else { return Ok(()) };
     fs::create_dir_all(dir).map_err(|error| EnvironmentError::io("create the directory", dir, error))
 }
 
-/// By which a change of a file is noticed without reading it.
+/// The metadata that reveals a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Stamp {
+pub(in super::super) struct FileStamp {
     len: u64,
     changed: Option<SystemTime>,
 }
 
-impl Stamp {
-    fn of(data: &Metadata) -> Self {
+impl FileStamp {
+    fn from_metadata(data: &Metadata) -> Self {
         Self { len: data.len(), changed: data.modified().ok() }
     }
 
-    /// The standard library has no stable file numbers here.
+    /// The standard library has no stable file numbers on this system.
     pub(in super::super) fn id(self) -> Option<(u64, u64)> {
         None
     }
 }
 
-/// Returns the stamp of a file without reading it; `None` when there is none.
-pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentError> {
-    Ok(data(path)?.map(|data| Stamp::of(&data)))
+/// Returns the stamp of a file without reading it, or `None` if it does not exist.
+pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
+    Ok(data(path)?.map(|data| FileStamp::from_metadata(&data)))
 }
 
-fn data(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
+fn read_metadata(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         data => data.map(Some).map_err(|error| EnvironmentError::io("read", path, error)),
@@ -90,34 +97,34 @@ fn data(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
 }
 
 pub(in super::super) fn read(
-    _: Option<&Root>,
+    _: Option<&PathBoundary>,
     path: &Path,
     limit: u64,
-) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+) -> Result<Option<(Vec<u8>, FileStamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let Some(data) = data(path)? else { return Ok(None) };
-    kind::regular(path, &data)?;
+    kind::require_regular_file(path, &data)?;
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)).map_err(failed)?;
     let len = data.len().max(bytes.len() as u64);
     if len > limit {
-        return Err(kind::too_long(path, len, limit));
+        return Err(kind::too_long_error(path, len, limit));
     }
-    Ok(Some((bytes, Stamp::of(&data))))
+    Ok(Some((bytes, FileStamp::from_metadata(&data))))
 }
 
 pub(in super::super) fn replace(
-    _: &Disk,
-    _: Option<&Root>,
+    _: &SharedWriteState,
+    _: Option<&PathBoundary>,
     path: &Path,
     content: &[u8],
-    read: Option<Stamp>,
-) -> Result<Written, EnvironmentError> {
+    read: Option<FileStamp>,
+) -> Result<FileWriteOutcome, EnvironmentError> {
     let failed = |error| EnvironmentError::io("write", path, error);
     let old = data(path)?;
     if let Some(old) = &old {
-        kind::regular(path, old)?;
-        // A file that may not be written must not be replaced either.
+        kind::require_regular_file(path, old)?;
+        // A file that is not writable must not be replaced, either.
         drop(File::options().write(true).open(path).map_err(failed)?);
     }
     let mut new = tempfile::Builder::new()
@@ -125,9 +132,9 @@ pub(in super::super) fn replace(
         .tempfile_in(path.parent().unwrap_or(Path::new("/")))
         .map_err(failed)?;
     new.write_all(content).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
-    if look(path)? != read {
+    if read_stamp(path)? != read {
         return Err(EnvironmentError::changed(path));
     }
     new.persist(path).map_err(|error| failed(error.error))?;
-    Ok(if old.is_some() { Written::Replaced } else { Written::Created })
+    Ok(if old.is_some() { FileWriteOutcome::Replaced } else { FileWriteOutcome::Created })
 }

@@ -1,4 +1,4 @@
-//! Where a file is to be written: an open directory, which one gets to without links, and a name in it.
+//! The location of a file to write: an open directory, reached without links, and a name in it.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -6,72 +6,72 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::dir::Dir;
+use super::dir::DirHandle;
 use crate::environment::EnvironmentError;
 
-/// The places that nothing is done outside of.
+/// The boundary of the accessible files.
 #[derive(Debug)]
-pub(in super::super) struct Root {
-    own: Vec<Place>,
-    /// Places out of reach, even within other places.
+pub(in super::super) struct PathBoundary {
+    own: Vec<BoundaryEntry>,
+    /// Paths that are never accessible, even within other paths.
     never: Vec<PathBuf>,
-    /// Everything, if none are named.
-    within: Option<Vec<Place>>,
-    /// Files that came within reach one by one, by their resolved paths; the oldest first.
+    /// The accessible paths, or `None` for all.
+    allowed: Option<Vec<BoundaryEntry>>,
+    /// Single files that were made accessible later, by their resolved paths, the oldest first.
     admitted: Mutex<VecDeque<PathBuf>>,
-    /// The actions that are restricted: `read` or `written`.
-    done: &'static str,
+    /// The restricted action: `read` or `written`.
+    action: &'static str,
 }
 
-/// The number of single files that stay within reach.
+/// The maximum number of single files that stay accessible.
 const ADMITTED: usize = 256;
 
-/// A directory with all below it, or a single file.
+/// A directory with its content, or a single file.
 #[derive(Debug)]
-struct Place {
+struct BoundaryEntry {
     path: PathBuf,
-    /// The directory itself, or the one of the file.
-    dir: Dir,
+    /// The directory itself, or the parent of the file.
+    dir: DirHandle,
     dir_path: PathBuf,
 }
 
-impl Root {
+impl PathBoundary {
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
-        let place = Place { dir: Dir::open(&path)?, dir_path: path.clone(), path };
+        let place = BoundaryEntry { dir: DirHandle::open(&path)?, dir_path: path.clone(), path };
         Ok(Self {
             own: Vec::new(),
             never: Vec::new(),
-            within: Some(vec![place]),
+            allowed: Some(vec![place]),
             admitted: Mutex::default(),
-            done: "written",
+            action: "written",
         })
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
-    /// Returns the places in reach, as far as they exist. `done`: what is not done elsewhere, `read` or `written`.
-    pub(in super::super) fn reaching(
+    #[expect(clippy::unnecessary_wraps, reason = "this fails on other systems")]
+    /// Creates the boundary of the existing paths. `done` is the restricted action: `read` or `written`.
+    pub(in super::super) fn from_rules(
         within: Option<&[PathBuf]>,
         own: &[PathBuf],
         never: &[PathBuf],
         done: &'static str,
     ) -> io::Result<Self> {
-        let places = |paths: &[PathBuf]| paths.iter().filter_map(|path| Place::open(path)).collect();
+        let places = |paths: &[PathBuf]| paths.iter().filter_map(|path| BoundaryEntry::open(path)).collect();
         let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         Ok(Self {
             own: places(own),
             never: never.iter().map(resolved).collect(),
-            within: within.map(places),
+            allowed: within.map(places),
             admitted: Mutex::default(),
-            done,
+            action: done,
         })
     }
 
-    /// From here on a file is within reach, wherever it lies; of many, those that came last.
+    /// Makes a file accessible, wherever it is. Only the most recent files stay accessible.
     pub(in super::super) fn admit(&self, file: &Path) {
         let Ok(path) = file.canonicalize() else { return };
         let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,129 +85,138 @@ impl Root {
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|admitted| admitted == path)
     }
 
-    /// True if a file may have other names, which may be out of reach.
+    /// True if access is restricted: then other names of a file may be outside.
     pub(super) fn is_bounded(&self) -> bool {
-        self.within.is_some()
+        self.allowed.is_some()
     }
 
-    fn open_parent(&self, parent: &Path, path: &Path) -> Result<Dir, EnvironmentError> {
-        let of = |places: &'_ [Place]| places.iter().position(|place| path.starts_with(&place.path));
+    fn open_parent(&self, parent: &Path, path: &Path) -> Result<DirHandle, EnvironmentError> {
+        let of = |places: &'_ [BoundaryEntry]| places.iter().position(|place| path.starts_with(&place.path));
         if let Some(place) = of(&self.own).and_then(|place| self.own.get(place)) {
             return place.open_dir(parent);
         }
         if self.is_admitted(path) {
-            return Dir::open(parent).map_err(|error| unreached(parent, error));
+            return DirHandle::open(parent).map_err(|error| unreachable_error(parent, error));
         }
         if self.never.iter().any(|never| path.starts_with(never)) {
             return Err(EnvironmentError::outside(
                 path,
-                format!("is haft's own; nothing is {} there", self.done),
+                format!("belongs to haft and cannot be {}", self.action),
             ));
         }
-        let Some(within) = &self.within else {
-            return Dir::open(parent).map_err(|error| unreached(parent, error));
+        let Some(within) = &self.allowed else {
+            return DirHandle::open(parent).map_err(|error| unreachable_error(parent, error));
         };
         match of(within).and_then(|place| within.get(place)) {
             Some(place) => place.open_dir(parent),
-            None => Err(EnvironmentError::outside(path, self.outside(within))),
+            None => Err(EnvironmentError::outside(path, self.outside_reason(within))),
         }
     }
 
-    fn outside(&self, within: &[Place]) -> String {
+    fn outside_reason(&self, within: &[BoundaryEntry]) -> String {
         let places: Vec<_> = within.iter().map(|place| place.path.display().to_string()).collect();
-        format!("is outside of {}; nothing is {} there", places.join(" and "), self.done)
+        format!("is outside of {}, and only files in there can be {}", places.join(" and "), self.action)
     }
 }
 
-impl Place {
-    /// None where there is nothing.
+impl BoundaryEntry {
+    /// Opens the path; `None` if it does not exist.
     fn open(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let dir_path = if path.is_dir() { path.clone() } else { path.parent()?.to_owned() };
-        Some(Self { dir: Dir::open(&dir_path).ok()?, dir_path, path })
+        Some(Self { dir: DirHandle::open(&dir_path).ok()?, dir_path, path })
     }
 
-    fn open_dir(&self, path: &Path) -> Result<Dir, EnvironmentError> {
-        let Ok(below) = path.strip_prefix(&self.dir_path) else { return Err(moved(path)) };
-        // The paths that are looked up must lead where this writes.
-        match Dir::open(&self.dir_path).and_then(|now| Ok(now.id()? == self.dir.id()?)) {
-            Ok(true) => self.dir.open_below(below).map_err(|error| unreached(path, error)),
-            Ok(false) => Err(moved(path)),
-            Err(error) => Err(unreached(path, error)),
+    fn open_dir(&self, path: &Path) -> Result<DirHandle, EnvironmentError> {
+        let Ok(below) = path.strip_prefix(&self.dir_path) else { return Err(moved_error(path)) };
+        // The resolved path must still lead to the opened directory.
+        match DirHandle::open(&self.dir_path).and_then(|now| Ok(now.id()? == self.dir.id()?)) {
+            Ok(true) => self.dir.open_below(below).map_err(|error| unreachable_error(path, error)),
+            Ok(false) => Err(moved_error(path)),
+            Err(error) => Err(unreachable_error(path, error)),
         }
     }
 }
 
-/// Opens the directory `parent` of something, both by their resolved paths: in the root, if there is one.
-pub(super) fn open_parent(root: Option<&Root>, parent: &Path, path: &Path) -> Result<Dir, EnvironmentError> {
+/// Opens the directory `parent` of a path, both resolved, within the root if there is one.
+pub(super) fn open_parent(
+    root: Option<&PathBoundary>,
+    parent: &Path,
+    path: &Path,
+) -> Result<DirHandle, EnvironmentError> {
     match root {
         Some(root) => root.open_parent(parent, path),
-        None => Dir::open(parent).map_err(|error| unreached(parent, error)),
+        None => DirHandle::open(parent).map_err(|error| unreachable_error(parent, error)),
     }
 }
 
-pub(super) fn open_dir(root: Option<&Root>, path: &Path) -> Result<Dir, EnvironmentError> {
+pub(super) fn open_dir(root: Option<&PathBoundary>, path: &Path) -> Result<DirHandle, EnvironmentError> {
     open_parent(root, path, path)
 }
 
 /// A name in an open directory.
-pub(super) struct Spot<'a> {
-    pub(super) dir: Dir,
+pub(super) struct FileLocation<'a> {
+    pub(super) dir: DirHandle,
     pub(super) name: &'a OsStr,
     pub(super) path: &'a Path,
-    pub(super) root: Option<&'a Root>,
+    pub(super) root: Option<&'a PathBoundary>,
 }
 
-impl<'a> Spot<'a> {
-    /// `path` is resolved.
-    pub(super) fn find(root: Option<&'a Root>, path: &'a Path) -> Result<Self, EnvironmentError> {
+impl<'a> FileLocation<'a> {
+    /// Finds the location of a resolved path.
+    pub(super) fn find(root: Option<&'a PathBoundary>, path: &'a Path) -> Result<Self, EnvironmentError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(unreached(path, io::ErrorKind::IsADirectory.into()));
+            return Err(unreachable_error(path, io::ErrorKind::IsADirectory.into()));
         };
         Ok(Self { dir: open_parent(root, parent, path)?, name, path, root })
     }
 
-    /// Checks that the path still leads to the directory: what is written to one that was moved would be elsewhere than
-    /// the result says, and perhaps outside of the root.
-    pub(super) fn is_reached(&self) -> Result<(), EnvironmentError> {
-        if !is_up(Defence::Containment) {
+    /// Checks that the path still leads to the directory. A write to a moved directory would be in another place than
+    /// the result says, perhaps outside of the root.
+    pub(super) fn check_reached(&self) -> Result<(), EnvironmentError> {
+        if !is_up(Defense::Containment) {
             return Ok(());
         }
         let parent = self.path.parent().unwrap_or(Path::new("/"));
         let now = open_parent(self.root, parent, self.path)?;
         match now.id().and_then(|now| Ok(now == self.dir.id()?)) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(moved(self.path)),
-            Err(error) => Err(unreached(self.path, error)),
+            Ok(false) => Err(moved_error(self.path)),
+            Err(error) => Err(unreachable_error(self.path, error)),
         }
     }
 }
 
-/// Somebody has changed the way to a file since it was looked up.
-fn moved(path: &Path) -> EnvironmentError {
-    EnvironmentError::refused(path, "a directory on the way to it was moved or replaced meanwhile; try again")
+/// Returns the error for a path that was changed since it was resolved.
+fn moved_error(path: &Path) -> EnvironmentError {
+    EnvironmentError::refused(
+        path,
+        "a directory on its path was moved or replaced in the meantime; try again",
+    )
 }
 
-fn unreached(path: &Path, error: io::Error) -> EnvironmentError {
+fn unreachable_error(path: &Path, error: io::Error) -> EnvironmentError {
     match Errno::from_io_error(&error) {
-        Some(Errno::LOOP | Errno::XDEV | Errno::NOTDIR) => moved(path),
+        Some(Errno::LOOP | Errno::XDEV | Errno::NOTDIR) => moved_error(path),
         _ => EnvironmentError::io("reach", path, error),
     }
 }
 
-/// Makes every directory that is missing above `path`, in the root if there is one, and makes sure that each survives a
-/// power cut.
-pub(in super::super) fn create_above(root: Option<&Root>, path: &Path) -> Result<(), EnvironmentError> {
+/// Creates all missing parent directories of `path`, within the root if there is one, and syncs each of them.
+pub(in super::super) fn create_parents(
+    root: Option<&PathBoundary>,
+    path: &Path,
+) -> Result<(), EnvironmentError> {
     let Some(parent) = path.parent() else { return Ok(()) };
     let missing: Vec<&Path> = parent.ancestors().take_while(|dir| is_missing(dir)).collect();
     for dir in missing.into_iter().rev() {
         create_dir(root, dir)?;
     }
-    // What is there and no directory is in the way.
+    // A file in the place of a directory is an error.
     match parent.metadata() {
-        Ok(data) if !data.is_dir() => Err(not_created(parent, Errno::EXIST.into())),
+        Ok(data) if !data.is_dir() => Err(create_dir_error(parent, Errno::EXIST.into())),
         Ok(_) => Ok(()),
-        Err(error) => Err(not_created(parent, error)),
+        Err(error) => Err(create_dir_error(parent, error)),
     }
 }
 
@@ -215,25 +224,25 @@ fn is_missing(dir: &Path) -> bool {
     dir.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-fn create_dir(root: Option<&Root>, dir: &Path) -> Result<(), EnvironmentError> {
-    // `..` behind one that was missing is there as soon as that one is.
+fn create_dir(root: Option<&PathBoundary>, dir: &Path) -> Result<(), EnvironmentError> {
+    // `..` after a missing directory exists as soon as that directory does.
     let (Some(name), Some(above)) = (dir.file_name(), dir.parent()) else { return Ok(()) };
-    let above = above.canonicalize().map_err(|error| not_created(dir, error))?;
+    let above = above.canonicalize().map_err(|error| create_dir_error(dir, error))?;
     let above = open_dir(root, &above)?;
     match above.create_dir(name) {
         Ok(()) => above.sync().unwrap_or_else(|error| {
-            tracing::warn!(dir = %dir.display(), %error, "directory not flushed after another was made in it");
+            tracing::warn!(dir = %dir.display(), %error, "cannot sync a directory after creating another one in it");
         }),
-        // Somebody else was faster, or there is a link that leads nowhere.
+        // Another process was faster, or there is a dangling link.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match above.stat(name) {
             Ok(Some(stat)) if FileType::from_raw_mode(stat.st_mode).is_dir() => {}
-            _ => return Err(not_created(dir, error)),
+            _ => return Err(create_dir_error(dir, error)),
         },
-        Err(error) => return Err(not_created(dir, error)),
+        Err(error) => return Err(create_dir_error(dir, error)),
     }
     Ok(())
 }
 
-fn not_created(dir: &Path, error: io::Error) -> EnvironmentError {
+fn create_dir_error(dir: &Path, error: io::Error) -> EnvironmentError {
     EnvironmentError::io("create the directory", dir, error)
 }

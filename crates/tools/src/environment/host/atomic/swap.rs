@@ -1,4 +1,4 @@
-//! One file in the place of another, on Unix.
+//! Replaces a file by another one, on Unix.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
@@ -7,244 +7,249 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
-use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{Mode, OFlags};
 
-use super::dir::{Dir, kind};
-use super::spot::{Root, Spot};
-use super::temp::{Temp, sweep};
+use super::dir::{DirHandle, kind};
+use super::spot::{FileLocation, PathBoundary};
+use super::temp::{TempFile, remove_abandoned};
 use super::{attributes, in_place};
-use crate::environment::host::kind::{must_be_file, too_long};
-use crate::environment::{EnvironmentError, InPlace, Written};
+use crate::environment::host::kind::{require_file_kind, too_long_error};
+use crate::environment::{EnvironmentError, FileWriteOutcome, InPlaceReason};
 
 /// The state that all writers of an environment share.
 #[derive(Debug)]
-pub(in super::super) struct Disk {
-    /// For backups of what is overwritten in place.
+pub(in super::super) struct SharedWriteState {
+    /// The directory for backups of files that are overwritten in place.
     state: PathBuf,
-    /// Directories in which what crashes had left is gone.
+    /// The directories that are already cleaned up after crashes.
     swept: Mutex<HashSet<(u64, u64)>>,
     restored: Once,
 }
 
-impl Disk {
+impl SharedWriteState {
     pub(in super::super) fn new(state: PathBuf) -> Self {
         Self { state, swept: Mutex::default(), restored: Once::new() }
     }
 
-    pub(in super::super) fn another(&self) -> Self {
+    pub(in super::super) fn new_for_same_dir(&self) -> Self {
         Self::new(self.state.clone())
     }
 
-    /// Clears up what interrupted writes have left: once, and once for each directory.
-    fn clear_up(&self, root: Option<&Root>, dir: &Dir) {
+    /// Cleans up after interrupted writes: backups once, and each directory once.
+    fn clean_up(&self, root: Option<&PathBoundary>, dir: &DirHandle) {
         self.restored.call_once(|| {
             if let Err(error) = in_place::restore(&self.state, root) {
-                tracing::warn!(dir = %self.state.display(), %error, "backups not looked at");
+                tracing::warn!(dir = %self.state.display(), %error, "cannot check for backups of interrupted writes");
             }
         });
         let Ok(id) = dir.id() else { return };
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
-            && let Err(error) = sweep(dir)
+            && let Err(error) = remove_abandoned(dir)
         {
-            tracing::debug!(%error, "a directory could not be looked through for temporary files");
+            tracing::debug!(%error, "cannot check a directory for temporary files");
         }
     }
 }
 
-/// By which a change of a file is noticed without reading it.
+/// The metadata that reveals a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Stamp {
+pub(in super::super) struct FileStamp {
     file: (u64, u64),
     len: i64,
     changed: (i64, i64),
 }
 
-impl Stamp {
-    fn of(data: &Metadata) -> Self {
+impl FileStamp {
+    fn from_metadata(data: &Metadata) -> Self {
         let len = i64::try_from(data.len()).unwrap_or(i64::MAX);
         Self { file: (data.dev(), data.ino()), len, changed: (data.ctime(), data.ctime_nsec()) }
     }
 
-    /// Device and inode.
+    /// Returns the device and the inode.
     pub(in super::super) fn id(self) -> Option<(u64, u64)> {
         Some(self.file)
     }
 }
 
-/// Returns the stamp of a file without reading it; `None` when there is none.
-pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentError> {
+/// Returns the stamp of a file without reading it, or `None` if it does not exist.
+pub(in super::super) fn read_stamp(path: &Path) -> Result<Option<FileStamp>, EnvironmentError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        data => Ok(Some(Stamp::of(&data.map_err(|error| EnvironmentError::io("read", path, error))?))),
+        data => Ok(Some(FileStamp::from_metadata(
+            &data.map_err(|error| EnvironmentError::io("read", path, error))?,
+        ))),
     }
 }
 
-/// Opens a file within a root by a path with links, all of which are followed before and none then.
-pub(in super::super) fn open_within(root: &Root, path: &Path) -> Result<File, EnvironmentError> {
+/// Opens a file within a root. Links in the path are resolved first, and none is followed afterwards.
+pub(in super::super) fn open_within(root: &PathBoundary, path: &Path) -> Result<File, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let path = &path.canonicalize().map_err(failed)?;
-    let Spot { dir, name, .. } = Spot::find(Some(root), path)?;
+    let FileLocation { dir, name, .. } = FileLocation::find(Some(root), path)?;
     let stat = dir.stat(name).map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-    must_be_file(path, kind(&stat))?;
+    require_file_kind(path, kind(&stat))?;
     dir.open_file(name, OFlags::RDONLY).map_err(failed)
 }
 
 pub(in super::super) fn read(
-    root: Option<&Root>,
+    root: Option<&PathBoundary>,
     path: &Path,
     limit: u64,
-) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+) -> Result<Option<(Vec<u8>, FileStamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
-    let Spot { dir, name, .. } = Spot::find(root, path)?;
+    let FileLocation { dir, name, .. } = FileLocation::find(root, path)?;
     let Some(stat) = dir.stat(name).map_err(failed)? else { return Ok(None) };
-    must_be_file(path, kind(&stat))?;
+    require_file_kind(path, kind(&stat))?;
     let file = dir.open_file(name, OFlags::RDONLY).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
     let mut bytes = Vec::with_capacity(usize::try_from(data.len().min(limit)).unwrap_or_default());
     (&file).take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     let len = data.len().max(bytes.len() as u64);
     if len > limit {
-        return Err(too_long(path, len, limit));
+        return Err(too_long_error(path, len, limit));
     }
-    Ok(Some((bytes, Stamp::of(&data))))
+    Ok(Some((bytes, FileStamp::from_metadata(&data))))
 }
 
-/// `path` is resolved: if there is a symbolic link at it, it leads nowhere. `read` is what the content stood on that
-/// is to be replaced; `None` where there was nothing. With a root, nothing is written outside of it.
+/// Replaces a file. `path` is resolved: a symbolic link at it is dangling. `read` is the stamp of the content that
+/// was read; `None` if the file did not exist. With a root, nothing is written outside of it.
 pub(in super::super) fn replace(
-    disk: &Disk,
-    root: Option<&Root>,
+    disk: &SharedWriteState,
+    root: Option<&PathBoundary>,
     path: &Path,
     content: &[u8],
-    read: Option<Stamp>,
-) -> Result<Written, EnvironmentError> {
-    let target = Target { spot: Spot::find(root, path)?, content, read };
-    disk.clear_up(root, &target.spot.dir);
-    let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.failed(error))? else {
+    read: Option<FileStamp>,
+) -> Result<FileWriteOutcome, EnvironmentError> {
+    let target = WriteTarget { spot: FileLocation::find(root, path)?, content, read };
+    disk.clean_up(root, &target.spot.dir);
+    let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.write_error(error))?
+    else {
         return target.create();
     };
-    must_be_file(path, kind(&stat))?;
-    if !is_up(Defence::AtomicWrites) {
+    require_file_kind(path, kind(&stat))?;
+    if !is_up(Defense::AtomicWrites) {
         return std::fs::write(path, content)
-            .map(|()| Written::Replaced)
-            .map_err(|error| target.failed(error));
+            .map(|()| FileWriteOutcome::Replaced)
+            .map_err(|error| target.write_error(error));
     }
-    let why = match target.swap()? {
-        None => return Ok(Written::Replaced),
+    let why = match target.replace_atomically()? {
+        None => return Ok(FileWriteOutcome::Replaced),
         Some(why) => why,
     };
     target.overwrite(disk)?;
-    Ok(Written::InPlace(why))
+    Ok(FileWriteOutcome::InPlace(why))
 }
 
-/// A file that gets new content.
-struct Target<'a> {
-    spot: Spot<'a>,
+/// A file to be written.
+struct WriteTarget<'a> {
+    spot: FileLocation<'a>,
     content: &'a [u8],
-    read: Option<Stamp>,
+    read: Option<FileStamp>,
 }
 
-impl Target<'_> {
-    fn create(&self) -> Result<Written, EnvironmentError> {
-        // Whoever has removed it meanwhile has changed it.
+impl WriteTarget<'_> {
+    fn create(&self) -> Result<FileWriteOutcome, EnvironmentError> {
+        // A file that was removed in the meantime has changed.
         if self.read.is_some() {
             return Err(EnvironmentError::changed(self.spot.path));
         }
-        let mut temp = Temp::create(&self.spot.dir, self.spot.name, Mode::from_raw_mode(0o666))
-            .map_err(|error| self.no_file(error))?;
+        let mut temp = TempFile::create(&self.spot.dir, self.spot.name, Mode::from_raw_mode(0o666))
+            .map_err(|error| self.create_file_error(error))?;
         let filled = temp.file.write_all(self.content).and_then(|()| temp.file.sync_all());
-        filled.map_err(|error| self.failed(error))?;
-        self.spot.is_reached()?;
-        temp.appear(self.spot.name).map_err(|error| self.not_free(error))?;
+        filled.map_err(|error| self.write_error(error))?;
+        self.spot.check_reached()?;
+        temp.publish_new(self.spot.name).map_err(|error| self.exists_error(error))?;
         self.sync_dir();
-        Ok(Written::Created)
+        Ok(FileWriteOutcome::Created)
     }
 
-    fn swap(&self) -> Result<Option<InPlace>, EnvironmentError> {
-        // A file that may not be written must not be replaced either, though the directory would allow it.
-        let failed = |error| self.failed(error);
-        let Spot { dir, name, .. } = &self.spot;
+    fn replace_atomically(&self) -> Result<Option<InPlaceReason>, EnvironmentError> {
+        // A file that is not writable must not be replaced, either, even if the directory allows it.
+        let failed = |error| self.write_error(error);
+        let FileLocation { dir, name, .. } = &self.spot;
         let writable = dir.open_file(name, OFlags::WRONLY).map_err(failed)?;
         let data = writable.metadata().map_err(failed)?;
         if data.nlink() > 1 {
-            return Ok(Some(InPlace::HardLinks));
+            return Ok(Some(InPlaceReason::HardLinks));
         }
-        let mut temp = match Temp::create(dir, name, Mode::from_raw_mode(0o600)) {
-            Err(error) if is_forbidden(&error) => return Ok(Some(InPlace::Directory)),
-            temp => temp.map_err(|error| self.no_file(error))?,
+        let mut temp = match TempFile::create(dir, name, Mode::from_raw_mode(0o600)) {
+            Err(error) if is_forbidden(&error) => return Ok(Some(InPlaceReason::Directory)),
+            temp => temp.map_err(|error| self.create_file_error(error))?,
         };
         temp.file.write_all(self.content).map_err(failed)?;
-        if let Err(why) = attributes::take_over(&temp.file, &writable, &data).map_err(failed)? {
+        if let Err(why) = attributes::copy_metadata(&temp.file, &writable, &data).map_err(failed)? {
             return Ok(Some(why));
         }
         temp.file.sync_all().map_err(failed)?;
-        self.is_unchanged()?;
+        self.check_unchanged()?;
         match temp.replace(name) {
-            Err(error) if is_mount_point(&error) => return Ok(Some(InPlace::MountPoint)),
+            Err(error) if is_mount_point(&error) => return Ok(Some(InPlaceReason::MountPoint)),
             replaced => replaced.map_err(failed)?,
         }
         self.sync_dir();
         Ok(None)
     }
 
-    fn overwrite(&self, disk: &Disk) -> Result<(), EnvironmentError> {
-        let failed = |error| self.failed(error);
+    fn overwrite(&self, disk: &SharedWriteState) -> Result<(), EnvironmentError> {
+        let failed = |error| self.write_error(error);
         let mut file = self.spot.dir.open_file(self.spot.name, OFlags::RDWR).map_err(failed)?;
-        if self.spot.root.is_some_and(Root::is_bounded) && file.metadata().map_err(failed)?.nlink() > 1 {
-            let reason = "has hard links, which may be outside of where it may be written";
+        if self.spot.root.is_some_and(PathBoundary::is_bounded)
+            && file.metadata().map_err(failed)?.nlink() > 1
+        {
+            let reason = "has hard links, which may be outside of the writable directories";
             return Err(EnvironmentError::refused(self.spot.path, reason));
         }
         let mut old = Vec::new();
         file.read_to_end(&mut old).map_err(failed)?;
-        let texts = in_place::Texts { old: &old, new: self.content };
-        // The backup takes its time, and another process may have the directory for it.
+        let texts = in_place::OverwriteContent { old: &old, new: self.content };
+        // The backup takes time, and another process may hold the lock of its directory.
         in_place::overwrite(&disk.state, self.spot.path, &mut file, texts, |file| {
-            self.is_same(&file.metadata().map_err(failed)?)?;
-            self.is_unchanged()
+            self.check_same(&file.metadata().map_err(failed)?)?;
+            self.check_unchanged()
         })
     }
 
-    /// An editor knows nothing of queues: what it wrote since the file was read would be lost.
-    fn is_unchanged(&self) -> Result<(), EnvironmentError> {
-        self.spot.is_reached()?;
+    /// An editor does not use the queue: its changes since the file was read would be lost.
+    fn check_unchanged(&self) -> Result<(), EnvironmentError> {
+        self.spot.check_reached()?;
         let now = self.spot.dir.open_file(self.spot.name, OFlags::RDONLY).and_then(|file| file.metadata());
-        self.is_same(&now.map_err(|error| self.failed(error))?)
+        self.check_same(&now.map_err(|error| self.write_error(error))?)
     }
 
-    fn is_same(&self, now: &Metadata) -> Result<(), EnvironmentError> {
-        let same = Some(Stamp::of(now)) == self.read;
+    fn check_same(&self, now: &Metadata) -> Result<(), EnvironmentError> {
+        let same = Some(FileStamp::from_metadata(now)) == self.read;
         if same { Ok(()) } else { Err(EnvironmentError::changed(self.spot.path)) }
     }
 
-    /// The file is in place; that its name survives a power cut is the only thing still open.
+    /// Syncs the directory so that the name survives a power failure. The file is already in place.
     fn sync_dir(&self) {
         if let Err(error) = self.spot.dir.sync() {
-            tracing::warn!(path = %self.spot.path.display(), %error, "directory not flushed after a write");
+            tracing::warn!(path = %self.spot.path.display(), %error, "cannot sync a directory after a write");
         }
     }
 
-    fn failed(&self, error: io::Error) -> EnvironmentError {
+    fn write_error(&self, error: io::Error) -> EnvironmentError {
         EnvironmentError::io("write", self.spot.path, error)
     }
 
-    fn not_free(&self, error: io::Error) -> EnvironmentError {
+    fn exists_error(&self, error: io::Error) -> EnvironmentError {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return EnvironmentError::refused(
                 self.spot.path,
-                "was made by somebody else meanwhile; read it first",
+                "was created by another program in the meantime; read it first",
             );
         }
-        self.failed(error)
+        self.write_error(error)
     }
 
-    fn no_file(&self, error: io::Error) -> EnvironmentError {
+    fn create_file_error(&self, error: io::Error) -> EnvironmentError {
         let dir = self.spot.path.parent().unwrap_or(Path::new("/"));
         EnvironmentError::io("create a file in the directory", dir, error)
     }
 }
 
-/// The directory takes no new file, but the file may be written all the same.
+/// The directory takes no new file, but the file itself may be writable.
 fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -1,4 +1,4 @@
-//! A new file that is to take the place of another, and what is left of such files after a crash.
+//! Temporary files that replace other files, and the cleanup of those that a crash left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -10,35 +10,35 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 
-use super::dir::{Dir, kind};
+use super::dir::{DirHandle, kind};
 use crate::environment::FileKind;
 
-/// Between the name of the file and what makes the new one's name unique.
+/// The mark between the file's name and the unique suffix.
 const MARK: &[u8] = b".haft-";
 
-/// Hexadecimal digits behind the mark.
+/// The number of hexadecimal digits after the mark.
 const DIGITS: usize = 16;
 
-/// The longest name that every file system takes, in bytes.
+/// The maximum length of a name on all file systems, in bytes.
 const MAX_NAME: usize = 255;
 
-/// The number of names that are tried; the first is nearly always free.
+/// The number of names to try; the first is nearly always free.
 const TRIES: usize = 16;
 
-/// A new file under a name of its own, which goes when this is dropped. It is locked as long as it lives: what is not
-/// locked was left behind by a process that died.
-pub(super) struct Temp<'a> {
-    dir: &'a Dir,
+/// A temporary file with a unique name, deleted on drop. It is locked while it exists: an unlocked file was left
+/// behind by a process that died.
+pub(super) struct TempFile<'a> {
+    dir: &'a DirHandle,
     name: OsString,
     pub(super) file: File,
     published: bool,
 }
 
-impl<'a> Temp<'a> {
-    pub(super) fn create(dir: &'a Dir, target: &OsStr, mode: Mode) -> io::Result<Self> {
+impl<'a> TempFile<'a> {
+    pub(super) fn create(dir: &'a DirHandle, target: &OsStr, mode: Mode) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..TRIES {
-            let name = name_for(target);
+            let name = temp_name(target);
             match dir.create_file(&name, mode) {
                 Ok(file) => {
                     let temp = Self { dir, name, file, published: false };
@@ -53,12 +53,12 @@ impl<'a> Temp<'a> {
         Err(last)
     }
 
-    /// Between its making and its locking somebody who clears up may have taken it for left behind.
+    /// Returns false if a cleanup removed the file between its creation and its lock.
     fn is_ours(&self) -> io::Result<bool> {
         match self.file.try_lock() {
             Ok(()) => Ok(self.file.metadata()?.nlink() > 0),
             Err(TryLockError::WouldBlock) => Ok(false),
-            // Not every file system can lock; nobody clears up there either.
+            // Some file systems have no locks; then no process cleans up there.
             Err(TryLockError::Error(_)) => Ok(true),
         }
     }
@@ -69,32 +69,32 @@ impl<'a> Temp<'a> {
         Ok(())
     }
 
-    pub(super) fn appear(mut self, target: &OsStr) -> io::Result<()> {
-        self.dir.rename_to_free(&self.name, target)?;
+    pub(super) fn publish_new(mut self, target: &OsStr) -> io::Result<()> {
+        self.dir.rename_no_replace(&self.name, target)?;
         self.published = true;
         Ok(())
     }
 }
 
-impl Drop for Temp<'_> {
+impl Drop for TempFile<'_> {
     fn drop(&mut self) {
         if !self.published
             && let Err(error) = self.dir.remove(&self.name)
         {
-            tracing::warn!(name = %self.name.display(), %error, "temporary file not removed");
+            tracing::warn!(name = %self.name.display(), %error, "cannot remove a temporary file");
         }
     }
 }
 
-/// `.<name>.haft-<digits>`, the name cut where all of it would be too long.
-fn name_for(target: &OsStr) -> OsString {
+/// Returns `.<name>.haft-<digits>`, with the name shortened if necessary.
+fn temp_name(target: &OsStr) -> OsString {
     let kept = target.as_bytes().iter().take(MAX_NAME - 1 - MARK.len() - DIGITS);
     let mut name: Vec<u8> = std::iter::once(&b'.').chain(kept).chain(MARK).copied().collect();
-    name.extend(random().bytes());
+    name.extend(random_suffix().bytes());
     OsString::from_vec(name)
 }
 
-pub(super) fn random() -> String {
+pub(super) fn random_suffix() -> String {
     format!("{:0width$x}", RandomState::new().build_hasher().finish(), width = DIGITS)
 }
 
@@ -103,19 +103,19 @@ fn is_temp(name: &[u8]) -> bool {
     rest.starts_with(b".") && rest.ends_with(MARK) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Removes what processes that died have left in the directory.
-pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
+/// Removes files of dead processes from the directory.
+pub(super) fn remove_abandoned(dir: &DirHandle) -> io::Result<()> {
     for name in dir.names(is_temp)? {
-        match remove_left(dir, &name) {
-            Ok(true) => tracing::info!(name = %name.display(), "removed what an interrupted write had left"),
+        match remove_if_abandoned(dir, &name) {
+            Ok(true) => tracing::info!(name = %name.display(), "removed a leftover of an interrupted write"),
             Ok(false) => {}
-            Err(error) => tracing::warn!(name = %name.display(), %error, "temporary file not removed"),
+            Err(error) => tracing::warn!(name = %name.display(), %error, "cannot remove a temporary file"),
         }
     }
     Ok(())
 }
 
-fn remove_left(dir: &Dir, name: &OsStr) -> io::Result<bool> {
+fn remove_if_abandoned(dir: &DirHandle, name: &OsStr) -> io::Result<bool> {
     let Some(stat) = dir.stat(name)? else { return Ok(false) };
     if kind(&stat) != FileKind::File || stat.st_uid != geteuid().as_raw() {
         return Ok(false);
@@ -138,9 +138,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_known_again_and_never_too_long() {
+    fn names_are_unique_recognizable_and_short_enough() {
         for target in ["a", &"x".repeat(255), "ä.rs"] {
-            let (one, two) = (name_for(OsStr::new(target)), name_for(OsStr::new(target)));
+            let (one, two) = (temp_name(OsStr::new(target)), temp_name(OsStr::new(target)));
             assert_ne!(one, two);
             assert!(is_temp(one.as_bytes()) && one.len() <= MAX_NAME, "{one:?}");
         }

@@ -1,4 +1,4 @@
-//! Images of all kinds, and what only looks like one.
+//! Tests with images of all kinds, and with data that only resembles an image.
 
 use image::{ImageFormat, Rgba};
 
@@ -18,7 +18,7 @@ fn bytes(format: ImageFormat, across: u32, down: u32) -> Vec<u8> {
 }
 
 #[test]
-fn each_kind_is_decoded() {
+fn decodes_each_image_kind() {
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
         let pixels = decode(&coded("image/png", &bytes(format, 30, 30)), (4, 2), CELL).unwrap();
         assert_eq!(pixels.dimensions(), (40, 40));
@@ -29,14 +29,14 @@ fn each_kind_is_decoded() {
 }
 
 #[test]
-fn a_large_one_is_shrunk() {
+fn scales_down_large_image() {
     let pixels = decode(&coded("", &bytes(ImageFormat::Png, 400, 100)), (10, 2), CELL).unwrap();
     assert_eq!(pixels.dimensions(), (100, 40));
     assert_eq!((pixels.get_pixel(99, 24)[3], pixels.get_pixel(99, 25)[3]), (255, 0));
 }
 
 #[test]
-fn one_that_lies_is_turned() {
+fn rotates_image_by_orientation() {
     let left = RgbaImage::from_fn(40, 20, |x, _| Rgba([if x < 20 { 255 } else { 0 }, 0, 0, 255]));
     let mut jpeg = Cursor::new(Vec::new());
     DynamicImage::from(left).to_rgb8().write_to(&mut jpeg, ImageFormat::Jpeg).unwrap();
@@ -56,7 +56,7 @@ fn check(image: &Image, expect: &str) {
 }
 
 #[test]
-fn a_bomb_is_not_decoded() {
+fn rejects_oversized_image() {
     let mut png = bytes(ImageFormat::Png, 8, 8);
     png[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     let check_crc = crc(&png[12..29]);
@@ -68,14 +68,14 @@ fn a_bomb_is_not_decoded() {
     check(&Image { mime_type: String::new(), data: "A".repeat(28_000_000).into() }, "TooLarge");
 }
 
-/// The check of a chunk of PNG.
+/// Returns the checksum of a PNG chunk.
 fn crc(bytes: &[u8]) -> u32 {
     let bit = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), bit))
 }
 
 #[test]
-fn what_is_no_image_is_not_shown() {
+fn rejects_data_without_image() {
     check(&Image { mime_type: "image/png".to_owned(), data: "\x1b[2J".into() }, "NotBase64");
     check(&coded("image/png", b""), "Decode");
     check(&coded("image/svg+xml", b"<svg><script>alert(1)</script></svg>"), "Decode");
@@ -84,7 +84,7 @@ fn what_is_no_image_is_not_shown() {
 }
 
 #[test]
-fn half_an_image_or_one_with_wrong_bytes_does_no_harm() {
+fn corrupt_images_do_not_panic() {
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
         let whole = bytes(format, 20, 20);
         for end in 0..whole.len() {
@@ -93,7 +93,7 @@ fn half_an_image_or_one_with_wrong_bytes_does_no_harm() {
         for at in 0..whole.len() {
             let mut wrong = whole.clone();
             wrong[at] ^= 0xff;
-            // Dimensions may have changed: up to 40 megapixels are decoded, which takes its time.
+            // The dimensions may have changed: decoding up to 40 megapixels takes time.
             if imagesize::blob_size(&wrong)
                 .is_ok_and(|size| size.width.saturating_mul(size.height) < 1_000_000)
             {

@@ -1,4 +1,4 @@
-//! From placements to what hangs.
+//! Tests from placements to shown images.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,127 +19,130 @@ fn broken() -> Arc<Image> {
     Arc::new(Image { mime_type: "image/png".to_owned(), data: "AAAA".into() })
 }
 
-fn gallery(protocol: Protocol) -> Gallery {
-    let mut gallery = Gallery::new(protocol, 7);
-    gallery.measured(Some(CellSize::USUAL));
-    gallery
+fn new_cache(protocol: ImageProtocol) -> ImageCache {
+    let mut cache = ImageCache::new(protocol, 7);
+    cache.set_cell_size(Some(CellSize::USUAL));
+    cache
 }
 
-fn frame(gallery: &mut Gallery, image: &Arc<Image>, area: Rect, cover: bool) -> (usize, Buffer) {
+fn frame(cache: &mut ImageCache, image: &Arc<Image>, area: Rect, cover: bool) -> (usize, Buffer) {
     let mut buffer = Buffer::empty(SCREEN);
     buffer.set_string(area.x, area.y, "[PNG]", ratatui_core::style::Style::new());
     let space = Rect { width: SCREEN.width - area.x, ..area };
-    let placement = Placement::mark(image.clone(), area, space, &mut buffer);
+    let placement = ImagePlacement::mark_area(image.clone(), area, space, &mut buffer);
     if cover {
         buffer.set_string(area.x, area.y, "x", ratatui_core::style::Style::new());
     }
-    let hung = gallery.hang(&[placement], &mut buffer).len();
-    (hung, buffer)
+    let placed = cache.place_images(&[placement], &mut buffer).len();
+    (placed, buffer)
 }
 
 fn row(buffer: &Buffer, y: u16) -> String {
     (0..20).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned()
 }
 
-fn wait(gallery: &mut Gallery) {
+fn wait(cache: &mut ImageCache) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(gallery.ready());
+    runtime.block_on(cache.finish_encoding());
 }
 
 #[test]
-fn words_stand_until_an_image_is_ready_and_where_it_is_covered() {
-    let (mut gallery, image, area) = (gallery(Protocol::Kitty), png(), Rect::new(2, 1, 2, 1));
-    let (hung, buffer) = frame(&mut gallery, &image, area, false);
-    assert_eq!((hung, row(&buffer, 1)), (0, "  [PNG]".to_owned()));
-    wait(&mut gallery);
-    let (hung, buffer) = frame(&mut gallery, &image, area, false);
-    assert_eq!((hung, row(&buffer, 1)), (1, String::new()));
-    let (hung, buffer) = frame(&mut gallery, &image, area, true);
-    assert_eq!((hung, row(&buffer, 1)), (0, "  xPNG]".to_owned()));
-    assert!(gallery.job.is_none());
-    // Another size is another picture.
-    assert_eq!(frame(&mut gallery, &image, Rect::new(2, 1, 1, 1), false).0, 0);
-    assert!(gallery.job.is_some());
+fn shows_label_until_image_is_ready_or_when_covered() {
+    let (mut cache, image, area) = (new_cache(ImageProtocol::Kitty), png(), Rect::new(2, 1, 2, 1));
+    let (placed, buffer) = frame(&mut cache, &image, area, false);
+    assert_eq!((placed, row(&buffer, 1)), (0, "  [PNG]".to_owned()));
+    wait(&mut cache);
+    let (placed, buffer) = frame(&mut cache, &image, area, false);
+    assert_eq!((placed, row(&buffer, 1)), (1, String::new()));
+    let (placed, buffer) = frame(&mut cache, &image, area, true);
+    assert_eq!((placed, row(&buffer, 1)), (0, "  xPNG]".to_owned()));
+    assert!(cache.job.is_none());
+    // Another size needs another encoding.
+    assert_eq!(frame(&mut cache, &image, Rect::new(2, 1, 1, 1), false).0, 0);
+    assert!(cache.job.is_some());
 }
 
 #[test]
-fn what_is_covered_is_not_decoded() {
-    let mut gallery = gallery(Protocol::Kitty);
-    frame(&mut gallery, &png(), Rect::new(2, 1, 2, 1), true);
-    assert!(gallery.job.is_none());
+fn covered_image_is_not_decoded() {
+    let mut cache = new_cache(ImageProtocol::Kitty);
+    frame(&mut cache, &png(), Rect::new(2, 1, 2, 1), true);
+    assert!(cache.job.is_none());
 }
 
 #[test]
-fn what_cannot_be_decoded_takes_no_space_from_then_on() {
-    let (mut gallery, image) = (gallery(Protocol::Kitty), broken());
-    let before = gallery.images().unwrap();
-    let facts = ImageFacts { pixels: Some((20, 20)), ..ImageFacts::of(&image) };
-    assert_eq!(before.space(&image, &facts, 20, 24), Some((2, 1)));
-    frame(&mut gallery, &image, Rect::new(0, 0, 2, 1), false);
-    wait(&mut gallery);
-    let after = gallery.images().unwrap();
+fn undecodable_image_loses_its_space() {
+    let (mut cache, image) = (new_cache(ImageProtocol::Kitty), broken());
+    let before = cache.image_display().unwrap();
+    let facts = ImageFacts { pixels: Some((20, 20)), ..ImageFacts::from_image(&image) };
+    assert_eq!(before.image_cells(&image, &facts, 20, 24), Some((2, 1)));
+    frame(&mut cache, &image, Rect::new(0, 0, 2, 1), false);
+    wait(&mut cache);
+    let after = cache.image_display().unwrap();
     assert!(!Arc::ptr_eq(&before, &after));
-    assert_eq!(after.space(&image, &facts, 20, 24), None);
+    assert_eq!(after.image_cells(&image, &facts, 20, 24), None);
 }
 
 #[test]
-fn what_is_drawn_does_not_have_the_terminal_scroll() {
-    for (protocol, hangs) in [(Protocol::Kitty, 1), (Protocol::Iterm, 0), (Protocol::Sixel, 0)] {
-        let (mut gallery, image) = (gallery(protocol), png());
+fn image_in_last_row_is_not_shown() {
+    for (protocol, is_placed) in
+        [(ImageProtocol::Kitty, 1), (ImageProtocol::Iterm, 0), (ImageProtocol::Sixel, 0)]
+    {
+        let (mut cache, image) = (new_cache(protocol), png());
         let inside = Rect::new(0, 8, 2, 1);
-        frame(&mut gallery, &image, inside, false);
-        wait(&mut gallery);
-        assert_eq!(frame(&mut gallery, &image, inside, false).0, 1);
-        assert_eq!(frame(&mut gallery, &image, Rect::new(0, 9, 2, 1), false).0, hangs, "{protocol:?}");
+        frame(&mut cache, &image, inside, false);
+        wait(&mut cache);
+        assert_eq!(frame(&mut cache, &image, inside, false).0, 1);
+        assert_eq!(frame(&mut cache, &image, Rect::new(0, 9, 2, 1), false).0, is_placed, "{protocol:?}");
     }
 }
 
 #[test]
-fn sixels_need_to_know_the_cells() {
+fn sixel_requires_known_cell_size() {
     let images = |protocol| {
-        let mut gallery = Gallery::new(protocol, 7);
-        gallery.measured(None);
-        gallery.images().map(|images| images.cell())
+        let mut cache = ImageCache::new(protocol, 7);
+        cache.set_cell_size(None);
+        cache.image_display().map(|images| images.cell_size())
     };
-    assert_eq!(images(Protocol::Kitty), Some(CellSize::USUAL));
-    assert_eq!(images(Protocol::Iterm), Some(CellSize::USUAL));
+    assert_eq!(images(ImageProtocol::Kitty), Some(CellSize::USUAL));
+    assert_eq!(images(ImageProtocol::Iterm), Some(CellSize::USUAL));
     #[cfg(not(windows))]
-    assert_eq!(images(Protocol::Sixel), None);
+    assert_eq!(images(ImageProtocol::Sixel), None);
 }
 
 #[test]
-fn other_cells_are_another_picture() {
-    let (mut gallery, image, area) = (gallery(Protocol::Kitty), png(), Rect::new(2, 1, 2, 1));
-    frame(&mut gallery, &image, area, false);
-    gallery.measured(Some(CellSize { width: 8, height: 16 }));
-    wait(&mut gallery);
-    assert_eq!(frame(&mut gallery, &image, area, false).0, 0, "it was for other cells");
-    wait(&mut gallery);
-    assert_eq!(frame(&mut gallery, &image, area, false).0, 1);
+fn changed_cell_size_encodes_again() {
+    let (mut cache, image, area) = (new_cache(ImageProtocol::Kitty), png(), Rect::new(2, 1, 2, 1));
+    frame(&mut cache, &image, area, false);
+    cache.set_cell_size(Some(CellSize { width: 8, height: 16 }));
+    wait(&mut cache);
+    assert_eq!(frame(&mut cache, &image, area, false).0, 0, "the encoding is for other cells");
+    wait(&mut cache);
+    assert_eq!(frame(&mut cache, &image, area, false).0, 1);
 }
 
 #[test]
-fn few_are_kept() {
-    let mut gallery = gallery(Protocol::Kitty);
+fn evicts_images_beyond_limit() {
+    let mut cache = new_cache(ImageProtocol::Kitty);
     let images: Vec<_> = (0..5).map(|_| png()).collect();
     for image in &images {
-        frame(&mut gallery, image, Rect::new(2, 1, 2, 1), false);
-        wait(&mut gallery);
+        frame(&mut cache, image, Rect::new(2, 1, 2, 1), false);
+        wait(&mut cache);
     }
-    for kept in &mut gallery.kept {
+    for kept in &mut cache.kept {
         let text = "x".repeat(MOST_KEPT / 3);
-        kept.encoded = Arc::new(Encoded { number: 1, way: super::super::encode::Way::Placed, text });
+        kept.encoded =
+            Arc::new(EncodedImage { number: 1, way: super::super::encode::DisplayMethod::Placed, text });
     }
-    frame(&mut gallery, &images[0], Rect::new(2, 1, 2, 1), false);
-    gallery.forget_old();
-    assert_eq!(gallery.kept.len(), 3);
-    assert_eq!(frame(&mut gallery, &images[0], Rect::new(2, 1, 2, 1), false).0, 1);
-    assert_eq!(frame(&mut gallery, &images[1], Rect::new(2, 1, 2, 1), false).0, 0);
+    frame(&mut cache, &images[0], Rect::new(2, 1, 2, 1), false);
+    cache.evict_old();
+    assert_eq!(cache.kept.len(), 3);
+    assert_eq!(frame(&mut cache, &images[0], Rect::new(2, 1, 2, 1), false).0, 1);
+    assert_eq!(frame(&mut cache, &images[1], Rect::new(2, 1, 2, 1), false).0, 0);
 }
 
 #[test]
-fn numbers_are_numbers() {
+fn image_numbers_stay_in_range() {
     for random in [0, 1, 0x7fff_ffff, u32::MAX] {
-        assert!((1..=0x7fff_0000).contains(&Gallery::new(Protocol::Kitty, random).number));
+        assert!((1..=0x7fff_0000).contains(&ImageCache::new(ImageProtocol::Kitty, random).number));
     }
 }

@@ -1,4 +1,4 @@
-//! What the server of tests says each time.
+//! The data that the fake server returns.
 
 pub(super) const COMMANDS: &str = r#"{"commands":[
     {"name":"todo","description":"Shows what is to be done","extension":"todo"},
@@ -29,7 +29,7 @@ pub(super) const TREE: &str = r#"{"leaf":"e4","entries":[
     {"id":"e3","parent":"e2","type":"message","role":"user","text":"the first","time":"2026-01-01T00:00:00Z"},
     {"id":"e4","parent":"e2","type":"message","role":"user","text":"the second","time":"2026-01-01T00:00:00Z"}]}"#;
 
-/// A session that is open, with so many messages, and one of before.
+/// Returns a list with an open session that has `messages` messages, and a stored session.
 pub(super) fn sessions(shown: &str, messages: usize) -> String {
     let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
     let session = |id: &str, open: bool, messages: usize, more: &str| {

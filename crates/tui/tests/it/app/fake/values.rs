@@ -1,9 +1,9 @@
-//! Values that many tests need.
+//! Values that several tests use.
 
 use haft_protocol::content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::Time;
+use haft_protocol::message::Rfc3339Time;
 use haft_tui::app::SettingRow;
 use haft_tui::app::settings::SETTINGS;
 
@@ -25,8 +25,8 @@ pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
     }
 }
 
-pub(crate) fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".to_owned())
+pub(crate) fn time() -> Rfc3339Time {
+    Rfc3339Time("2026-01-02T03:04:05Z".to_owned())
 }
 
 pub(crate) fn extension(name: &str) -> ExtensionName {

@@ -1,5 +1,0 @@
-//! libFuzzer's input for [`haft_fuzz::sanitiser`].
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| haft_fuzz::sanitiser::check(data));

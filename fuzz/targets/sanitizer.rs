@@ -1,0 +1,5 @@
+//! Passes the inputs of libFuzzer to [`haft_fuzz::sanitizer`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| haft_fuzz::sanitizer::check(data));
