@@ -79,12 +79,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "an encoded second line",
         |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()),
-        "is no character",
+        "does not begin a valid escape",
     ),
     rejected_attack(
         "a password in the address",
         |_| Ok("https://a:b@127.0.0.1:9/x".into()),
-        "holds a password",
+        "contains a password",
     ),
     rejected_attack(
         "letters that look like others",
@@ -94,7 +94,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     rejected_attack(
         "a backslash before the host",
         |_| Ok("https://a.example\\@127.0.0.1:9/x".into()),
-        "no use for",
+        "not allowed",
     ),
 ];
 

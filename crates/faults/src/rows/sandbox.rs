@@ -223,7 +223,7 @@ async fn is_not_started(world: &mut World) -> Result<()> {
     };
     ensure!(code.as_str() == "sandbox_unavailable", "the extension failed with {code}");
     ensure!(
-        message.contains("was not started") && message.contains("No other level"),
+        message.contains("was not started") && message.contains("no other level"),
         "the message is {message:?}"
     );
     Ok(())

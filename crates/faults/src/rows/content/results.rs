@@ -198,7 +198,7 @@ async fn rejects_bad_images(world: &mut World) -> Result<()> {
         (image("image/png", "!!!"), "not valid base64"),
         (image("image/jpeg", PNG), "the declared type is image/jpeg, but the data is image/png"),
         (image("image/svg+xml", svg), "\"image/svg+xml\" is not one of"),
-        (image("image/png", svg), "no PNG, JPEG, GIF or WebP"),
+        (image("image/png", svg), "not a PNG, JPEG, GIF or WebP"),
         (image("image/png", BOMB), "65535 by 65535 pixels"),
         (image("image/png", ""), "no data"),
         (large, "larger than 5242880 bytes"),

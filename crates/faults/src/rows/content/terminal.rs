@@ -36,11 +36,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                     line(json!({"type": "register_tool", "name": name, "description": description}))
                 }),
                 expect: &[(EVIL, "register_rejected")],
-                play: |world| {
-                    Box::pin(
-                        world.expect_report("register_rejected", "10 characters in it that nobody can see"),
-                    )
-                },
+                play: |world| Box::pin(world.expect_report("register_rejected", "10 invisible characters")),
                 ..CASE
             },
             FaultCase { play: |world| Box::pin(shows_hidden_text(world)), ..CASE },
@@ -137,9 +133,9 @@ fn home_with_manifests(world: &World, attacks: &[&str]) -> Result<HaftHome> {
 async fn removes_hidden_text_for_model(world: &mut World) -> Result<()> {
     let played = world.prompt(&json!([call("evil_tool", &json!({})), last_word()])).await?;
     let result = played.results.first().context("the call has no result")?;
-    let expect = "fog, 16 degrees\n[10 characters that nobody can see were left out]";
+    let expect = "fog, 16 degrees\n[removed 10 invisible characters]";
     ensure!(result == expect, "the model received {result:?}");
-    world.expect_report("hidden_text", "10 characters").await
+    world.expect_report("hidden_text", "10 invisible characters").await
 }
 
 async fn shows_hidden_text(world: &mut World) -> Result<()> {

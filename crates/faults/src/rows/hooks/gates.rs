@@ -32,7 +32,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 Box::pin(world.expect_block_at_once("exited with status 3"))
             }),
             dead_hook_case(BEFORE, "abort", |world| {
-                Box::pin(world.expect_block_at_once("ended by signal 6"))
+                Box::pin(world.expect_block_at_once("killed by signal 6"))
             }),
             dead_hook_case(BEFORE, "half-a-line", |world| Box::pin(world.expect_block_at_once("unfinished"))),
             stalled_case(),
@@ -71,7 +71,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
                 Box::pin(world.expect_block("did not answer hook.hello"))
             }),
             failed_start_case("garbage", "hello_invalid", |world| {
-                Box::pin(world.expect_block("its result is no object"))
+                Box::pin(world.expect_block("the result is not an object"))
             }),
             failed_start_case("error", "hello_invalid", |world| Box::pin(world.expect_block("no disk"))),
             failed_start_case("exit", "exited", |world| Box::pin(world.expect_block("exited with status 3"))),
@@ -229,7 +229,7 @@ async fn stays_down(world: &mut World) -> Result<()> {
     ensure!(matches!(state, ExtensionState::Failed { .. }), "the hook is {state:?}");
     let starts = world.marks().len();
     ensure!(starts == CRASH_LOOP.len(), "the hook was started {starts} times");
-    world.expect_block_at_once("is not started again by itself").await
+    world.expect_block_at_once("is no longer restarted automatically").await
 }
 
 /// Checks that each of three calls kills the hook and is blocked, and that the third one ends the run.

@@ -35,8 +35,8 @@ pub(crate) const ROWS: &[FaultRow] = &[
             crash_case("exit-in-call", |world| {
                 Box::pin(fails_the_call(world, "exited with status 3; it printed: panic: boom"))
             }),
-            crash_case("abort-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 6"))),
-            crash_case("segv-in-call", |world| Box::pin(fails_the_call(world, "was ended by signal 11"))),
+            crash_case("abort-in-call", |world| Box::pin(fails_the_call(world, "was killed by signal 6"))),
+            crash_case("segv-in-call", |world| Box::pin(fails_the_call(world, "was killed by signal 11"))),
         ],
         undefend: Some(|_| take_down(Defense::ExitStatus)),
     },
@@ -46,7 +46,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         cases: &[
             EXITS,
             crash_case("segv-in-call", |world| {
-                Box::pin(world.expect_block_at_once("was ended by signal 11"))
+                Box::pin(world.expect_block_at_once("was killed by signal 11"))
             }),
             // The same fault in other languages, whose tracebacks differ.
             FaultCase { evil: python_fault("exit-in-call"), ..EXITS },
@@ -161,8 +161,8 @@ async fn stays_down(world: &mut World) -> Result<()> {
     ensure!(matches!(state, ExtensionState::Failed { .. }), "the extension is {state:?}");
     let starts = world.marks().len();
     ensure!(starts == LOOP, "the extension was started {starts} times");
-    world.expect_failure("is not started again by itself").await?;
-    world.expect_block_at_once("is not started again by itself").await
+    world.expect_failure("is no longer restarted automatically").await?;
+    world.expect_block_at_once("is no longer restarted automatically").await
 }
 
 async fn limits_concurrent_starts(world: &mut World) -> Result<()> {

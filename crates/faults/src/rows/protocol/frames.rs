@@ -142,7 +142,7 @@ pub(crate) const fn refused_answer_case(bytes: fn() -> Vec<u8>) -> FaultCase {
     FaultCase {
         evil,
         expect: HOOK_ERROR,
-        play: |world| Box::pin(world.expect_block_at_once("makes no sense")),
+        play: |world| Box::pin(world.expect_block_at_once("sent an invalid answer")),
         ..CASE
     }
 }
@@ -153,7 +153,7 @@ const fn failed_call(bytes: fn() -> Vec<u8>) -> FaultCase {
     FaultCase {
         evil,
         expect: INVALID,
-        play: |world| Box::pin(world.expect_failure("makes no sense")),
+        play: |world| Box::pin(world.expect_failure("sent an invalid answer")),
         ..CASE
     }
 }

@@ -290,7 +290,7 @@ async fn asks_for_new_permissions(world: &mut World) -> Result<()> {
     run(&[]).await?;
     let (_, text) = run_ext(&hostile, &["list"]).await?;
     ensure!(
-        text.contains("its new version asks for more"),
+        text.contains("its new version requests more permissions"),
         "the additional permission is not reported: {text}"
     );
     run_ext(&hostile, &["update", "-y", "x"]).await?;
@@ -373,7 +373,7 @@ async fn ignores_hijacked_path(world: &mut World) -> Result<()> {
     let (code, text) = run_ext(&hostile, &["install", "-y", "x"]).await?;
     ensure!(code == 0, "{text}");
     let expect = safe.join("runtime").display().to_string();
-    ensure!(text.contains(&format!("by the program: {expect}")), "another program was chosen: {text}");
+    ensure!(text.contains(&format!("interpreter: {expect}")), "another program was chosen: {text}");
     hostile.run_for_notes(&["-p", "go"]).await?;
     let fired = hostile.take_fired();
     ensure!(fired == ["safe"], "these programs ran: {fired:?}");
