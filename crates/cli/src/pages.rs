@@ -32,10 +32,14 @@ pub(crate) fn print_manual() -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// Returns the commands below a command that help texts list.
+pub(crate) fn listed_subcommands(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+}
+
 /// Writes all subcommands. They have no pages of their own, so their full names are shown.
 fn write_subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
-    let shown = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
-    for sub in command.get_subcommands().filter(shown) {
+    for sub in listed_subcommands(command) {
         let name = format!("{above} {}", sub.get_name());
         page.control("TP", []);
         page.text([bold(name.as_str())]);

@@ -4,59 +4,65 @@ use clap::Command;
 use clap::builder::StyledStr;
 use xtask::words::find_replaced;
 
+use crate::pages::listed_subcommands;
+
 /// The longest first line of a text, in characters.
 const MAX_LINE: usize = 60;
 
-/// Calls `check` with the name of each command and argument, the first line of its text, and all of the text.
-fn for_each_text(name: &str, command: &Command, check: &mut dyn FnMut(&str, &str, &str)) {
-    let text = |short: Option<&StyledStr>, long: Option<&StyledStr>| {
-        (
-            short.map(ToString::to_string).unwrap_or_default(),
-            long.or(short).map(ToString::to_string).unwrap_or_default(),
-        )
+/// The text of a command or an argument.
+struct HelpText {
+    /// The command, and the argument if it is one.
+    name: String,
+    /// The text of `-h`.
+    short: String,
+    /// The text of `--help`.
+    long: String,
+}
+
+fn all_texts() -> Vec<HelpText> {
+    let mut command = super::command();
+    command.build();
+    let mut texts = Vec::new();
+    collect_texts("haft", &command, &mut texts);
+    texts
+}
+
+fn collect_texts(name: &str, command: &Command, texts: &mut Vec<HelpText>) {
+    let mut add = |name: String, short: Option<&StyledStr>, long: Option<&StyledStr>| {
+        let text = |text: Option<&StyledStr>| text.map(ToString::to_string).unwrap_or_default();
+        texts.push(HelpText { name, short: text(short), long: text(long.or(short)) });
     };
-    let (about, long_about) = text(command.get_about(), command.get_long_about());
     // The program's own line says what it is.
     if name != "haft" {
-        check(name, &about, &long_about);
+        add(name.to_owned(), command.get_about(), command.get_long_about());
     }
     for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-        let (help, long_help) = text(arg.get_help(), arg.get_long_help());
-        check(&format!("{name} {}", arg.get_id()), &help, &long_help);
+        add(format!("{name} {}", arg.get_id()), arg.get_help(), arg.get_long_help());
     }
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
-        for_each_text(&format!("{name} {}", sub.get_name()), sub, check);
+    for sub in listed_subcommands(command) {
+        collect_texts(&format!("{name} {}", sub.get_name()), sub, texts);
     }
 }
 
 #[test]
 fn first_lines_are_short_imperatives() {
-    let mut problems = Vec::new();
-    let mut command = super::command();
-    command.build();
-    for_each_text("haft", &command, &mut |name, line, _| {
-        let verb = line.split([' ', ',']).next().unwrap_or_default();
+    for HelpText { name, short, .. } in all_texts() {
+        let verb = short.split([' ', ',']).next().unwrap_or_default();
         let is_imperative =
             verb.starts_with(char::is_uppercase) && !verb.ends_with('s') && !verb.ends_with("ing");
-        if line.chars().count() > MAX_LINE || line.ends_with('.') || !is_imperative {
-            problems.push(format!("{name}: {line}"));
-        }
-    });
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+        assert!(short.chars().count() <= MAX_LINE, "{name}: {short}");
+        assert!(is_imperative && !short.ends_with('.'), "{name}: {short}");
+    }
 }
 
 #[test]
 fn texts_use_standard_words() {
-    let mut problems = Vec::new();
-    let mut command = super::command();
-    command.build();
-    for_each_text("haft", &command, &mut |name, _, text| {
-        problems.extend(find_replaced(text).map(|(word, by)| format!("{name}: {word} (write: {by})")));
-    });
-    for text in [super::long_help(), super::help::RPC.to_owned()] {
-        problems.extend(find_replaced(&text).map(|(word, by)| format!("{word} (write: {by})")));
+    for HelpText { name, long, .. } in all_texts() {
+        assert_eq!(find_replaced(&long), None, "{name}: {long}");
     }
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    for text in [super::long_help(), super::help::RPC.to_owned()] {
+        assert_eq!(find_replaced(&text), None, "{text}");
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use clap::{Arg, Command};
 
+use crate::pages::listed_subcommands;
+
 const INTRODUCTION: &str = "\
 # Commands and flags
 
@@ -12,7 +14,7 @@ const INTRODUCTION: &str = "\
 `haft completions SHELL` a completion script. [Exit codes](exit-codes.md) and [configuration](config.md) have pages of
 their own.
 
-<!-- Generated from the definition of the command line by `HAFT_UPDATE_DOCS=1 cargo test -p haft cli_page`. -->
+<!-- Generated from the definition of the command line by `HAFT_UPDATE_FIXTURES=1 cargo test -p haft cli_page`. -->
 ";
 
 #[test]
@@ -22,13 +24,13 @@ fn cli_page_is_current() {
     let mut page = INTRODUCTION.to_owned();
     render_command(&mut page, "haft", &mut command);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
-    if std::env::var_os("HAFT_UPDATE_DOCS").is_some() {
+    if std::env::var_os("HAFT_UPDATE_FIXTURES").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == page,
-        "docs/cli.md is out of date: run `HAFT_UPDATE_DOCS=1 cargo test -p haft cli_page`"
+        "docs/cli.md is out of date: run `HAFT_UPDATE_FIXTURES=1 cargo test -p haft cli_page`"
     );
 }
 
@@ -40,11 +42,8 @@ fn render_command(page: &mut String, name: &str, command: &mut Command) {
     // Writing to a string does not fail.
     let _ = write!(page, "\n## {name}\n\n{}\n\n```text\n{usage}\n```\n", end_sentence(about.trim()));
     render_arguments(page, command);
-    for sub in command.get_subcommands_mut() {
-        if !sub.is_hide_set() && sub.get_name() != "help" {
-            let name = format!("{name} {}", sub.get_name());
-            render_command(page, &name, sub);
-        }
+    for sub in listed_subcommands(command) {
+        render_command(page, &format!("{name} {}", sub.get_name()), &mut sub.clone());
     }
 }
 

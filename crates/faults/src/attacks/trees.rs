@@ -73,11 +73,6 @@ pub(crate) const ATTACKS: &[Attack] = &[
         make: tree_with_case_twins,
         expect: ExpectedOutcome::IfMade("only in case"),
     },
-    Attack {
-        name: "names that differ in case only",
-        make: tree_with_case_twins,
-        expect: ExpectedOutcome::IfMade("only in case"),
-    },
     tree!("too many files", "mkdir d; cd d; seq 1 20001 | xargs touch", MANY),
     tree!("a sparse file of 10 GiB", "truncate -s 10G big", LARGE),
     tree!("many sparse files", "for i in $(seq 1 21); do truncate -s 10M $i; done", LARGE),
