@@ -1,7 +1,7 @@
 //! The gated lines: the few that are steady on a busy machine. They are printed, or compared with those of another
 //! build of this program.
 
-mod against;
+mod compare_builds;
 
 use anyhow::{Context, Result};
 
@@ -20,7 +20,7 @@ pub(crate) fn run(mode: &GateMode, effort: EffortLevel) -> Result<bool> {
     match mode {
         GateMode::Report => report(effort).map(|()| true),
         GateMode::Json(row) => print_json(row, effort).map(|()| true),
-        GateMode::Against(program) => against::run(program, effort),
+        GateMode::Against(program) => compare_builds::run(program, effort),
     }
 }
 

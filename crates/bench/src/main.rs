@@ -6,10 +6,9 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-mod asking;
-mod calling;
 mod children;
 mod counts;
+mod extension_query;
 mod facts;
 mod gate;
 mod method;
@@ -20,6 +19,7 @@ mod peers;
 mod platform;
 mod report;
 mod rows;
+mod tool_calls;
 mod watch;
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! Renders all reports of a directory as one self-contained HTML page without scripts, fonts or external images.
 
 mod curves;
+mod ratio_column;
 mod scale;
-mod strip;
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -94,10 +94,10 @@ fn render_section(html: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn render_table(html: &mut String, report: &Report) -> fmt::Result {
-    let scale = strip::ratio_scale(&report.lines);
+    let scale = ratio_column::ratio_scale(&report.lines);
     html.push_str("<table>\n<tr><th></th><th>floor</th><th>haft</th><th>ratio</th><th>spread</th><th>");
     if let Some(scale) = &scale {
-        strip::write_header(html, scale)?;
+        ratio_column::write_header(html, scale)?;
     }
     html.push_str("</th><th>goal</th><th>gate</th><th></th></tr>\n");
     for line in &report.lines {
@@ -116,7 +116,7 @@ fn render_line(html: &mut String, line: &ReportLine, scale: Option<&LogScale>) -
             write!(html, "<td>{base}</td><td>{candidate}</td><td><strong>{:.2}×</strong></td>", found.ratio)?;
             write!(html, "<td>{:.1} %</td><td class=\"plot\">", found.spread * 100.0)?;
             if let Some(scale) = scale {
-                strip::write_mark(html, scale, line, found)?;
+                ratio_column::write_mark(html, scale, line, found)?;
             }
             html.push_str("</td>");
         }

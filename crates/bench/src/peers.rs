@@ -2,9 +2,9 @@
 
 pub(crate) mod client;
 mod hook;
-mod least;
+mod host_roles;
+mod minimal_extension;
 mod results;
-mod standing;
 pub(crate) mod stream;
 mod toolbox;
 pub(crate) mod watcher;
@@ -101,11 +101,11 @@ pub(crate) fn run(role: &str) -> ExitCode {
 fn run_numbered_role(role: &str, number: u32) -> Result<()> {
     let count = usize::try_from(number)?;
     match role {
-        LEAST => Ok(least::run_ordered()?),
+        LEAST => Ok(minimal_extension::run_ordered()?),
         HOOK => Ok(hook::allow_all()?),
         HOOK_ECHO => Ok(hook::echo_calls()?),
         HOOK_RECORD => Ok(hook::record_calls()?),
-        SLOW_GATE => Ok(least::run_gate(Duration::from_millis(number.into()))?),
+        SLOW_GATE => Ok(minimal_extension::run_gate(Duration::from_millis(number.into()))?),
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
         FLOOD => Ok(stream::run_bare()?),
@@ -113,11 +113,11 @@ fn run_numbered_role(role: &str, number: u32) -> Result<()> {
         WATCHER => Ok(watcher::count()?),
         EMPTY => Ok(()),
         IDLE => Ok(run_idle()?),
-        HOST_OF => standing::host_of(count),
-        SPAWNER => standing::run_spawner(count),
-        ASKS => standing::query_guard(count),
-        RAW_ASKS => standing::query_least(count),
-        CARRIES => standing::forward_images(count),
+        HOST_OF => host_roles::host_of(count),
+        SPAWNER => host_roles::run_spawner(count),
+        ASKS => host_roles::query_guard(count),
+        RAW_ASKS => host_roles::query_least(count),
+        CARRIES => host_roles::forward_images(count),
         _ => match ResultPayload::from_role(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
             None => bail!("unknown role"),

@@ -4,7 +4,7 @@ mod ext;
 mod help;
 #[cfg(test)]
 mod help_texts;
-mod misplaced;
+mod misplaced_command;
 #[cfg(test)]
 mod page;
 mod rpc;
@@ -266,7 +266,7 @@ fn parse_from(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     let matches = definition.try_get_matches_from_mut(&args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     if cli.command.is_none() {
-        misplaced::reject_misplaced_command(&mut definition, &cli.run, &args)?;
+        misplaced_command::reject_misplaced_command(&mut definition, &cli.run, &args)?;
     }
     Ok(cli)
 }

@@ -4,7 +4,7 @@ mod approve;
 mod hook;
 mod import;
 pub(crate) mod list;
-pub(crate) mod listed;
+pub(crate) mod listing;
 mod lock;
 pub(crate) mod logs;
 pub(crate) mod problem;

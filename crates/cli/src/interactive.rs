@@ -3,8 +3,8 @@
 //! The screen is a client like any other program: it sends commands of the RPC protocol and receives its lines. A
 //! terminal that blocks therefore blocks only the thread of the screen.
 
-mod desk;
 mod screen;
+mod ui_backend;
 
 use std::io::{self, IsTerminal as _};
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -34,8 +34,8 @@ use crate::run::{
 use crate::session::{SessionFinder, short_id};
 use crate::setup::RunSetup;
 
-use desk::{OpenSessions, RunningShells, UiBackend, UiContext};
 use screen::{ScreenOptions, ScreenThread};
+use ui_backend::{OpenSessions, RunningShells, UiBackend, UiContext};
 
 /// The maximum number of lines that wait for the screen. Further lines wait in haft-rpc, which drops droppable lines.
 const LINES: usize = 256;

@@ -1,6 +1,6 @@
 //! `haft rpc`: a server for programs that drive sessions with lines of JSON.
 
-mod program;
+mod session_source;
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::run::{
 use crate::setup::RunSetup;
 use crate::{logging, token};
 
-pub(crate) use program::SessionSource;
+pub(crate) use session_source::SessionSource;
 
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     // Runs before any process starts that could read the variable.

@@ -1,15 +1,15 @@
 //! A run: from the arguments to the last event.
 
+mod build_agent;
 mod compact;
+mod display;
 mod drive;
-pub(crate) mod ends;
-mod join;
 mod list;
 mod model;
 pub(crate) mod output;
 pub(crate) mod queue;
-mod screen;
 mod session;
+pub(crate) mod session_outputs;
 
 use anyhow::Context as _;
 use haft_core::model::ModelInfo;
@@ -22,15 +22,15 @@ use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 use crate::{console, extensions, hooks, logging, prompt};
 
+pub(crate) use build_agent::{RunParts, ToolChoice, build_agent};
 use compact::CompactOptions;
+pub(crate) use display::{RunFlow, handle_interrupt};
 use drive::RunTask;
-pub(crate) use ends::SessionOutputs;
-pub(crate) use join::{RunParts, ToolChoice, build_agent};
 pub(crate) use list::for_clients as models_for_clients;
 pub(crate) use model::{choose_by_name, thinking_level_note};
 pub(crate) use output::RunOutput;
-pub(crate) use screen::{RunFlow, handle_interrupt};
 pub(crate) use session::{SelectedSession, SessionOpenOutcome, open as open_session, resume};
+pub(crate) use session_outputs::SessionOutputs;
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let json = args.json;

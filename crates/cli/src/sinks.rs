@@ -17,9 +17,9 @@ use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
 use haft_test_support::terminal::{ATTACKS, TextSink, survey, terminal_actions};
 
-use crate::run::ends::PrintingFrontend;
 use crate::run::output::rendered_event;
 use crate::run::queue::event_queue;
+use crate::run::session_outputs::PrintingFrontend;
 use crate::{args, console, ext, logging};
 
 /// The number of random texts of an ordinary test run. `crates/core/tests/it/sanitize.rs` tests the sanitizer with
@@ -137,7 +137,7 @@ fn answer(text: &str) -> Vec<u8> {
     console::terminal_line(text).into_bytes()
 }
 
-fn listed(text: &str) -> ext::listed::ListedExtension {
+fn listed(text: &str) -> ext::listing::ListedExtension {
     let row = InstalledExtension {
         origin: ExtensionOrigin::Global,
         name: text.into(),
@@ -151,7 +151,7 @@ fn listed(text: &str) -> ext::listed::ListedExtension {
         entry: None,
         state: InstallStatus::Broken(text.into()),
     };
-    ext::listed::ListedExtension {
+    ext::listing::ListedExtension {
         row,
         failure: None,
         is_slow: false,
@@ -164,7 +164,7 @@ fn listed(text: &str) -> ext::listed::ListedExtension {
 }
 
 /// Returns the same extension after a failure.
-fn failed(text: &str) -> ext::listed::ListedExtension {
+fn failed(text: &str) -> ext::listing::ListedExtension {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
     (listed.row.state, listed.failure) = (InstallStatus::Enabled, Some(failure));
@@ -173,21 +173,21 @@ fn failed(text: &str) -> ext::listed::ListedExtension {
 
 /// Returns `haft ext list` of a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
-    let told = |listed: &ext::listed::ListedExtension| {
+    let told = |listed: &ext::listing::ListedExtension| {
         ext::list::problem_lines(listed, SystemTime::now()).join("\n")
     };
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
     let places = ext::table::PathShortener { cwd: "/w".into(), home: None };
     answer(
-        &[ext::table::render_table(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed]
+        &[ext::table::render_table(&listed, &places, 80), ext::listing::long_text(&listed), broken, failed]
             .join("\n"),
     )
 }
 
 /// Returns `haft ext list --json` of the same.
 fn list_json(text: &str) -> Vec<u8> {
-    let line = |listed: &ext::listed::ListedExtension| ext::listed::json_line(listed, SystemTime::now());
+    let line = |listed: &ext::listing::ListedExtension| ext::listing::json_line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 

@@ -10,7 +10,7 @@ mod store;
 use sha2::{Digest as _, Sha256};
 
 pub use decision::{ProjectDigestError, TrustDecision, TrustRequest};
-pub use haft_protocol::difference::ChangeSet;
+pub use haft_protocol::change_set::ChangeSet;
 pub use haft_protocol::digest::ParseDigestError;
 pub use snapshot::{Snapshot, SnapshotError};
 pub use store::{TrustError, TrustFile, TrustRecord};

@@ -1,6 +1,6 @@
 //! Delivers a run's events, first to the observers, then to the owner of the run.
 
-mod abridged;
+mod abridge;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +65,7 @@ impl EventEmitter {
     pub(crate) fn emit(&self, event: AgentEvent) {
         let event = match &self.events {
             EventTarget::Run(_) => event,
-            EventTarget::Sink(_) => abridged::abridge_event(event),
+            EventTarget::Sink(_) => abridge::abridge_event(event),
         };
         let observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for observer in observers.iter() {

@@ -1,7 +1,7 @@
 //! Validates tool arguments against the tool's JSON Schema.
 
+mod cost;
 mod plain;
-mod work;
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl SchemaValidator {
         if is_up(Defense::SchemaWork) {
             check_schema(&schema, &mut 0).map_err(SchemaError)?;
             let nothing = Value::Object(Map::new());
-            work::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
+            cost::count_steps(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
         }
         let compiled = jsonschema::options()
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
@@ -63,7 +63,7 @@ impl SchemaValidator {
             return Err(ArgsError(format!("arguments must be a JSON object, got {start}")));
         }
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
-        work::count_steps(&self.schema, &value)
+        cost::count_steps(&self.schema, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
         if !is_up(Defense::ArgumentSchema) {
             return Ok(());

@@ -10,21 +10,21 @@
 //! * [`store`]: the location of sessions.
 
 mod context;
+mod digest;
 mod disk;
 pub mod entry;
 mod id;
 pub mod intervention;
 mod line;
 mod log;
-mod moving;
 mod recover;
+mod relocation;
 mod resume;
+mod snapshot;
 mod state;
 pub mod store;
-mod survey;
 mod sync;
 mod tree;
-mod whole;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -46,20 +46,20 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-mod alone;
 mod attacks;
 mod canary;
 mod control;
 mod crash;
 mod defense;
-mod evil;
 mod goals;
 mod installer;
+mod misbehavior;
 mod oracle;
 mod report;
 mod row;
 mod rows;
 mod runner;
+mod single_row;
 mod skip;
 mod strace;
 mod timeouts;
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
     let mode = RunMode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
         [runner::ROW, id, part, tag, dir, control] => {
-            return alone::run((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
+            return single_row::run((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir] => return crash::run(change, dir.as_ref()),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),

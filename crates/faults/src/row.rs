@@ -3,7 +3,7 @@
 use anyhow::Result;
 use futures::future::BoxFuture;
 
-use crate::evil::Misbehavior;
+use crate::misbehavior::Misbehavior;
 use crate::world::{World, WorldSetup};
 
 pub(crate) use crate::skip::skip;

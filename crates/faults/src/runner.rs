@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::alone::CaseSubset;
 use crate::report::{ReportEntry, ReportOutcome, RunReport};
 use crate::row::FaultRow;
 use crate::rows;
+use crate::single_row::CaseSubset;
 use crate::world::RunMode;
 pub(crate) use children::kill_tagged;
 use children::{RowExit, RowProcess};

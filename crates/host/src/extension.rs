@@ -1,10 +1,10 @@
 //! One extension: a handle that sends queries and events, and the task behind it.
 
 mod actor;
-mod alarm;
 pub(crate) mod backlog;
+mod deadline_timer;
 pub(crate) mod frontend;
-mod seldom;
+mod rare_events;
 pub(crate) mod send_queue;
 pub(crate) mod services;
 pub(crate) mod status_line;

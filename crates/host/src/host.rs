@@ -1,13 +1,13 @@
 //! `Host`: all extensions of one agent.
 
+mod active_extensions;
 mod builder;
-mod catalog;
 mod commands;
 mod completions;
-mod inner;
-mod life;
+mod host_state;
+mod lifecycle;
+mod name_registry;
 mod reload;
-mod set;
 mod start;
 mod status;
 
@@ -26,19 +26,19 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::ManagedExtension;
 use crate::agent::hook_context::{HookContext, RestartGate};
 use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
+use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::supervision::config::HostConfig;
+pub use active_extensions::CommandInfo;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
-use inner::HostState;
-pub use inner::{DiscoveredExtensions, SpecSource};
-pub use life::RestartError;
+use host_state::HostState;
+pub use host_state::{DiscoveredExtensions, SpecSource};
+pub use lifecycle::RestartError;
 pub use reload::ReloadStats;
-pub use set::CommandInfo;
 pub use status::ExtensionStatus;
 use status::status;
 

@@ -34,7 +34,7 @@ pub use process::log::log_path;
 pub use session::ExtensionState;
 pub use supervision::config::HostConfig;
 pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
-pub use supervision::silent::starts_slowly;
+pub use supervision::silent_starts::starts_slowly;
 pub use timeouts::{RestartTiming, Timeouts};
 pub use wire::fault::FaultCode;
 pub use wire::framer::{FramedLine, LineFramer};

@@ -8,13 +8,14 @@
 //! that came too late.
 
 mod calls;
-pub(crate) mod declared;
+pub(crate) mod declared_offers;
 pub(crate) mod dialect;
 pub(crate) mod filter;
 mod frames;
-mod granted;
-pub(crate) mod greeting;
+mod grants;
+pub(crate) mod hello_ack;
 pub(crate) mod ids;
+mod liveness;
 pub(crate) mod offers;
 mod output;
 mod panels;
@@ -25,8 +26,7 @@ mod reports;
 mod status;
 #[cfg(test)]
 mod tests;
-mod unasked;
-mod watch;
+mod unrequested;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,14 +40,14 @@ use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
 use dialect::{OutboundMessage, SessionDialect};
+use liveness::{LivenessAlert, LivenessMonitor};
 use offers::ExtensionOffers;
 use output::OutputQueue;
 pub(crate) use output::{HostCallRequest, SessionOutput, UiUpdate};
 use pending::{OpenQuestion, PendingQuestions, QuestionKind};
 pub use phase::ExtensionState;
 use phase::{ConnectionPhase, earlier_deadline};
-use unasked::UnrequestedFrames;
-use watch::{LivenessAlert, LivenessMonitor};
+use unrequested::UnrequestedFrames;
 
 /// The prefix of the launcher's message when it could not apply the sandbox.
 const NO_SANDBOX: &str = "no sandbox: ";

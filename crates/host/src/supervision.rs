@@ -1,13 +1,13 @@
 //! Supervision of extensions: their start, restart and failures.
 
+mod code_digests;
 pub(crate) mod config;
-mod confine;
 pub(crate) mod failures;
-mod first_code;
-pub(crate) mod keeper;
-pub(crate) mod shared;
-pub(crate) mod silent;
+pub(crate) mod host_context;
+pub(crate) mod process_supervisor;
+mod project_check;
+pub(crate) mod restart_policy;
+mod sandbox_setup;
+pub(crate) mod silent_starts;
 pub(crate) mod slot;
 pub(crate) mod streams;
-pub(crate) mod supervisor;
-mod trusted_project;

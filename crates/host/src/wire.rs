@@ -3,13 +3,13 @@
 pub(crate) mod decode;
 pub(crate) mod fault;
 pub(crate) mod framer;
-#[cfg(unix)]
-mod input;
-pub(crate) mod outlet;
 pub(crate) mod pipe;
 pub(crate) mod scratch;
+#[cfg(unix)]
+mod stdin_pipe;
+pub(crate) mod stdin_writer;
 
 #[cfg(unix)]
-pub(crate) use input::StdinPipe;
+pub(crate) use stdin_pipe::StdinPipe;
 #[cfg(not(unix))]
 pub(crate) use tokio::process::ChildStdin as StdinPipe;

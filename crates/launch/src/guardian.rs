@@ -5,7 +5,7 @@
 
 mod host;
 #[cfg(target_os = "linux")]
-mod inside;
+mod inner_launcher;
 mod order;
 mod prepare;
 mod signals;
@@ -36,8 +36,8 @@ pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
 pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut args = args.peekable();
     #[cfg(target_os = "linux")]
-    if args.next_if(|flag| flag == inside::CONFINE).is_some() {
-        return inside::run(args);
+    if args.next_if(|flag| flag == inner_launcher::CONFINE).is_some() {
+        return inner_launcher::run(args);
     }
     match run_order(args) {
         Ok(status) => exit_like(status),

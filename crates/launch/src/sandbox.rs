@@ -5,14 +5,14 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod confinement;
 #[cfg(target_os = "linux")]
-mod places;
-#[cfg(target_os = "linux")]
 mod rules;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod support;
+#[cfg(target_os = "linux")]
+mod system_paths;
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -23,13 +23,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) use bubblewrap::{Bubblewrap, WrappedLaunch};
 #[cfg(target_os = "linux")]
 pub(crate) use confinement::Confinement;
-#[cfg(target_os = "linux")]
-pub use places::started_by;
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::command_line as seatbelt_command_line;
 pub use support::{SandboxBasis, SandboxSupport, detect_support};
 #[cfg(target_os = "linux")]
 pub(crate) use support::{find_bubblewrap as found_bubblewrap, landlock_abi};
+#[cfg(target_os = "linux")]
+pub use system_paths::started_by;
 
 /// The rights of a program behind a [`Launcher`](crate::Launcher): the listed ones and those that every program needs
 /// (reading the system's programs, libraries and settings, and a few devices). All paths are absolute; a directory

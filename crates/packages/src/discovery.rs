@@ -5,9 +5,9 @@
 //! one with the same name is reported and does not run. So a cloned repository can add an extension but never replace
 //! one of the user's.
 
-mod approved;
-mod owned;
-mod skipped;
+mod approved_extensions;
+mod skip_reason;
+mod user_extensions;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -18,15 +18,15 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
-use crate::approved::lock::{ApprovalStore, LockError};
+use crate::approval::lock::{ApprovalStore, LockError};
 use crate::file_name::dir_name;
 use crate::manifest::permission::Permissions;
 use crate::manifest::{ExecError, LaunchPlan, MANIFEST_FILE, Manifest, ManifestError};
 use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
 pub use haft_protocol::project::{Project, ProjectTrust};
-pub(crate) use owned::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
-pub use skipped::{PIN_MISMATCH, SkipReason, SkippedExtension};
+pub use skip_reason::{PIN_MISMATCH, SkipReason, SkippedExtension};
+pub(crate) use user_extensions::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
 
 /// The stable code of an invalid manifest, as in `extension_error` events.
 const MANIFEST_INVALID: &str = "manifest_invalid";

@@ -25,7 +25,7 @@ use crate::file_name::dir_name;
 use crate::spec::ExtensionOrigin;
 use lock::{ApprovalStore, LockEntry};
 
-pub use crate::approved::{
+pub use crate::approval::{
     BackgroundSpawner, ChangeSet, CodePin, Digest, InstallError, LockFileToolPins, LostExtension,
     PreservedPath, TreeContents, TreeError, TreeStore, approve_tools, check_approved, copy_and_digest,
     digest_of, files_beside_code, lock, lost_extensions,

@@ -4,7 +4,7 @@
 //! Finding, showing or installing an extension runs none of its code. The approval of an extension covers its files
 //! byte for byte. This crate contains no process management of extensions and no asynchronous runtime.
 
-mod approved;
+mod approval;
 pub mod discovery;
 pub mod environment;
 pub mod file_name;
@@ -13,7 +13,7 @@ pub mod install;
 pub mod manifest;
 pub mod state_files;
 
-mod glance;
+mod file_stamp;
 mod grant;
 mod open;
 mod pins;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
-use crate::approved::CodePin;
+use crate::approval::CodePin;
 use crate::manifest::permission::Permissions;
 use crate::manifest::{GuardRoles, LaunchPlan, Lifecycle};
 

@@ -15,7 +15,7 @@ use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 use crate::reader::JsonForm;
 use crate::scan::{self, ScanLimits};
-use crate::shared;
+use crate::shared_line;
 use crate::surrogate;
 
 pub use crate::reader::CheckedJson;
@@ -123,11 +123,11 @@ pub fn read_with_plain_span<F: FrameSet>(
     bounds: LineLimits,
     known: PlainSpan,
 ) -> Result<DecodeOutcome<F>, DecodeError> {
-    if line.len() < shared::LEAST || line.len() > bounds.line {
+    if line.len() < shared_line::LEAST || line.len() > bounds.line {
         return read(line, bounds);
     }
     let line = ByteString::try_from(line.clone()).map_err(|_| DecodeError::NotUtf8)?;
-    shared::while_reading(&line, || read_text(&line, bounds, known))
+    shared_line::while_reading(&line, || read_text(&line, bounds, known))
 }
 
 fn read_text<F: FrameSet>(

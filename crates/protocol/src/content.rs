@@ -1,7 +1,7 @@
 //! Content blocks of messages and tool results.
 
 mod data;
-mod shown;
+mod shown_content;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,8 @@ use crate::ids::ToolCallId;
 use crate::json::RawJson;
 
 pub use data::ImageData;
-pub use shown::ShownContent;
-pub(crate) use shown::serialize_shown;
+pub use shown_content::ShownContent;
+pub(crate) use shown_content::serialize_shown;
 
 /// An image in a message: base64 data and a MIME type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

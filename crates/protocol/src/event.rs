@@ -2,13 +2,13 @@
 //! events and changes none.
 
 mod compaction;
-mod failing;
+mod failure;
 mod fault;
 mod host_call_error;
 mod level;
 
 pub use compaction::CompactReason;
-pub use failing::{ErrorStage, RetryReason};
+pub use failure::{ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
 pub use host_call_error::HostCallError;
 pub use level::NoteLevel;

@@ -5,10 +5,10 @@
 //! registrations and `ready`, and then answers the requests of the host. A side never sends a frame
 //! that the peer did not announce.
 
-mod answer;
-mod author;
+mod answer_error;
 mod command;
 mod completion;
+mod constructors;
 mod event;
 mod frames;
 mod handshake;
@@ -26,7 +26,7 @@ mod subscription;
 mod tool;
 
 pub use crate::event::HostCallError;
-pub use answer::AnswerError;
+pub use answer_error::AnswerError;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{EventGap, LifecycleEvent};

@@ -44,7 +44,7 @@ mod hello;
 mod message;
 mod method;
 mod modes;
-mod observed;
+mod observed_events;
 mod outline;
 mod question;
 mod results;
@@ -74,7 +74,7 @@ pub use message::{
 };
 pub use method::Method;
 pub use modes::{HookMode, HookSubscriptions, InterceptPoint, WatchError};
-pub use observed::{ObservedEvents, UnsupportedEvent};
+pub use observed_events::{ObservedEvents, UnsupportedEvent};
 pub use question::{HookQuestion, MalformedReply, ParsedDecision};
 pub use results::HookResults;
 

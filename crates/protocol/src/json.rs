@@ -13,7 +13,7 @@ use crate::error::DecodeError;
 use crate::reader::{self, CheckedJson, JsonForm, JsonText};
 use crate::scan::{self, ScanLimits};
 
-mod same;
+mod equality;
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
@@ -79,7 +79,7 @@ impl RawJson {
     /// True if both are the same value, in any order of keys and with any escapes. Numbers must be
     /// written alike: some programs distinguish `1` and `1.0`.
     pub fn same_value(&self, other: &Self) -> bool {
-        self == other || same::equal_json(self.as_str(), other.as_str())
+        self == other || equality::equal_json(self.as_str(), other.as_str())
     }
 
     /// True if the value is a JSON object, as the arguments of a tool must be.

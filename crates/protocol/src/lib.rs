@@ -25,11 +25,11 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+pub mod change_set;
 pub mod codec;
 pub mod content;
 #[doc(hidden)]
 pub mod defense;
-pub mod difference;
 pub mod digest;
 pub mod error;
 pub mod event;
@@ -47,11 +47,11 @@ pub mod thinking;
 mod compact;
 mod json;
 mod named_enum;
-mod object;
+mod object_line;
 mod read;
 mod reader;
 mod scan;
-mod shared;
+mod shared_line;
 mod surrogate;
 
 pub use json::RawJson;

@@ -34,9 +34,9 @@ mod dialog;
 mod event;
 mod line;
 mod payload;
-mod received;
 mod request;
 mod response;
+mod server_line;
 
 pub use command::ReplyData;
 pub use command::{
@@ -58,9 +58,9 @@ pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{ClientEvent, EventLine, PanelContent, RpcEvent, SessionEnd};
 pub use line::{escape_control_chars, line};
 pub use payload::ReplyPayload;
-pub use received::ServerLine;
 pub use request::{BOUNDS, MAX_LINE, RpcRequest, UnreadableRequest, read_request};
 pub use response::{CommandFailure, ErrorCode, RpcResponse};
+pub use server_line::ServerLine;
 
 /// The version of the protocol: zot's. It changes only with an incompatible change; all additions
 /// are [capabilities](capability) or fields.

@@ -5,15 +5,15 @@
     reason = "the wire library's error type is large, and failing is no hot path"
 )]
 
-mod answer;
 mod call_ids;
 mod client;
 mod endpoint;
 mod failure;
 mod history;
-mod plain;
 mod request;
+mod response_stream;
 mod run;
+mod simple_get;
 mod transport;
 
 use std::fmt;
@@ -35,8 +35,8 @@ use crate::timeouts::Timeouts;
 use client::HttpClient;
 use endpoint::ApiEndpoint;
 use failure::FailureReporter;
-pub(crate) use plain::{RequestLimits, send_get};
 use run::RequestDriver;
+pub(crate) use simple_get::{RequestLimits, send_get};
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///

@@ -15,25 +15,25 @@
 
 pub mod timeouts;
 
-mod desk;
+mod auth_gate;
+mod client_sink;
+mod command_scheduler;
 mod dialogs;
-mod door;
 mod input;
+mod open_sessions;
 mod outbox;
-mod outlet;
-mod questions;
-mod roster;
+mod question_broker;
 mod screen;
 mod serve;
-mod sessions;
+mod session_provider;
 mod writer;
 
-pub use desk::MOST_WAITING;
+pub use command_scheduler::MOST_WAITING;
 pub use haft_protocol::rpc::{escape_control_chars, line};
 pub use outbox::OutboxLimits;
 pub use screen::{ScreenFactory, SessionScreen};
 pub use serve::{EndReason, ServeError, ServeOptions, serve, serve_local};
-pub use sessions::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
+pub use session_provider::{OpenedSession, SessionChoice, SessionProvider, TemplateExpansion, stored_info};
 pub use writer::{EventWriter, WriteError};
 
 fn shorten_name(name: &str) -> String {

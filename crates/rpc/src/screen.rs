@@ -17,9 +17,9 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{ClientEvent, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
 use tokio_util::sync::CancellationToken;
 
+use crate::client_sink::ClientSink;
 use crate::dialogs::UserQuestion;
-use crate::outlet::ClientSink;
-use crate::questions::{QuestionBroker, is_confirmed};
+use crate::question_broker::{QuestionBroker, is_confirmed};
 use crate::timeouts::DIALOG;
 
 /// The answers to the question about a failing gate, with their meanings.

@@ -4,16 +4,16 @@
 //! tasks, one at a time, with the state machines of this crate. Slow work runs in separate tasks.
 //! Events and replies go into the [`ClientSink`], which one writer empties.
 
-mod carry;
+mod active_session;
+mod command_execution;
 mod extension;
-mod hub;
+mod jobs;
 mod messages;
 mod outcome;
 mod route;
-mod seat;
+mod server;
 mod session;
 mod setup;
-mod work;
 
 use std::io;
 use std::pin::pin;
@@ -24,16 +24,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::door::AuthGate;
+use crate::auth_gate::AuthGate;
+use crate::client_sink::ClientSink;
 use crate::input::{LineRequestSource, RequestSource};
 use crate::outbox::{LineEncoding, OutboxLimits};
-use crate::outlet::ClientSink;
-use crate::questions::QuestionBroker;
+use crate::question_broker::QuestionBroker;
 use crate::screen::ScreenFactory;
-use crate::sessions::SessionProvider;
+use crate::session_provider::SessionProvider;
 use crate::timeouts::LAST_WORDS;
 
-use hub::{ConnectionError, RpcServer};
+use server::{ConnectionError, RpcServer};
 
 /// The options of [`serve`].
 #[derive(Debug, Clone)]

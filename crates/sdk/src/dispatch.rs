@@ -20,14 +20,14 @@ use crate::handler::{BoxedHandler, HandlerFailure};
 use crate::host::Host;
 use crate::outbox::FrameOutbox;
 use crate::panel::PanelEvent;
-use crate::work::RunningHandlers;
-use crate::work::runtimes::HandlerRuntimes;
+use crate::running_handlers::RunningHandlers;
+use crate::running_handlers::runtimes::HandlerRuntimes;
 
-mod lane;
-mod refuse;
+mod one_way;
 mod responder;
+mod unreadable_lines;
 
-use lane::OneWay;
+use one_way::OneWay;
 use responder::{GateQuestion, HostQuestion, QuestionResponder};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl LineHandler for FrameDispatcher {
             Ok(DecodedFrame::Unknown { .. }) => Ok(DispatchOutcome::Continue),
             Err(error @ DecodeError::TooLong { .. }) => Err(error.into()),
             Err(error) => {
-                refuse::answer_unreadable_line(line, &error, &self.outbox);
+                unreadable_lines::answer_unreadable_line(line, &error, &self.outbox);
                 Ok(DispatchOutcome::Continue)
             }
         }
@@ -139,7 +139,7 @@ impl FrameDispatcher {
             None => {
                 let (lane, queue) = mpsc::unbounded_channel();
                 let (extension, host) = (Arc::clone(&self.extension), self.host.clone());
-                let handling = lane::run(extension, host, queue, self.outbox.clone(), self.handled);
+                let handling = one_way::run(extension, host, queue, self.outbox.clone(), self.handled);
                 self.work.spawn_handler(handling)?;
                 self.lane.insert(lane)
             }

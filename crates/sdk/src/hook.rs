@@ -43,11 +43,11 @@
 //! `after_tool` run next to the connection and must not block their thread; all other handlers have
 //! their own threads. [`HookHarness`](crate::testing::HookHarness) tests a hook in memory.
 
-mod answer;
 mod dispatch;
 mod echo;
 mod event;
 mod replies;
+mod responder;
 
 use std::process::ExitCode;
 
@@ -74,9 +74,9 @@ use crate::error::ServeError;
 use crate::extension::check;
 use crate::handler::{BoxedHandler, HookHandlerFn};
 use crate::run::{exit_code, serve_stdio};
+use crate::running_handlers::runtimes::{HandlerRuntimes, OwnRuntimes};
 use crate::serve::serve_streams;
 use crate::tool;
-use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
 /// A handler of a process hook. It has no connection to the host: a hook only answers.
 type HookHandler<I, A> = BoxedHandler<I, A, ()>;

@@ -13,10 +13,10 @@ use haft_protocol::ids::PanelId;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use crate::calls::PendingCalls;
 use crate::config::ConfigError;
 use crate::logging;
 use crate::outbox::FrameOutbox;
+use crate::pending_calls::PendingCalls;
 
 /// The host, as a handler sees it. Cheap to clone; background tasks may keep it. After the end of
 /// the connection, frames are discarded.

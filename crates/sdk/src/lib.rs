@@ -28,7 +28,6 @@
 
 #![warn(clippy::exhaustive_structs)]
 
-mod calls;
 mod completion;
 mod config;
 mod dispatch;
@@ -39,13 +38,14 @@ mod host;
 mod logging;
 mod outbox;
 mod panel;
+mod pending_calls;
 mod platform;
 mod run;
+mod running_handlers;
 mod serve;
 mod service;
 mod timeouts;
 mod tool;
-mod work;
 
 pub mod hook;
 pub mod testing;

@@ -20,10 +20,10 @@ use crate::extension::Extension;
 use crate::logging::log;
 use crate::outbox::FrameOutbox;
 use crate::platform;
+use crate::running_handlers::runtimes::{HandlerRuntimes, OwnRuntimes};
 use crate::serve;
 use crate::serve::lines::{LineSplitter, end_of_reset};
 use crate::timeouts::HANDLER_GRACE;
-use crate::work::runtimes::{HandlerRuntimes, OwnRuntimes};
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host sends `shutdown` or closes the

@@ -8,7 +8,7 @@ use crate::dispatch::{DispatchOutcome, FrameDispatcher, LineHandler};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::outbox::{self, FrameOutbox};
-use crate::work::runtimes::HandlerRuntimes;
+use crate::running_handlers::runtimes::HandlerRuntimes;
 
 pub(crate) mod lines;
 

@@ -47,12 +47,12 @@ use crate::timeouts::HARNESS_PATIENCE;
 use crate::tool::ToolResult;
 
 mod hook;
-mod seen;
-mod served;
+mod record;
+mod services;
 
 pub use hook::HookHarness;
-use seen::ExtensionRecord;
-use served::{ExtensionInput, ServiceHandler};
+use record::ExtensionRecord;
+use services::{ExtensionInput, ServiceHandler};
 
 /// The line that the SDK sends after each handled event, so that the harness knows; hidden in
 /// transcripts.
@@ -113,7 +113,7 @@ impl Harness {
     pub async fn start(extension: Extension) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir), served::unavailable_services()).await
+        Self::connect(extension, info, Some(dir), services::unavailable_services()).await
     }
 
     /// Starts an extension with this data directory, as for the second start of an extension with
@@ -121,12 +121,12 @@ impl Harness {
     pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = Some(data_dir.into().display().to_string());
         let info = HelloAck { data_dir, ..host_info() };
-        Self::connect(extension, info, None, served::unavailable_services()).await
+        Self::connect(extension, info, None, services::unavailable_services()).await
     }
 
     /// Starts an extension under a host with this information; see [`host_info`].
     pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
-        Self::connect(extension, info, None, served::unavailable_services()).await
+        Self::connect(extension, info, None, services::unavailable_services()).await
     }
 
     /// Starts an extension like [`start`](Self::start), under a host with services. `answer` gets
@@ -154,11 +154,11 @@ impl Harness {
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve::serve(extension, reader, writer, Some(HANDLED));
-            let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
+            let (outcome, ()) = tokio::join!(serving, record::watch_frames(from_extension, &watching));
             watching.send_modify(|seen| seen.outcome = Some(outcome.map_err(|error| error.to_string())));
         });
         let input: ExtensionInput = Arc::new(Mutex::new(Some(to_extension)));
-        let serving = tokio::spawn(served::serve(seen.clone(), Arc::clone(&input), answers));
+        let serving = tokio::spawn(services::serve(seen.clone(), Arc::clone(&input), answers));
         let harness = Self {
             seen,
             input,

@@ -1,10 +1,10 @@
 //! The effect of bytes on a terminal: the oracle for all output of haft.
 
-mod own;
+mod own_output;
 
 use std::fmt;
 
-pub use own::{OutputKind, forbidden_actions};
+pub use own_output::{OutputKind, forbidden_actions};
 
 /// Texts that affect a terminal or deceive a reader, each with a description.
 pub const ATTACKS: &[(&str, &str)] = &[

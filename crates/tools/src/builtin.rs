@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
 use crate::environment::{Environment, EnvironmentError};
-use crate::seen::ReadTracker;
+use crate::read_tracker::ReadTracker;
 
 /// The state that the tools of a session share.
 pub(crate) struct SharedToolState {

@@ -1,7 +1,7 @@
 //! `Environment`: the files and processes that the tools use.
 
+mod blocking;
 mod host;
-mod off_thread;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use blocking::{run_blocking, run_blocking_if_large};
 pub use host::{FileAccessRules, HostEnvironment};
-pub(crate) use off_thread::{run_blocking, run_blocking_if_large};
 
 /// Files and processes on this machine, in a sandbox, or on another machine.
 ///

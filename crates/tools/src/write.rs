@@ -12,7 +12,7 @@ use crate::diff::Diff;
 use crate::environment::run_blocking_if_large;
 use crate::environment::{ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy};
 use crate::path;
-use crate::seen::{ContentFingerprint, UnreadFileError};
+use crate::read_tracker::{ContentFingerprint, UnreadFileError};
 
 /// The maximum size of a file that can be changed, in bytes: it is read completely to compare it with the content
 /// that was read before.

@@ -4,14 +4,14 @@
 //! text to insert come out. The candidates stay in place while the word is typed. The chosen candidate stays chosen
 //! while it matches, and the list does not become shorter before it closes.
 
-mod wanted;
+mod target;
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, FuzzyTextKind, RankedMatch};
 
-pub use wanted::{CompletionKind, CompletionTarget, find_target};
+pub use target::{CompletionKind, CompletionTarget, find_target};
 
 /// The maximum number of candidates.
 pub const MOST_CANDIDATES: usize = 50;

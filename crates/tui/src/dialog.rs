@@ -16,7 +16,7 @@ mod body;
 mod call;
 mod choices;
 mod question;
-mod quiet;
+mod quiet_period;
 mod view;
 
 use std::time::{Duration, Instant};
@@ -27,13 +27,13 @@ use haft_protocol::rpc::UiAnswer;
 use body::DialogBody;
 use call::LineMark;
 use choices::ChoiceList;
-use quiet::{KeyHint, QuietPeriod, TimedHint};
+use quiet_period::{KeyHint, QuietPeriod, TimedHint};
 
 use crate::clean::{CleanLine, CleanText};
 use crate::field::TextField;
 use crate::keys::{Action, Chord, Confirm, Context, Edit, KeyPress};
 use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
-use crate::transcript::spoken::wrap_rows;
+use crate::transcript::linear::wrap_rows;
 
 /// The line that ends a text of several lines.
 const END: &str = ".";

@@ -12,7 +12,7 @@
 //! - The text holds no control characters but newlines and tabs.
 
 mod atom;
-mod kill;
+mod kill_ring;
 mod layout;
 mod paste;
 mod undo;
@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use atom::{AtomTable, clean_after, expand_atoms};
-use kill::{KillDirection, KillRing};
+use kill_ring::{KillDirection, KillRing};
 use layout::TextWithAtoms;
 use undo::{ChangeKind, TextChange, UndoHistory};
 

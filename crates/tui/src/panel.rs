@@ -11,9 +11,9 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::frame::{self, BorderFrame, draw_line, row_area, truncate_spans};
 use crate::keys::{Action, Context, KeyPress, Panel as Key};
-use crate::look::DrawContext;
 use crate::theme::Role;
 
 const HELP: &str = "esc close";

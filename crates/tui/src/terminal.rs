@@ -11,22 +11,22 @@
 //! `tests/it/terminal.rs`.
 
 mod driver;
-mod editor;
+mod effects;
 mod environment;
+mod external_editor;
+mod frame_limiter;
 mod guard;
 mod images;
+mod inline_viewport;
 mod input;
-mod lines;
+mod linear;
 mod modes;
 mod osc;
-mod out;
-mod pace;
 mod paint;
-mod perform;
 mod reply;
 mod sgr;
 mod signals;
-mod strip;
+mod stdout;
 mod tail;
 
 use std::io;
@@ -43,15 +43,15 @@ use crate::theme::{Appearance, ColorDepth};
 pub use crate::app::{InlineOutput, LinearInterface, UserInterface};
 pub use environment::Environment;
 pub use images::ImageProtocol;
-pub use lines::run_linear;
+pub use linear::run_linear;
 
 /// The functions that produce the output for the terminal, for tests of that output. [`run`] writes it.
-pub mod written {
+pub mod output {
     pub use super::images::ImagePainter;
-    pub use super::lines::rows_text as lines;
+    pub use super::inline_viewport::InlineViewport;
+    pub use super::linear::rows_text as lines;
     pub use super::osc::{clipboard_sequence, title_sequence};
     pub use super::paint::ScreenPainter;
-    pub use super::strip::InlineViewport;
     pub use super::tail::tail_text as tail;
 }
 

@@ -3,9 +3,9 @@
 //! `docs/themes.md` describes the file. The caller reads the file and detects the terminal's color depth and
 //! appearance; all of that is passed in as values.
 
+mod builder;
 mod builtin;
 mod color;
-mod draft;
 mod file;
 mod problem;
 mod role;

@@ -20,12 +20,12 @@ mod document;
 mod draw;
 mod item;
 mod layout;
+pub(crate) mod linear;
 mod note;
 mod notes;
 mod row;
+mod scrollback;
 mod search;
-mod settle;
-pub(crate) mod spoken;
 mod view;
 
 use std::time::Instant;
@@ -37,9 +37,9 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, CleanText};
+use crate::draw_context::DrawContext;
 use crate::image::ImagePlacement;
 use crate::keys::{Browse, Scroll};
-use crate::look::DrawContext;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
 use answer::{AnswerInProgress, AnswerTextKind};
@@ -48,12 +48,12 @@ use call::{ArgumentSummary, CallItem, CallPhase};
 use calls::OpenCalls;
 use document::{ItemMoves, TranscriptDocument};
 use item::{ItemKind, PageItem, TranscriptItem, UserItem};
+use linear::LinearTranscript;
 use note::{NoteItem, NoteTag};
 use notes::{apply_note_event, push_note};
+use scrollback::PrintedScrollback;
 pub use search::SearchOutcome;
 use search::TranscriptFinder;
-use settle::PrintedScrollback;
-use spoken::LinearTranscript;
 use view::TranscriptView;
 
 /// A message from haft itself in the transcript.
@@ -473,7 +473,7 @@ impl Transcript {
 
     /// Returns the whole output of the last call, as rows of a width. `None` if there was no call.
     pub fn last_output(&self, width: u16) -> Option<Vec<CleanLine>> {
-        spoken::last_output(&self.doc, width)
+        linear::last_output(&self.doc, width)
     }
 
     /// Returns the rows to print now, each of them once: all finished items, and more if necessary, so that at most

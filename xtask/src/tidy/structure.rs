@@ -1,6 +1,6 @@
 //! Checks of the structure of each crate: imports between files, and files with methods of a type.
 
-mod circles;
+mod cycles;
 mod layers;
 mod methods;
 mod module;
@@ -23,7 +23,7 @@ pub(super) fn check(files: &[RepoFile]) -> Vec<String> {
     let (crates, mut findings) = read(files);
     for one in &crates {
         findings.extend(layers::check(one));
-        findings.extend(circles::check(one));
+        findings.extend(cycles::check(one));
         findings.extend(methods::check(one));
     }
     findings

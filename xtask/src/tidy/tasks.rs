@@ -15,7 +15,7 @@ const PARTS: &[(&str, &[PartAllowance])] = &[
         &[
             ("extension/actor.rs", 1, "the loop behind an extension"),
             ("extension/actor/sources.rs", 1, "the rare events of the loop"),
-            ("supervision/keeper.rs", 1, "an order while another event is awaited"),
+            ("supervision/process_supervisor.rs", 1, "an order while another event is awaited"),
         ],
     ),
     (
@@ -78,8 +78,8 @@ mod tests {
         check("hook/tool.rs", "tokio::spawn(async move {})", 1);
         check("hook/tool.rs", "struct PendingQuestions<T> {", 1);
         check("hook/tool.rs", "spawn_blocking(|| ())\n// tokio::select!\nmod tests {\ntokio::spawn(x)", 0);
-        check("supervision/keeper.rs", "tokio::select! {", 0);
-        check("supervision/keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
-        check("supervision/keeper.rs", "", 1);
+        check("supervision/process_supervisor.rs", "tokio::select! {", 0);
+        check("supervision/process_supervisor.rs", "tokio::select! {}\ntokio::select! {}", 1);
+        check("supervision/process_supervisor.rs", "", 1);
     }
 }

@@ -18,8 +18,8 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, StopCause, TokenUsage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{TOOL, bench_host_config, extension_specs, query_line, runtime, write_call};
 use crate::children::{ChildProgram, PipedChild};
+use crate::extension_query::{TOOL, bench_host_config, extension_specs, query_line, runtime, write_call};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};

@@ -25,8 +25,8 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{self, extension_spec, runtime};
 use crate::children::{ChildProgram, PipedChild};
+use crate::extension_query::{self, extension_spec, runtime};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers::watcher::{LAST, PACE};
 use crate::report::{LineGoal, Report, Unit};
@@ -208,7 +208,7 @@ fn watcher_specs(stalled: usize) -> Result<Vec<ExtensionSpec>> {
 
 /// Returns a host configuration without a limit on notifications and with patience for stalled extensions.
 fn watcher_host_config() -> HostConfig {
-    let mut config = asking::bench_host_config();
+    let mut config = extension_query::bench_host_config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
     config.timeouts.write_stall *= 1_000;

@@ -20,8 +20,8 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, ToolMessage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{HostCandidate, PipeBase, bench_host_config, runtime, write_call};
 use crate::children::{ChildProgram, PipedChild};
+use crate::extension_query::{HostCandidate, PipeBase, bench_host_config, runtime, write_call};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};

@@ -7,8 +7,8 @@
 use anyhow::Result;
 use haft_protocol::content::ToolCall;
 
-use crate::asking::{HostCandidate, PipeBase, query_line, write_call};
 use crate::children::ChildProgram;
+use crate::extension_query::{HostCandidate, PipeBase, query_line, write_call};
 use crate::method::{Comparison, RepetitionPlan, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};

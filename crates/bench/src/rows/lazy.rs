@@ -23,8 +23,8 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::start::WallCpuTimer;
-use crate::asking::{bench_host_config, runtime};
 use crate::children::ChildProgram;
+use crate::extension_query::{bench_host_config, runtime};
 use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;
 use crate::platform::allow_many_files;

@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::calling::ToolCallCandidate;
 use crate::children::{ChildProgram, PipedChild};
 use crate::counts::{has_valgrind, valgrind_command};
 use crate::method::{RepetitionPlan, compare};
 use crate::peers::{self, ResultPayload};
 use crate::report::{LineGoal, Report, Unit};
+use crate::tool_calls::ToolCallCandidate;
 
 const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 

@@ -10,8 +10,8 @@ use haft_launch::sandbox::ConfinementLevel;
 use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions};
 use tokio::runtime::Runtime;
 
-use crate::asking::runtime;
 use crate::children;
+use crate::extension_query::runtime;
 use crate::method::{Comparison, RepetitionPlan, compare};
 use crate::report::{LineGoal, Report, Unit};
 

@@ -11,8 +11,8 @@ use haft_host::Host;
 use haft_packages::ExtensionSpec;
 use tokio::runtime::Runtime;
 
-use crate::asking::{bench_host_config, extension_specs, runtime};
 use crate::children::{ChildProgram, PipedChild};
+use crate::extension_query::{bench_host_config, extension_specs, runtime};
 use crate::method::{RepetitionPlan, compare};
 use crate::platform::allow_many_files;
 use crate::report::{LineGoal, Report, Unit};

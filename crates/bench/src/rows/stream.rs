@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
+use crate::extension_query::{bench_host_config, extension_spec, runtime};
 use crate::peers;
 use crate::peers::stream::{COMMAND, DURATION, FRAMES, frame_number};
 use crate::platform;

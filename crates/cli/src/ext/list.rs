@@ -14,9 +14,9 @@ use haft_packages::install::{ExtensionStore, InstallStatus, InstalledExtension, 
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, HookListDetails};
-use super::listed::ListedExtension;
+use super::listing::ListedExtension;
 use super::problem::{ExtensionProblem, reapproval_step};
-use super::{listed, table};
+use super::{listing, table};
 use crate::args::ListArgs;
 use crate::console::{
     list_width, note, prefixed_rows as rows_of, print as show, terminal_width as width_of_terminal, write,
@@ -74,7 +74,7 @@ fn print_rows(
     mark_shadowed(&mut listed);
     let now = SystemTime::now();
     if args.json {
-        let lines: String = listed.iter().map(|listed| listed::json_line(listed, now)).collect();
+        let lines: String = listed.iter().map(|listed| listing::json_line(listed, now)).collect();
         return write(lines.as_bytes());
     }
     if listed.is_empty() && !is_all {
@@ -85,7 +85,7 @@ fn print_rows(
         return Ok(());
     }
     match args.long {
-        true => show(&listed::long_text(&listed))?,
+        true => show(&listing::long_text(&listed))?,
         false => {
             let places = table::PathShortener { cwd: seen.cwd.clone(), home: std::env::home_dir() };
             show(&table::render_table(&listed, &places, list_width()))?;

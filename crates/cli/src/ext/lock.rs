@@ -9,7 +9,7 @@ use haft_packages::install::{ExtensionStore, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
-use super::listed::{approval_line, previous_version_lines};
+use super::listing::{approval_line, previous_version_lines};
 use super::problem::reapproval_step;
 use crate::console::{note, print as show};
 

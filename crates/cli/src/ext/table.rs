@@ -8,7 +8,7 @@ use haft_packages::install::lock::InstallOrigin;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::HookListDetails;
-use super::listed::ListedExtension;
+use super::listing::ListedExtension;
 use crate::resources::display_path;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];

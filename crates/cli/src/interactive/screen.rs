@@ -17,7 +17,7 @@ use haft_tui::terminal::{Connection, Environment, ExitReason, TerminalSetup, run
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::UiBackend;
+use super::ui_backend::UiBackend;
 use crate::console::note;
 use crate::login::SavedTerminal;
 use crate::timeouts::SCREEN_END;

@@ -4,8 +4,8 @@ use haft_core::compact::{CompactError, CompactionOutcome};
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
-use super::join::RunningAgent;
-use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
+use super::build_agent::RunningAgent;
+use super::display::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use crate::args::CompactArgs;
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};

@@ -12,11 +12,11 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
 
+use super::build_agent::{RunParts, RunningAgent, build_agent};
 use super::compact::{self, CompactOptions};
-use super::ends::SessionOutputs;
-use super::join::{RunParts, RunningAgent, build_agent};
+use super::display::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
 use super::output::RunOutput;
-use super::screen::{RunDisplay, RunFlow, exit_of_model, handle_interrupt};
+use super::session_outputs::SessionOutputs;
 use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::InterruptListener;

@@ -1,6 +1,6 @@
 //! The session of a run: a new one, or one that it resumes.
 
-mod pick;
+mod picker;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ fn choose_session(sessions: &SessionFinder, prompt: bool) -> anyhow::Result<Resu
     }
     let rows = session_rows(&found);
     if io::stderr().is_terminal() && io::stdin().is_terminal() {
-        return Ok(pick::pick_session(&rows)?.ok_or(Exit::Aborted));
+        return Ok(picker::pick_session(&rows)?.ok_or(Exit::Aborted));
     }
     if prompt {
         return Exit::Usage.fail(

@@ -5,7 +5,7 @@ mod walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::difference::ChangeSet;
+use haft_protocol::change_set::ChangeSet;
 use haft_protocol::project::{Project, ProjectTrust};
 use sha2::{Digest as _, Sha256};
 

@@ -12,9 +12,9 @@ use super::disk::Disk;
 use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
-use super::moving::LogSnapshot;
-use super::moving::{LogRelocation, RelocatedLog};
 use super::recover::{RecoveredSession, SessionRepair, recover};
+use super::relocation::LogSnapshot;
+use super::relocation::{LogRelocation, RelocatedLog};
 use super::tree::SessionTree;
 use super::{build_context, header, resume};
 

@@ -8,15 +8,15 @@ use std::time::SystemTime;
 
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
+use super::digest::SessionDigest;
 use super::disk::{Disk, RealDisk};
 use super::entry::{ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line::EntryHead;
 use super::log::SessionLog;
-use super::moving::MOVING;
 use super::recover::{RecoveredSession, recover};
+use super::relocation::MOVING;
 use super::state::SessionState;
-use super::survey::SessionDigest;
 use super::{Session, SessionError, header};
 
 /// The sessions of one user.

@@ -11,7 +11,7 @@ use haft_host::Host;
 
 use super::figure::{SortedTimes, format_ms};
 use super::{GoalContext, GoalFigure};
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::oracle::tagged_processes;
 use crate::runner::kill_tagged;
 use crate::world::RunMode;

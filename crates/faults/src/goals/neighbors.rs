@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::figure::{SortedTimes, format_ms, median};
 use super::{GoalContext, GoalFigure};
 use crate::canary::wait_for_tool;
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::world::EventLog;
 
 /// The number of rounds; each round measures every disturbance once.

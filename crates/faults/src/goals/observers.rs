@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::figure::{SortedTimes, format_ms, median};
 use super::{GoalContext, GoalFigure};
 use crate::canary::CanaryControl;
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::{World, last_word};

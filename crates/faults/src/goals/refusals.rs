@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{GoalContext, GoalFigure};
 use crate::canary::CanaryControl;
-use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::World;

@@ -8,9 +8,9 @@
 
 mod around;
 mod dialogs;
-mod hand;
 mod inline;
 mod lists;
+mod painting;
 mod pictures;
 mod printed;
 mod stage;
@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use haft_test_support::terminal::{ATTACKS, HostileTexts, OutputKind, forbidden_actions};
-use haft_tui::terminal::written::{InlineViewport, ScreenPainter};
+use haft_tui::terminal::output::{InlineViewport, ScreenPainter};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use hand::{RenderTarget, hostile_cell};
+use painting::{RenderTarget, hostile_cell};
 use stage::HeadlessInterface;
 
 /// The number of frames on one stage; a stage keeps its texts, like a session.

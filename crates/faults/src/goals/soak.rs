@@ -12,7 +12,7 @@ use haft_protocol::event::AgentEvent;
 
 use super::{GoalContext, GoalFigure};
 use crate::canary::{STEPS, call};
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::oracle::{live_bytes, open_files, tagged_processes};
 
 /// The number of reloads: one every half minute for a day.

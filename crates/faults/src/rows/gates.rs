@@ -6,7 +6,7 @@ pub(super) mod passing;
 
 use serde_json::{Value, json};
 
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::world::{WorldSetup, last_word};
 
 /// Adds a guard that blocks calls with DENIED and is asked first.

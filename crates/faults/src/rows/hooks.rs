@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use haft_packages::{ExtensionDialect, HookSpec};
 
-use crate::evil::{self, Misbehavior};
+use crate::misbehavior::{self, Misbehavior};
 use crate::row::{CASE, CaseScript, ExpectedFaults, FaultCase};
 use crate::world::WorldSetup;
 
@@ -60,6 +60,6 @@ fn set(setup: &mut WorldSetup, name: &str, value: &str) {
 
 /// Adds another hook, which is asked after the one that misbehaves.
 fn add_hook(setup: &mut WorldSetup, fault: &str, point: &str, name: &str) {
-    let spec = evil::faulty_hook_spec(setup, fault, point, name);
+    let spec = misbehavior::faulty_hook_spec(setup, fault, point, name);
     setup.add(spec.expect("the hook's questions are known"));
 }

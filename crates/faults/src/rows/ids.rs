@@ -7,7 +7,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::frames::refused_answer_case;
 use crate::rows::protocol::line;

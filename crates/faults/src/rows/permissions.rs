@@ -13,7 +13,7 @@ use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 
 use crate::defense::{Defense, take_down};
-use crate::evil::extension_spec;
+use crate::misbehavior::extension_spec;
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
 

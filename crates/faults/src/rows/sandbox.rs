@@ -10,7 +10,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_test_support::sandbox::{PROBES, ProbeConfinement, ProbeOutcome, ProbeVerdict, SandboxScene};
 use serde_json::json;
 
-use crate::evil::extension_spec;
+use crate::misbehavior::extension_spec;
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
 use crate::world::{HaftHome, World, WorldSetup, sibling_binary};

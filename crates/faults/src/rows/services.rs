@@ -18,7 +18,7 @@ use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{extension_spec, misbehaving_spec};
+use crate::misbehavior::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::{EventLog, World, WorldSetup};
 pub(crate) use asker::{ASKER, run_asker};

@@ -9,11 +9,11 @@ use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::ManagedExtension;
 use crate::agent::gates::{FailureConsequence, GateMonitor};
+use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::tool::ResultFiles;
 use crate::extension::frontend::{FaultReporter, GateChoice};
-use crate::supervision::shared::HostContext;
+use crate::supervision::host_context::HostContext;
 
 #[async_trait]
 pub(crate) trait RestartGate: Send + Sync {

@@ -27,7 +27,7 @@ use haft_protocol::message::AssistantBlock;
 use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::{InterceptFailure, ManagedExtension};
+use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
 use crate::extension::send_queue::event::EventBatch;
 use crate::extension::send_queue::pump::{EventPump, EventRecipients};

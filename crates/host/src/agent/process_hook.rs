@@ -1,26 +1,26 @@
 //! PicoClaw's process hooks: core's hooks for extensions that speak PicoClaw's dialect. Core combines the
 //! answers, the policy handles failures, and the protocol crate has the frames.
 
+mod adapter;
 mod approval;
-mod audience;
 mod bounds;
+mod event_broadcaster;
 mod messages;
 mod model;
 mod names;
 mod output;
-mod part;
-mod story;
 mod tool;
-mod turns;
+mod turn_events;
+mod turn_tracker;
 
 use std::sync::Arc;
 
 use haft_core::hooks::HookSet;
 use haft_protocol::hook::HookMode;
 
-pub(crate) use audience::HookEventBroadcaster;
-pub(crate) use part::ProcessHookAdapter;
-pub(crate) use turns::TurnTracker;
+pub(crate) use adapter::ProcessHookAdapter;
+pub(crate) use event_broadcaster::HookEventBroadcaster;
+pub(crate) use turn_tracker::TurnTracker;
 
 /// The channel of every turn.
 const CHANNEL: &str = "cli";

@@ -1,7 +1,7 @@
 //! Tools of extensions as core's [`Tool`].
 
-mod kept;
 mod result;
+mod result_files;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -17,14 +17,14 @@ use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 
-use crate::agent::entry::ManagedExtension;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::pins::ToolTextPins;
 use crate::extension::frontend::FaultReporter;
 use crate::extension::{Deadline, ExtensionHandle};
 use crate::session::offers::OfferedTool;
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use kept::ResultFiles;
 pub(crate) use result::SanitizedToolResult;
+pub(crate) use result_files::ResultFiles;
 
 /// A tool of an extension, as offered when the tool list was made. Calls go to the current process while that
 /// process offers the tool with the same schema.

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::alarm::DeadlineTimer;
-use super::seldom::RareEventPoller;
+use super::deadline_timer::DeadlineTimer;
+use super::rare_events::RareEventPoller;
 use super::{ActorCommand, AnswerSender, ExtensionHandle, ExtensionSnapshot, HandleInner};
 use crate::extension::frontend::{FaultReporter, Frontend};
 use crate::extension::send_queue::event::EventFilter;

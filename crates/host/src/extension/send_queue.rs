@@ -28,8 +28,8 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::ActorCommand;
-use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::LONG_LINE;
+use crate::wire::stdin_writer::StdinWriter;
 use event::{EventBatch, EventFilter, EventRun};
 use lines::WaitingLines;
 use pump::EventPump;

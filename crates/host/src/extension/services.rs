@@ -1,7 +1,7 @@
 //! Services of the host for extensions: runs tools of the embedding program for them, under the agent's
 //! hooks.
 
-mod desk;
+mod host_call_server;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
-pub(crate) use desk::HostCallServer;
 pub use haft_core::services::{AllowedPaths, ExtensionToolSource, ServiceReach};
+pub(crate) use host_call_server::HostCallServer;
 
 pub(crate) struct ServiceProvider {
     services: Arc<dyn ExtensionToolSource>,

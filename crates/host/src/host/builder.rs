@@ -8,9 +8,9 @@ use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Host;
+use super::active_extensions::ActiveExtensions;
 use super::completions::CompletionTracker;
-use super::inner::{DiscoveredExtensions, HostState, SpecSource};
-use super::set::ActiveExtensions;
+use super::host_state::{DiscoveredExtensions, HostState, SpecSource};
 use super::start::start_first;
 use crate::agent::pins::ToolTextPins;
 use crate::agent::process_hook::TurnTracker;
@@ -19,7 +19,7 @@ use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
 use crate::extension::services::{ExtensionToolSource, ServiceProvider};
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::HostContext;
+use crate::supervision::host_context::HostContext;
 use crate::supervision::streams::stream_spec;
 
 /// Collects the parts of a [`Host`]. Created by [`Host::builder`].

@@ -9,12 +9,12 @@ use haft_protocol::ext::{CommandAction, CompletionItem, InvokeCommand, QueryComp
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::active_extensions::CommandInfo;
 use super::completions::SupersededCompletion;
-use super::inner::HostState;
-use super::set::CommandInfo;
-use crate::agent::entry::ManagedExtension;
+use super::host_state::HostState;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::Deadline;
-use crate::supervision::shared::HostContext;
+use crate::supervision::host_context::HostContext;
 use crate::wire::fault::{CallError, FaultCode};
 
 /// The outcome of a command.

@@ -7,7 +7,7 @@ use haft_protocol::ext::{CompletionItem, Limits, QueryCompletions};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::ManagedExtension;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::Deadline;
 use crate::wire::fault::{CallError, FaultCode};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use super::inner::HostState;
-use super::set::ActiveExtensions;
+use super::active_extensions::ActiveExtensions;
+use super::host_state::HostState;
 use super::start::{StartMode, start_found, wait_until_settled};
-use crate::agent::entry::ManagedExtension;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::ExtensionHandle;
 use crate::session::ExtensionState;
 use crate::supervision::slot::LifecycleStage;

@@ -11,19 +11,19 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::DiscoveredExtensions;
-use super::inner::HostState;
-use super::set::ActiveExtensions;
-use crate::agent::entry::ManagedExtension;
+use super::active_extensions::ActiveExtensions;
+use super::host_state::HostState;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::extension::backlog::EventBacklog;
 use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
-use crate::session::declared::declared_offers;
+use crate::session::declared_offers::declared_offers;
 use crate::session::ids::random_number;
 use crate::session::offers::ExtensionOffers;
-use crate::supervision::keeper::ProcessSupervisor;
-use crate::supervision::shared::HostContext;
+use crate::supervision::host_context::HostContext;
+use crate::supervision::process_supervisor::ProcessSupervisor;
+use crate::supervision::restart_policy::RestartPolicy;
 use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
-use crate::supervision::supervisor::RestartPolicy;
 use crate::wire::fault::FaultCode;
 
 /// Starts the streams and all found extensions, and waits for the start.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use haft_packages::ExtensionOrigin;
 use haft_protocol::ids::ExtensionName;
 
-use super::inner::HostState;
-use crate::agent::entry::ManagedExtension;
+use super::host_state::HostState;
+use crate::agent::managed_extension::ManagedExtension;
 use crate::process::log::log_path;
 use crate::session::ExtensionState;
 

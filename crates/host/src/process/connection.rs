@@ -10,9 +10,9 @@ use tokio::time::{Instant, sleep};
 use crate::process::log::ExtensionLog;
 use crate::process::{ExtensionProcess, ProcessPipes};
 use crate::timeouts::DROPPED_PAUSE;
-use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::StdoutReader;
 use crate::wire::scratch;
+use crate::wire::stdin_writer::StdinWriter;
 
 /// The connection to an extension.
 pub(crate) enum Connection {

@@ -6,7 +6,7 @@ use haft_protocol::codec::{self, LineLimits};
 use haft_protocol::ext::{HostFrame, QueryResponse, Shutdown};
 use haft_protocol::hook::{Call, CallLine, HookHello, HookQuestion};
 
-use super::greeting::PreparedHelloAck;
+use super::hello_ack::PreparedHelloAck;
 use super::ids::RequestIdGenerator;
 use super::pending::QuestionKind;
 use crate::wire::decode::LineDecoder;

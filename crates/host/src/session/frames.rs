@@ -20,10 +20,10 @@ use haft_protocol::ids::RequestId;
 
 use super::calls::refusal;
 use super::dialect::{HELLO, QueryAnswer, SessionDialect};
-use super::granted::{reject_tool, split_granted};
+use super::grants::{reject_tool, split_granted};
 use super::offers::ExtensionOffers;
 use super::pending::{QuestionFate, QuestionKind};
-use super::unasked::{RateOverrun, UnrequestedFrames};
+use super::unrequested::{RateOverrun, UnrequestedFrames};
 use super::{ConnectionPhase, ExtensionSession, SessionOutput};
 use crate::wire::decode::{DecodedLine, LineContent, LineDecoder, MalformedLine, NonReplyLine, excerpt};
 use crate::wire::fault::{CallError, FaultCode};

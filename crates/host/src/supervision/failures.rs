@@ -15,7 +15,7 @@ use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
-use crate::supervision::silent;
+use crate::supervision::silent_starts;
 use crate::wire::fault::{ExtensionFailure, PRINTED};
 
 const PREFIX: &str = "failed-";
@@ -67,7 +67,7 @@ fn launch_fingerprint(launch: &LaunchPlan) -> String {
 pub fn forget_failure(state: &Path, name: &ExtensionName, dir: &Path) {
     // Usually there is no record.
     _ = fs::remove_file(path(state, name, dir));
-    silent::forget_by_name(state, name);
+    silent_starts::forget_by_name(state, name);
 }
 
 fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
 use super::LaunchOrder;
 #[cfg(target_os = "linux")]
-use super::inside;
+use super::inner_launcher;
 #[cfg(target_os = "linux")]
 use super::order::SandboxOrder;
 use crate::program::start_error;
@@ -47,7 +47,7 @@ pub(super) struct StartedProgram {
     pub(super) pid: Pid,
     /// The reader that reports whether the program was executed; `None` if it already was.
     #[cfg(target_os = "linux")]
-    pub(super) report: Option<inside::StartReportReader>,
+    pub(super) report: Option<inner_launcher::StartReportReader>,
 }
 
 /// Starts the program with the launcher's own streams, directory and environment.
@@ -71,12 +71,12 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
             spawn_program(image, confine, None).map_err(|error| read_reason(&mut reader).unwrap_or(error))
         }
         Some(confine @ SandboxOrder { bubblewrap: Some(bubblewrap), .. }) => {
-            let (report, writer) = inside::StartReportReader::open_pipe()?;
-            let words = inside::bubblewrap_command_line(confine, bubblewrap, program, args, &writer)?;
+            let (report, writer) = inner_launcher::StartReportReader::open_pipe()?;
+            let words = inner_launcher::bubblewrap_command_line(confine, bubblewrap, program, args, &writer)?;
             let (bubblewrap, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
             spawn_program(
                 sys::ExecImage::new(bubblewrap, args)?,
-                move || inside::keep_open(&writer),
+                move || inner_launcher::keep_open(&writer),
                 Some(report),
             )
         }
@@ -119,7 +119,7 @@ fn read_reason(from: &mut PipeReader) -> Option<io::Error> {
 fn spawn_program(
     image: sys::ExecImage,
     mut confine: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
-    #[cfg(target_os = "linux")] report: Option<inside::StartReportReader>,
+    #[cfg(target_os = "linux")] report: Option<inner_launcher::StartReportReader>,
 ) -> io::Result<StartedProgram> {
     let guardian = getpid();
     let started = sys::start(image, move || program_process(guardian).and_then(|()| confine()))?;

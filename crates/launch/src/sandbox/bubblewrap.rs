@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::places;
+use super::system_paths;
 use super::{NetworkAccess, Sandbox};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,13 +134,13 @@ fn sandbox_mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, MountAcces
         let entry = mounts.entry(path.to_owned()).or_insert(mount);
         *entry = mount.max(*entry);
     };
-    let started = places::started_by(program);
+    let started = system_paths::started_by(program);
     let hidden = |path: &&PathBuf| !in_system(path);
     started.iter().filter(hidden).for_each(|path| add(path, MountAccess::Read));
     sandbox.read.iter().chain(&sandbox.exec).for_each(|path| add(path, MountAccess::Read));
     sandbox.write.iter().for_each(|path| add(path, MountAccess::Write));
     sandbox.protect.iter().for_each(|path| add(path, MountAccess::Protected));
-    let name_servers = (sandbox.net == NetworkAccess::All).then(places::name_servers).flatten();
+    let name_servers = (sandbox.net == NetworkAccess::All).then(system_paths::name_servers).flatten();
     name_servers.iter().filter(hidden).for_each(|path| add(path, MountAccess::Read));
     // Paths compare component by component, so a directory comes before its contents.
     let all: Vec<(PathBuf, MountAccess)> = mounts.into_iter().collect();
@@ -153,11 +153,11 @@ fn is_covered(path: &Path, mount: MountAccess, all: &[(PathBuf, MountAccess)]) -
 }
 
 fn in_system(path: &Path) -> bool {
-    places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| path.starts_with(place))
+    system_paths::PROGRAMS.iter().chain([&system_paths::SETTINGS]).any(|place| path.starts_with(place))
 }
 
 fn system_mounts() -> impl Iterator<Item = OsString> {
-    let places = places::PROGRAMS.iter().chain([&places::SETTINGS]).map(Path::new);
+    let places = system_paths::PROGRAMS.iter().chain([&system_paths::SETTINGS]).map(Path::new);
     places.filter(|place| place.exists()).flat_map(|place| match std::fs::read_link(place) {
         Ok(target) => mount_args("--symlink", &target, place),
         Err(_) => mount_args("--ro-bind", place, place),

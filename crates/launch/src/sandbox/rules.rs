@@ -10,7 +10,7 @@ use landlock::{
     RulesetStatus, Scope,
 };
 
-use super::places;
+use super::system_paths;
 use super::{ConfinementLevel, NetworkAccess, Sandbox};
 
 /// The location of a program: outside or inside separate namespaces.
@@ -50,11 +50,11 @@ impl LandlockRules {
         let ruleset = build_ruleset(sandbox.net, abi).map_err(refusal_error)?;
         let mut rules = Self { ruleset, abi };
         rules.allow_system(sandbox, place)?;
-        for path in places::started_by(program) {
+        for path in system_paths::started_by(program) {
             rules.allow_listed(&path, AccessRight::Execute)?;
         }
         if !sandbox.system_programs {
-            for path in places::dynamic_loaders() {
+            for path in system_paths::dynamic_loaders() {
                 rules.allow_if_present(&path, AccessRight::Execute)?;
             }
         }
@@ -77,12 +77,12 @@ impl LandlockRules {
         let mut all: Vec<(PathBuf, AccessRight)> = Vec::new();
         let mut add =
             |paths: &[&str], right| all.extend(paths.iter().map(|path| (PathBuf::from(path), right)));
-        add(places::PROGRAMS, programs);
-        add(&[places::SETTINGS], AccessRight::Read);
-        add(places::SOURCES, AccessRight::Read);
-        add(places::SINKS, AccessRight::Write);
+        add(system_paths::PROGRAMS, programs);
+        add(&[system_paths::SETTINGS], AccessRight::Read);
+        add(system_paths::SOURCES, AccessRight::Read);
+        add(system_paths::SINKS, AccessRight::Write);
         match place {
-            ProgramLocation::Outside => add(places::KERNEL, AccessRight::Read),
+            ProgramLocation::Outside => add(system_paths::KERNEL, AccessRight::Read),
             // All processes and directories in there belong to the program.
             ProgramLocation::Inside => {
                 add(&["/proc", "/sys"], AccessRight::Read);
@@ -90,7 +90,7 @@ impl LandlockRules {
             }
         }
         if sandbox.net == NetworkAccess::All {
-            all.extend(places::name_servers().map(|path| (path, AccessRight::Read)));
+            all.extend(system_paths::name_servers().map(|path| (path, AccessRight::Read)));
         }
         all.iter().try_for_each(|(path, right)| self.allow_if_present(path, *right))
     }

@@ -3,7 +3,7 @@
 //! The tree is first copied to a directory that no other process writes to. The copy is shown, hashed and approved,
 //! so later changes of the source do not matter.
 
-mod shown;
+mod approval_lines;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use super::lock::{
 use super::{
     ChangeSet, Digest, ExtensionStore, InstallError, InstallSource, PreservedPath, TreeContents, git,
 };
-use crate::approved::contents::TreeStampHasher;
-use crate::approved::trees::sweep_warning;
-use crate::approved::workshop::{StagingArea, StagingDir};
-use crate::approved::{copies, copy};
+use crate::approval::contents::TreeStampHasher;
+use crate::approval::staging::{StagingArea, StagingDir};
+use crate::approval::trees::sweep_warning;
+use crate::approval::{copies, copy};
 use crate::manifest::permission::{PermissionLine, Permissions};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 
-pub use shown::{ApprovalLine, shell_quote};
+pub use approval_lines::{ApprovalLine, shell_quote};
 
 /// An extension that waits for approval. Nothing is changed yet, and none of its code has run.
 ///

@@ -1,6 +1,6 @@
 //! The only module that runs `git`: it clones a repository without executing anything that it fetches.
 
-mod bounded;
+mod bounded_process;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,9 +10,9 @@ use haft_protocol::defense::{Defense, is_up};
 
 use super::interpreter::ProgramSearchPath;
 use super::{GitUrl, InstallError};
-use crate::approved::{MAX_BYTES, MAX_ENTRIES};
+use crate::approval::{MAX_BYTES, MAX_ENTRIES};
 use crate::timeouts::CLONE;
-use bounded::{ProcessEnd, ProcessLimits};
+use bounded_process::{ProcessEnd, ProcessLimits};
 
 /// Variables of the user that `git` and `ssh` need. All other variables could change what they do.
 const KEPT: &[&str] = &[
@@ -96,7 +96,7 @@ fn clone_with_limits(
     if !is_up(Defense::HardenedGit) {
         command = naive_clone_command(&git, url, into);
     }
-    match bounded::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {
+    match bounded_process::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {
         ProcessEnd::Killed(why) => return Err(failed(format!("{why}, and git was stopped"))),
         ProcessEnd::Exited(status, said) if !status.success() => {
             let said = error_detail(&said);

@@ -7,10 +7,10 @@ use haft_protocol::ids::ExtensionName;
 
 use super::lock::{ApprovalStore, InstallOrigin, LockEntry, LockFile};
 use super::{ExtensionStore, InstallError, InstalledExtension, PreservedPath};
-use crate::approved::error::with_causes;
-use crate::approved::trees::sweep_warning;
-use crate::approved::workshop::{self, StagingArea};
-use crate::approved::{copies, seal};
+use crate::approval::error::with_causes;
+use crate::approval::staging::{self, StagingArea};
+use crate::approval::trees::sweep_warning;
+use crate::approval::{copies, seal};
 use crate::file_name::dir_name;
 use crate::spec::ExtensionOrigin;
 
@@ -156,7 +156,7 @@ impl DisplacedDirectory {
         let mut removed = RemovalOutcome::default();
         if to.is_symlink() {
             // Only the link is removed, because its target belongs to the user.
-            if let Err(error) = workshop::remove(to) {
+            if let Err(error) = staging::remove(to) {
                 removed.warnings.push(format!(
                     "cannot remove the link from {}: {}",
                     from.display(),

@@ -4,9 +4,9 @@ use haft_protocol::ids::ExtensionName;
 
 use super::lock::{ApprovalStore, InstallOrigin, LockEntry};
 use super::{InstallError, InstalledExtension, PreservedPath};
-use crate::approved::copies;
-use crate::approved::error::with_causes;
-use crate::approved::workshop::StagingArea;
+use crate::approval::copies;
+use crate::approval::error::with_causes;
+use crate::approval::staging::StagingArea;
 
 /// An earlier version that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]

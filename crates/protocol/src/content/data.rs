@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::reader::{self, STRING};
 use crate::scan::plain_end;
-use crate::shared;
+use crate::shared_line;
 
 /// The base64 text of an image. Clones share it; data that was read from a long line keeps that
 /// line in memory.
@@ -107,7 +107,7 @@ impl<'de> Visitor<'de> for ImageDataVisitor {
     /// Called by a reader of lines with a string without escapes, including its quotes.
     fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<ImageData, E> {
         Ok(match between_quotes(text) {
-            Some(_) => ImageData(ImageDataRepr::Json(shared::share_or_copy(text))),
+            Some(_) => ImageData(ImageDataRepr::Json(shared_line::share_or_copy(text))),
             None => text.into(),
         })
     }

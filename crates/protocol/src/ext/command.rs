@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::AnswerError;
+use super::answer_error::AnswerError;
 use super::panel::Panel;
 use crate::ids::RequestId;
 use crate::read::null_is_default;

@@ -31,7 +31,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::answer::AnswerError;
+use super::answer_error::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::named_enum::named_enum;

@@ -1,6 +1,6 @@
 //! Requests and their responses, paired by type, so that a caller knows the type of the response.
 
-use super::answer::AnswerError;
+use super::answer_error::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
 use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 use super::intercept::{EventIntercept, EventInterceptResponse, InterceptHook};

@@ -23,7 +23,7 @@ use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
-use crate::object::{self, ObjectLine, RejectedLine};
+use crate::object_line::{self, ObjectLine, RejectedLine};
 
 /// The limits of a line of a hook: 8 MiB at any time, because replies repeat the conversation.
 pub const BOUNDS: LineLimits = LineLimits { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
@@ -173,7 +173,7 @@ pub(super) fn check_line(
     bounds: LineLimits,
     known: PlainSpan,
 ) -> Result<ObjectLine<'_>, UnreadableLine> {
-    object::read_object_line(line, bounds, known).map_err(|RejectedLine { text, error }| {
+    object_line::read_object_line(line, bounds, known).map_err(|RejectedLine { text, error }| {
         UnreadableLine::from_decode_error(text.as_deref().and_then(salvaged_id), &error)
     })
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
-use super::observed::{ObservedEvents, UnsupportedEvent};
+use super::observed_events::{ObservedEvents, UnsupportedEvent};
 use crate::named_enum::named_enum;
 
 /// A mode of a hook, as in `hook.hello`. The order is that of `modes`.

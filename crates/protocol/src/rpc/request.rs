@@ -16,7 +16,7 @@ use crate::defense::{Defense, is_up};
 use crate::error::DecodeError;
 use crate::error::without_position;
 use crate::limits::{MAX_DEPTH, MAX_NODES};
-use crate::object::{self, ObjectLine, RejectedLine};
+use crate::object_line::{self, ObjectLine, RejectedLine};
 use crate::reader::{CheckedJson, JsonForm};
 use crate::surrogate;
 
@@ -93,7 +93,8 @@ impl std::error::Error for UnreadableRequest {}
 /// # Errors
 /// [`UnreadableRequest`], which becomes a reply with an error: every line of a client gets a reply.
 pub fn read_request(line: &[u8], bounds: LineLimits) -> Result<RpcRequest, UnreadableRequest> {
-    let object = object::read_object_line(line, bounds, PlainSpan::default()).map_err(from_rejected_line)?;
+    let object =
+        object_line::read_object_line(line, bounds, PlainSpan::default()).map_err(from_rejected_line)?;
     let head = RequestHead::read(&object.text)?;
     let Some(kind) = CommandKind::from_name(&head.kind) else {
         return Err(unknown_command(head));

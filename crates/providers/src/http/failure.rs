@@ -11,8 +11,8 @@ use rig_core::error::ProviderError;
 use rig_core::http_client;
 use serde_json::Value;
 
-use super::answer::AttemptError;
 use super::client::root_cause;
+use super::response_stream::AttemptError;
 use crate::redact::Redactor;
 use crate::retry::retry_after;
 

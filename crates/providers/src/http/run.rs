@@ -10,9 +10,9 @@ use rig_core::completion::CompletionRequest;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
-use super::answer::{AttemptError, ResponseStream};
 use super::call_ids::CallIds;
 use super::failure::AttemptFailure;
+use super::response_stream::{AttemptError, ResponseStream};
 use super::transport::HttpTransport;
 use crate::retry::{MAX_ATTEMPTS, delay};
 

@@ -15,10 +15,10 @@ use haft_protocol::rpc::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::jobs::{self, CommandRun};
 use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data};
-use super::work::{self, CommandRun};
-use crate::desk::SessionJob;
-use crate::sessions::{OpenedSession, SessionProvider};
+use crate::command_scheduler::SessionJob;
+use crate::session_provider::{OpenedSession, SessionProvider};
 use crate::shorten_name;
 
 pub(super) fn list_commands(
@@ -49,7 +49,7 @@ pub(super) async fn run_command(
     wish: RunCommand,
 ) -> Result<(ReplyPayload, Option<SessionJob>), CommandFailure> {
     let RunCommand { name, args } = wish;
-    let ran = work::run_command(&session, &sessions, &name, &args);
+    let ran = jobs::run_command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {
         return Err(CommandFailure::new(
             ErrorCode::Shutdown,

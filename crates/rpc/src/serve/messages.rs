@@ -8,9 +8,9 @@ use haft_protocol::rpc::{
     QueuedData, SteerCommand,
 };
 
+use super::jobs::prompt_content;
 use super::outcome::{ReplyResult, reply_data};
-use super::work::prompt_content;
-use crate::sessions::OpenedSession;
+use crate::session_provider::OpenedSession;
 
 /// Checks that models can read an image, and sets its MIME type from its content.
 pub(super) fn normalize_image(image: &mut Image) -> Result<(), CommandFailure> {

@@ -3,10 +3,10 @@
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Command, CommandFailure, CommandKind};
 
+use super::active_session::ActiveSession;
+use super::jobs::CommandScope;
 use super::messages;
-use super::seat::ActiveSession;
-use super::work::CommandScope;
-use crate::roster::OpenSessions;
+use crate::open_sessions::OpenSessions;
 
 /// Returns the scope of a command, and the session that it concerns.
 pub(super) fn route_command(

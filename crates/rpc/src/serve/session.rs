@@ -14,10 +14,10 @@ use haft_protocol::rpc::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::active_session::ActiveSession;
 use super::outcome::{CommandExecution, ReplyResult, empty_reply, reply_data, run_blocking};
-use super::seat::ActiveSession;
-use crate::roster::OpenSessions;
-use crate::sessions::{OpenedSession, SessionChoice, SessionProvider};
+use crate::open_sessions::OpenSessions;
+use crate::session_provider::{OpenedSession, SessionChoice, SessionProvider};
 use crate::shorten_name;
 
 /// Lists the open sessions, then the others on disk.

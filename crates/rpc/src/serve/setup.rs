@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::outcome::{CommandExecution, ReplyResult, reply_data};
 use super::{messages, session};
-use crate::desk::CommandScheduler;
-use crate::sessions::{OpenedSession, SessionProvider};
+use crate::command_scheduler::CommandScheduler;
+use crate::session_provider::{OpenedSession, SessionProvider};
 
 /// Lists the available models, always including the session's model.
 pub(super) fn get_models(

@@ -13,16 +13,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::answer::{CallResponder, INVALID_PARAMS, INVALID_REQUEST, UNKNOWN_METHOD};
 use super::replies::AnswerableCall;
+use super::responder::{CallResponder, INVALID_PARAMS, INVALID_REQUEST, UNKNOWN_METHOD};
 use super::{Hook, HookEvent, HookHandler, ToolDecision};
 use crate::dispatch::{DispatchOutcome, LineHandler};
 use crate::error::ServeError;
 use crate::handler::{BoxFuture, HandlerFailure};
 use crate::logging::log;
 use crate::outbox::FrameOutbox;
-use crate::work::RunningHandlers;
-use crate::work::runtimes::HandlerRuntimes;
+use crate::running_handlers::RunningHandlers;
+use crate::running_handlers::runtimes::HandlerRuntimes;
 
 /// The limits of a line of the host. PicoClaw has no limit, and every request to the model contains
 /// the conversation.

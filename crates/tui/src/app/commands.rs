@@ -7,7 +7,7 @@ mod show;
 
 use std::fmt::Write as _;
 
-use super::known::{CommandArgumentKind, CompletableCommand};
+use super::completion_catalog::{CommandArgumentKind, CompletableCommand};
 use super::state::AppState;
 
 /// A built-in command.

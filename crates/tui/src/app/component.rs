@@ -10,8 +10,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
+use crate::draw_context::DrawContext;
 use crate::keys::{Action, Context, KeyPress, Keymap};
-use crate::look::DrawContext;
 
 use super::MouseAction;
 use super::outbox::Outbox;

@@ -7,12 +7,12 @@ use haft_protocol::rpc::{
     CommandFailure, CompleteCommand, CompletionsData, GetModels, GetTools, ListSessions,
 };
 
+use super::completion_catalog::{CommandArgumentKind, CompletionCatalog, ExtensionCompletions};
 use super::component::{CLOSE, Component, InputContext, InputOutcome};
 use super::intent::ComponentIntent;
-use super::known::{CommandArgumentKind, CompletionCatalog, ExtensionCompletions};
 use super::outbox::Outbox;
 use super::pastes::PendingPastes;
-use super::pending::{ListUse, PendingRequest};
+use super::pending_request::{ListUse, PendingRequest};
 use super::search::{SearchField, SearchKeyOutcome};
 use super::{BackendRequest, Effect};
 use crate::complete::{self, Completer, CompletionKind, CompletionPopup};

@@ -9,11 +9,11 @@ use ratatui_core::layout::Rect;
 use super::Effect;
 use super::component::{Component, InputContext, InputOutcome};
 use super::intent::{AnswerUse, ComponentIntent};
-use super::late::StrayKeys;
 use super::outbox::Outbox;
+use super::stray_keys::StrayKeys;
 use crate::dialog::{Dialog, DialogKeyOutcome, Question, TypedLineOutcome};
+use crate::draw_context::DrawContext;
 use crate::keys::{Context, KeyPress};
-use crate::look::DrawContext;
 
 /// The note for a question that closed unanswered, and for input that was meant for it.
 pub(super) const CLOSED: &str = "the question closed before it was answered";

@@ -4,7 +4,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
-use crate::look::DrawContext;
+use crate::draw_context::DrawContext;
 use crate::theme::Role;
 
 use super::settings::Screen;

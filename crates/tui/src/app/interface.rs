@@ -6,12 +6,12 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
+use crate::draw_context::DrawContext;
 use crate::image::ImagePlacement;
-use crate::look::DrawContext;
 use crate::theme::{Appearance, Theme};
 
 use super::inline::InlineOutput;
-use super::view::below;
+use super::view::inline_view;
 use super::{AppState, Effect, LinearOutput, UiEvent, draw, start, update};
 
 /// An interface that draws frames and turns events into effects.
@@ -97,7 +97,7 @@ impl UserInterface for AppState {
     }
 
     fn inline_output(&mut self, area: Rect, look: &DrawContext) -> Option<InlineOutput> {
-        below::next_inline_output(self, area, look)
+        inline_view::next_inline_output(self, area, look)
     }
 
     fn wants_images(&self) -> bool {
@@ -118,7 +118,7 @@ impl UserInterface for AppState {
 
     fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>> {
         match self.inline.is_on() {
-            true => below::unprinted_rows(self, width, look),
+            true => inline_view::unprinted_rows(self, width, look),
             false => self.stack.conversation.transcript_mut().last_rows(width, rows, &look.theme),
         }
     }

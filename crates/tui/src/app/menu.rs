@@ -6,13 +6,13 @@ use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
+use super::completion_catalog::session_description;
 use super::component::{CLOSE, Component, InputContext, InputOutcome, LIST};
 use super::intent::{ChoiceUse, ComponentIntent};
-use super::known::session_description;
 use super::outbox::Outbox;
 use super::{BackendRequest, MouseAction, SettingRow};
+use crate::draw_context::DrawContext;
 use crate::keys::{Context, KeyPress};
-use crate::look::DrawContext;
 use crate::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 
 /// A picker with the use of its choice.

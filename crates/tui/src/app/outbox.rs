@@ -10,7 +10,7 @@ use haft_protocol::rpc::{Command, RpcRequest};
 use crate::queue::MessageQueue;
 
 use super::intent::ComponentIntent;
-use super::pending::PendingRequest;
+use super::pending_request::PendingRequest;
 use super::{BackendRequest, Effect};
 
 /// The effects, intents and requests that an event causes.

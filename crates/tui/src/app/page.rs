@@ -8,8 +8,8 @@ use super::component::draw_line;
 use super::component::{Component, InputContext, InputOutcome, LIST};
 use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};
-use crate::look::DrawContext;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 

@@ -11,9 +11,9 @@ use super::MouseAction;
 use super::component::{CLOSE, Component, InputContext, InputOutcome};
 use super::intent::ComponentIntent;
 use super::outbox::Outbox;
-use super::pending::PendingRequest;
+use super::pending_request::PendingRequest;
+use crate::draw_context::DrawContext;
 use crate::keys::{Chord, KeyPress};
-use crate::look::DrawContext;
 use crate::panel::ExtensionPanel;
 
 /// The keys of a panel that can be typed as lines after a colon, for example `:up`.

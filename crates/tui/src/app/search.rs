@@ -6,9 +6,9 @@ use ratatui_core::text::Line;
 
 use super::component::draw_line;
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::editor::{Editor, NARROWEST};
 use crate::keys::{Action, Context, Edit, KeyPress, Search};
-use crate::look::DrawContext;
 use crate::theme::Role;
 use crate::transcript::SearchOutcome;
 

@@ -5,15 +5,15 @@ use std::time::Instant;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
+use super::completion_catalog::CompletionCatalog;
 use super::component::{Component, InputContext, InputOutcome};
 use super::composer::Composer;
 use super::conversation::ConversationView;
 use super::dialogs::DialogQueue;
-use super::known::CompletionCatalog;
 use super::menu::Menu;
 use super::page::MarkdownPage;
 use super::panel::PanelHost;
-use crate::look::DrawContext;
+use crate::draw_context::DrawContext;
 use crate::transcript::Transcript;
 
 /// Declares the components with their names, types and initial values.

@@ -8,34 +8,34 @@ use haft_protocol::rpc::{
 };
 
 use crate::dialog::{AnswerKind, Question};
+use crate::draw_context::DrawContext;
 use crate::keys::Keymap;
-use crate::look::DrawContext;
 use crate::picker::{PickerAbilities, PickerRow};
 use crate::queue::MessageQueue;
 use crate::theme::{Appearance, Theme};
 use crate::transcript::{LocalMessage, Transcript};
 
+use super::activity::ActivityState;
 use super::areas::ScreenAreas;
+use super::completion_catalog::CompletionCatalog;
 use super::component::{Component, InputContext, InputOutcome};
 use super::composer::MARK;
-use super::held::{DeferredInput, QueueSyncState, UnsentMessage};
+use super::deferred_input::{DeferredInput, QueueSyncState, UnsentMessage};
+use super::image_prompts::ImagePromptQueue;
 use super::inline::InlineScreen;
 use super::intent::{AnswerUse, ChoiceUse};
-use super::known::CompletionCatalog;
-use super::lines::{LinearPrinter, PrintSources};
+use super::linear::{LinearPrinter, PrintSources};
 use super::menu::{Menu, PendingPicker};
 use super::notes::ExtensionNotes;
 use super::outbox::Outbox;
 use super::page::MarkdownPage;
-use super::pending::{ListUse, PendingRequest, TakeBackUse};
-use super::sending::ImagePromptQueue;
+use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::session::CurrentSession;
 use super::settings::Settings;
 use super::stack::Stack;
 use super::status::StatusBar;
 use super::themes::ThemeCatalog;
-use super::waiting::list_waiting_messages;
-use super::work::ActivityState;
+use super::waiting_messages::list_waiting_messages;
 use super::{BackendRequest, Effect, LinearOutput};
 
 /// The initial options of the interface.

@@ -1,6 +1,6 @@
 //! The status line: the last row of the screen.
 
-mod said;
+mod extension_items;
 
 use std::time::Instant;
 
@@ -9,9 +9,9 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
 use crate::clean::{CleanLine, columns, span};
-use crate::figures;
+use crate::draw_context::DrawContext;
+use crate::humanize;
 use crate::keys::{Browse, Keymap, Prompt};
-use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 use crate::timeouts;
 use haft_protocol::thinking::ThinkingLevel;
@@ -204,9 +204,9 @@ fn context_text(session: &CurrentSession) -> String {
     match (session.context, session.window, session.context_percent()) {
         (0, _, _) => String::new(),
         (tokens, Some(window), Some(percent)) => {
-            format!("{}/{} ({percent} %)", figures::format_tokens(tokens), figures::format_tokens(window))
+            format!("{}/{} ({percent} %)", humanize::format_tokens(tokens), humanize::format_tokens(window))
         }
-        (tokens, _, _) => figures::format_tokens(tokens),
+        (tokens, _, _) => humanize::format_tokens(tokens),
     }
 }
 
@@ -231,7 +231,11 @@ fn append_extension_items(
     theme: &Theme,
 ) -> Vec<Span<'static>> {
     let used = total_columns(&items) + columns(BETWEEN) * items.len();
-    items.extend(said::fit_extension_items(session.status_items.values(), width.saturating_sub(used), theme));
+    items.extend(extension_items::fit_extension_items(
+        session.status_items.values(),
+        width.saturating_sub(used),
+        theme,
+    ));
     items
 }
 
@@ -270,7 +274,7 @@ mod tests {
     #[test]
     fn formats_tokens_briefly() {
         assert_eq!(
-            [7, 1000, 34_512, 200_000, 1_048_576].map(figures::format_tokens),
+            [7, 1000, 34_512, 200_000, 1_048_576].map(humanize::format_tokens),
             ["7", "1k", "34k", "200k", "1.0M"]
         );
     }

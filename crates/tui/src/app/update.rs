@@ -1,7 +1,7 @@
 //! The update function: applies events to the state.
 
-mod answers;
 mod approve;
+mod backend_replies;
 mod browse;
 mod events;
 mod input;
@@ -17,10 +17,10 @@ use std::time::Instant;
 use haft_protocol::rpc::{ListCommands, ListExtensions, ServerLine, UiAnswer, UiResponse};
 use secrecy::SecretString;
 
+use super::deferred_input::QueueSyncState;
 use super::dialogs::CLOSED;
-use super::held::QueueSyncState;
 use super::intent::AnswerUse;
-use super::pending::{ListUse, PendingRequest, TakeBackUse};
+use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::state::AppState;
 use super::{BackendRequest, Effect, UiEvent, commands, view};
 use crate::clean::CleanLine;
@@ -57,7 +57,7 @@ pub fn update(state: &mut AppState, now: Instant, event: UiEvent) -> Vec<Effect>
             ServerLine::Event(line) => events::handle_event_line(state, line),
         },
         UiEvent::Disconnected => handle_disconnect(state),
-        UiEvent::Answer(answer) => answers::handle_backend_reply(state, answer),
+        UiEvent::Answer(answer) => backend_replies::handle_backend_reply(state, answer),
         UiEvent::Edited(edited) => apply_external_edit(state, edited),
         UiEvent::Copied(Ok(())) => state.flash("copied"),
         UiEvent::Copied(Err(why)) => state.show_error(why),

@@ -1,8 +1,8 @@
 //! Drawing of the whole interface: the transcript or its cover, notes, activity, queue, composer or dialog, and the
 //! status line.
 
-pub(super) mod below;
 mod editor;
+pub(super) mod inline_view;
 mod layout;
 mod popup;
 mod rows;
@@ -11,7 +11,7 @@ mod welcome;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use crate::look::DrawContext;
+use crate::draw_context::DrawContext;
 use crate::theme::Role;
 use crate::transcript::SearchOutcome;
 

@@ -4,7 +4,7 @@
 //! the screen, page after page from the first row. A person who jumps to the end has seen the end and is told the
 //! number of unread rows.
 
-mod lay;
+mod layout;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -12,12 +12,12 @@ use ratatui_core::text::Line;
 
 use super::Question;
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::frame::{draw_line, row_area};
-use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
-use lay::BodyLayout;
-pub(super) use lay::GATE;
+use layout::BodyLayout;
+pub(super) use layout::GATE;
 
 /// Columns for the number of further rows, when only one row is available.
 const MARGIN: u16 = 7;

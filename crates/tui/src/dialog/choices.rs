@@ -8,8 +8,8 @@ use ratatui_core::text::Line;
 
 use super::{AnswerKind, Question};
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::frame::{draw_line, row_area, truncate_spans};
-use crate::look::DrawContext;
 use crate::theme::Role;
 
 /// The decision about a gate that grants nothing.

@@ -6,8 +6,8 @@ use ratatui_core::text::{Line, Span};
 
 use super::{AnswerControl, AnswerKind, Dialog};
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::frame::{self, BorderFrame, draw_line};
-use crate::look::DrawContext;
 use crate::theme::Role;
 
 /// The smallest readable size: the asker, part of the question, and one choice.

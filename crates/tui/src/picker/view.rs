@@ -9,8 +9,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::list::{PickerLine as ListLine, tree_prefix};
 use super::{Picker, PickerMode};
 use crate::clean::{CleanLine, columns, span};
+use crate::draw_context::DrawContext;
 use crate::frame::{BorderFrame, draw_line, row_area, truncate_spans};
-use crate::look::DrawContext;
 use crate::theme::Role;
 
 /// Columns before each row, for the marks of the chosen and the current row.

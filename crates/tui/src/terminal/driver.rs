@@ -12,25 +12,25 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
-use super::editor::{self, EditorFile};
+use super::effects::EffectPerformer;
+use super::external_editor::{self, EditorFile};
+use super::frame_limiter::FrameLimiter;
 use super::guard::TerminalGuard;
 use super::images::{ImageCache, ImageProtocol};
+use super::inline_viewport::InlineViewport;
 use super::input::{self, InputReader};
 use super::modes::TerminalModes;
-use super::pace::FrameLimiter;
 use super::paint::ScreenPainter;
-use super::perform::EffectPerformer;
 use super::reply::{self, BackgroundReplyParser, ReplyOutcome};
 use super::signals::{Signal, Signals};
-use super::strip::InlineViewport;
 use super::{ANSWERS, MOST_LINES, osc};
 use super::{
-    Connection, Environment, ExitReason, ProgramServices, TerminalError, TerminalSetup, UserInterface, out,
-    tail,
+    Connection, Environment, ExitReason, ProgramServices, TerminalError, TerminalSetup, UserInterface,
+    stdout, tail,
 };
 use crate::app::{BackendReply, BackendRequest, Effect, UiEvent};
+use crate::draw_context::DrawContext;
 use crate::image::CellSize;
-use crate::look::DrawContext;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
 
@@ -110,7 +110,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         let mut draws_from = now;
         interface.set_appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
         if appearance.is_none() && modern {
-            out::write(reply::QUESTION).map_err(TerminalError::Write)?;
+            stdout::write(reply::QUESTION).map_err(TerminalError::Write)?;
             replies.expect_reply(now);
             draws_from = now + timeouts::BACKGROUND;
         }
@@ -174,7 +174,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             let look = self.draw_context();
             let rows = self.interface.tail(self.cells.0, self.tail, &look);
             // Ignore the error of a terminal that is gone.
-            let _ = out::write(&tail::tail_text(&rows, self.cells.0, self.depth));
+            let _ = stdout::write(&tail::tail_text(&rows, self.cells.0, self.depth));
         }
         self.answers.close();
         let over = async { while self.tasks.join_next().await.is_some() {} };
@@ -238,7 +238,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         match done {
             Ok(TaskOutcome::Asked) => Ok(()),
             Ok(TaskOutcome::Edited(draft, name, ended)) => {
-                let edited = editor::read_edited_text(&draft, &name, ended);
+                let edited = external_editor::read_edited_text(&draft, &name, ended);
                 self.signals.forget_interrupts().await;
                 self.input.resume();
                 self.retake_terminal().await?;
@@ -357,7 +357,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if self.input.is_paused() {
             return Ok(());
         }
-        out::write(text).map_err(TerminalError::Write)
+        stdout::write(text).map_err(TerminalError::Write)
     }
 
     /// Gives the terminal to the person's editor. The error is shown to the person.
@@ -365,7 +365,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
         if self.input.is_paused() {
             return Err("An editor is open already.".to_owned());
         }
-        let mut command = editor::editor_command(&self.environment)?;
+        let mut command = external_editor::editor_command(&self.environment)?;
         let name = command.first().cloned().unwrap_or_default();
         let draft = EditorFile::new(text)
             .map_err(|error| format!("Cannot write the text for the editor: {error}."))?;

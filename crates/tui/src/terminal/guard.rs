@@ -14,7 +14,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use super::TerminalError;
 use super::modes::TerminalModes;
-use super::out;
+use super::stdout;
 
 /// The owner of the terminal, and its modes.
 static TAKEN: Mutex<Option<TakenTerminal>> = Mutex::new(None);
@@ -71,7 +71,7 @@ impl TerminalGuard {
         drop(taken);
         prepare(self.modes);
         let modes = if again { self.modes.reenter_sequence() } else { self.modes.enter_sequence() };
-        out::write(&modes).map_err(TerminalError::Write)
+        stdout::write(&modes).map_err(TerminalError::Write)
     }
 
     pub(super) fn switch_modes(&mut self, modes: TerminalModes) -> Result<(), TerminalError> {
@@ -80,7 +80,7 @@ impl TerminalGuard {
         let Some(taken_as) = taken.as_mut() else { return Ok(()) };
         taken_as.modes = modes;
         drop(taken);
-        out::write(&before.switch_sequence(modes)).map_err(TerminalError::Write)
+        stdout::write(&before.switch_sequence(modes)).map_err(TerminalError::Write)
     }
 
     pub(super) fn modes(&self) -> TerminalModes {
@@ -102,7 +102,7 @@ impl Drop for TerminalGuard {
 /// Restores the terminal. Errors are ignored: a terminal that is gone cannot be restored.
 fn give_back() {
     let Some(TakenTerminal { modes, .. }) = lock(&TAKEN).take() else { return };
-    let _ = out::write(&modes.leave_sequence());
+    let _ = stdout::write(&modes.leave_sequence());
     let _ = disable_raw_mode();
 }
 

@@ -10,13 +10,13 @@
 
 mod decode;
 mod encode;
-mod gallery;
-mod pictures;
+mod image_cache;
+mod image_layer;
+mod image_painter;
 mod protocol;
 mod sixel;
-mod wall;
 
-pub(super) use gallery::ImageCache;
-pub use pictures::ImagePainter;
+pub(super) use image_cache::ImageCache;
+pub(super) use image_layer::{ImageLayer, PlacedImage};
+pub use image_painter::ImagePainter;
 pub use protocol::ImageProtocol;
-pub(super) use wall::{ImageLayer, PlacedImage};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::draft::ThemeBuilder;
+use super::builder::ThemeBuilder;
 use super::problem::{FieldError, MAX_BYTES, ThemeError, ThemeProblem};
 use super::{Appearance, ParsedTheme, Theme, ThemeStyles, resolve_styles, zot};
 

@@ -4,7 +4,7 @@
 use ratatui_core::style::Style;
 use serde_json::{Map, Value};
 
-use super::draft::ThemeBuilder;
+use super::builder::ThemeBuilder;
 use super::problem::FieldError;
 use super::{Appearance, Role, spec};
 

@@ -9,8 +9,8 @@ use super::document::{RowPosition, TranscriptDocument};
 use super::row::{ImageScreen, RowView};
 use super::view::TranscriptView;
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::image::ImagePlacement;
-use crate::look::DrawContext;
 use crate::theme::Role;
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 

@@ -9,7 +9,7 @@ use ratatui_core::text::Line;
 use super::item::{ItemKind, PageItem, ThinkingItem, TranscriptItem, UserItem};
 use super::row::{INDENT, ImageScreen, ItemRows, LayoutConstraints, TranscriptRow, owner_label};
 use crate::clean::{CleanLine, span};
-use crate::figures::format_elapsed;
+use crate::humanize::format_elapsed;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap, wrap_lines};

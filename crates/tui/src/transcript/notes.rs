@@ -8,7 +8,7 @@ use super::document::TranscriptDocument;
 use super::item::{ItemKind, PageItem, TranscriptItem};
 use super::note::{NoteItem, NoteTag};
 use crate::clean::{CleanLine, CleanText};
-use crate::figures::{format_elapsed, format_tokens};
+use crate::humanize::{format_elapsed, format_tokens};
 
 /// Adds a note at the end, or replaces the note that it continues.
 pub(super) fn push_note(doc: &mut TranscriptDocument, note: NoteItem) {

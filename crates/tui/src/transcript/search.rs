@@ -10,8 +10,8 @@
 //! conversation is. The rest continues between the next frames. An item that does not match a text cannot match a
 //! longer one and is not read again.
 
-mod hunt;
 mod needle;
+mod scan;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 use super::document::{CellPosition, RowPosition, TranscriptDocument};
 use super::item::TranscriptItem;
 use super::view::TranscriptView;
-use hunt::{PASSED, READ, ScanRange, SearchBudget};
 use needle::{MatchPlace, SearchNeedle};
+use scan::{PASSED, READ, ScanRange, SearchBudget};
 
 /// The maximum number of items with cached matches.
 const KEPT: usize = 512;

@@ -11,8 +11,8 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 use haft_tui::dialog::{AnswerKind, Dialog, DialogKeyOutcome, Question};
+use haft_tui::draw_context::DrawContext;
 use haft_tui::keys::Keymap;
-use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 
 use crate::shown::screen;

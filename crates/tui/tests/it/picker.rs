@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use haft_test_support::terminal::{ATTACKS, HostileTexts};
+use haft_tui::draw_context::DrawContext;
 use haft_tui::keys::{ACTIONS, Chord, Keymap};
-use haft_tui::look::DrawContext;
 use haft_tui::picker::{Picker, PickerAbilities, PickerOutcome, PickerRow};
 use haft_tui::theme::Theme;
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 use haft_test_support::pty::vt100;
 use haft_test_support::terminal::{HostileTexts, is_deceptive, terminal_actions};
 use haft_tui::clean::{CleanLine, span};
-use haft_tui::terminal::written::InlineViewport;
+use haft_tui::terminal::output::InlineViewport;
 use haft_tui::theme::ColorDepth;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;

@@ -13,8 +13,8 @@ use haft_protocol::rpc::{
 };
 use haft_tui::app::{BackendReply, BackendRequest, Effect, LinearOutput, UiEvent};
 use haft_tui::clean::{CleanLine, span};
+use haft_tui::draw_context::DrawContext;
 use haft_tui::image::{ImageFacts, ImagePlacement};
-use haft_tui::look::DrawContext;
 use haft_tui::terminal::{
     Connection, Environment, ExitReason, InlineOutput, LinearInterface, ProgramServices, TerminalSetup,
     UserInterface, run, run_linear,

@@ -15,8 +15,8 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{event, watcher_host_config, watcher_specs};
-use crate::asking::{extension_spec, runtime};
 use crate::children::ChildProgram;
+use crate::extension_query::{extension_spec, runtime};
 use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};

@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{OneShotBench, PLAN};
-use crate::asking::{bench_host_config, extension_spec, runtime};
 use crate::children::ChildProgram;
+use crate::extension_query::{bench_host_config, extension_spec, runtime};
 use crate::method::{Comparison, compare};
 use crate::peers;
 use crate::report::{LineGoal, Report, Unit};

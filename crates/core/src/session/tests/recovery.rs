@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::lines::{chain, file, header, samples};
+use crate::session::digest::SessionDigest;
 use crate::session::entry::*;
-use crate::session::survey::SessionDigest;
 use crate::session::{EntryId, RecoveredSession, SessionRepair, recover};
 
 /// Returns the valid lengths of a file that end with a line, with the number of entries.

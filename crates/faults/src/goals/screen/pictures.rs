@@ -7,7 +7,7 @@ use haft_protocol::content::{ContentBlock, Image};
 use haft_protocol::event::AgentEvent;
 use haft_tui::terminal::ImageProtocol;
 
-use super::hand::RenderTarget;
+use super::painting::RenderTarget;
 use super::stage::HeadlessInterface;
 use super::transcript::{image, time};
 use super::{ScreenScene, ScreenSink, scene, sink};

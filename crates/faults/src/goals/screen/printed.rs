@@ -1,6 +1,6 @@
 //! Line output: the scenes whose texts are printed instead of drawn.
 
-use super::hand::RenderTarget;
+use super::painting::RenderTarget;
 use super::transcript::{answer, calls, image, show_user_messages};
 use super::{ScreenScene, scene, sink};
 

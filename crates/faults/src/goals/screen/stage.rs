@@ -9,15 +9,15 @@ use haft_protocol::rpc::{self, CommandFailure, EventLine, RpcEvent, RpcRequest, 
 use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
 use haft_tui::app::{self, AppOptions, AppState, BackendReply, BackendRequest, Effect, UiEvent};
+use haft_tui::draw_context::DrawContext;
 use haft_tui::keys::{Chord, ChordKey, Modifiers};
-use haft_tui::look::DrawContext;
 use haft_tui::terminal::UserInterface;
-use haft_tui::terminal::written;
+use haft_tui::terminal::output;
 use haft_tui::theme::ColorDepth;
 use ratatui_core::layout::Rect;
 use serde::Serialize;
 
-use super::hand::{CellInspector, FramePainter, RenderTarget};
+use super::painting::{CellInspector, FramePainter, RenderTarget};
 
 /// The id of the session.
 pub(super) const SESSION: &str = "0199";
@@ -191,13 +191,11 @@ impl HeadlessInterface {
                 Effect::Copy(text) => {
                     // Text that exceeds the limit is not sent.
                     for tmux in [false, true] {
-                        let copied = written::clipboard_sequence(&text, tmux).unwrap_or_default();
+                        let copied = output::clipboard_sequence(&text, tmux).unwrap_or_default();
                         self.check_output(&copied, OutputKind::Clipboard);
                     }
                 }
-                Effect::Title(title) => {
-                    self.check_output(&written::title_sequence(&title), OutputKind::Title)
-                }
+                Effect::Title(title) => self.check_output(&output::title_sequence(&title), OutputKind::Title),
                 Effect::Ask(_) | Effect::OpenEditor(_) => {}
                 Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Quit => {}
             }
@@ -239,7 +237,7 @@ impl HeadlessInterface {
         let Self { state, look, area, .. } = self;
         let rows = UserInterface::tail(state, area.width, TAIL, look);
         for depth in [ColorDepth::None, ColorDepth::True] {
-            let text = written::tail(&rows, self.area.width, depth);
+            let text = output::tail(&rows, self.area.width, depth);
             self.check_output(&text, OutputKind::Rows);
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{register_tool, set_texts};
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::world::{World, WorldSetup, last_word};

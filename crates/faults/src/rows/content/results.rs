@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{call, register_tool, set_texts};
 use crate::defense::{Defense, take_down};
-use crate::evil::{
+use crate::misbehavior::{
     INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead, misbehaving_spec,
 };
 use crate::oracle::HeapGrowth;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{call, hidden_text, set_texts};
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
 use crate::rows::protocol::line;
 use crate::world::{HaftHome, TerminalOutput, World, last_word, sibling_binary};

@@ -7,7 +7,7 @@ use haft_host::GateChoice;
 use serde_json::{Value, json};
 
 use crate::defense::{Defense, take_down};
-use crate::evil::misbehaving_spec;
+use crate::misbehavior::misbehaving_spec;
 use crate::oracle::check_stream;
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup, last_word};

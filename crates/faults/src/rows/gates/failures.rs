@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::call_steps;
 use crate::defense::{Defense, take_down};
-use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior};
+use crate::misbehavior::{INJECT, Injection, InjectionMoment, Misbehavior};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::world::{HaftHome, World, WorldSetup};

@@ -8,7 +8,7 @@ use haft_protocol::content::ToolCall;
 use serde_json::{Value, json};
 
 use super::{call_steps, with_guard, without_guard};
-use crate::evil::{InjectionMoment, inject};
+use crate::misbehavior::{InjectionMoment, inject};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::rows::services;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
 use crate::defense::{Defense, take_down};
-use crate::evil::{hook_spec, misbehaving_spec};
+use crate::misbehavior::{hook_spec, misbehaving_spec};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::rows::gates::call_steps;
 use crate::world::{World, WorldSetup};

@@ -8,7 +8,7 @@ use haft_host::ExtensionState;
 use serde_json::json;
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject, misbehaving_spec};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::rows::protocol::hello::{node_fault, python_fault};
 use crate::rows::protocol::line;

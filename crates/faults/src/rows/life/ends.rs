@@ -10,7 +10,7 @@ use haft_launch::find_program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::evil::Misbehavior;
+use crate::misbehavior::Misbehavior;
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::world::{HaftProgram, World, last_word};

@@ -12,7 +12,7 @@ use haft_packages::discovery::{Discovery, DiscoveryOptions};
 use serde_json::json;
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{Misbehavior, misbehaving_spec};
+use crate::misbehavior::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, CaseScript, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup, last_word, sibling_binary};

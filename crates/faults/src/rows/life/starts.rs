@@ -12,7 +12,7 @@ use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, fi
 use haft_packages::ExtensionOrigin;
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{extension_spec, misbehaving_spec};
+use crate::misbehavior::{extension_spec, misbehaving_spec};
 use crate::row::{CASE, ExpectedFaults, FaultCase, FaultRow, skip};
 use crate::world::{World, WorldSetup, sibling_binary};
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use haft_protocol::limits::{MAX_TOOLS, NOTE_BURST, NOTES_PER_SECOND, PANELS_PER_SECOND};
 
 use crate::canary::p50;
-use crate::evil::{Misbehavior, misbehaving_spec};
+use crate::misbehavior::{Misbehavior, misbehaving_spec};
 use crate::oracle::{HeapGrowth, SLOWER};
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};

@@ -7,7 +7,7 @@ use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
 use crate::defense::{Defense, take_down};
-use crate::evil::Misbehavior;
+use crate::misbehavior::Misbehavior;
 use crate::oracle::HeapGrowth;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};

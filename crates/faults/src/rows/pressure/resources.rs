@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::json;
 
 use crate::defense::{Defense, take_down};
-use crate::evil::{Misbehavior, misbehaving_spec};
+use crate::misbehavior::{Misbehavior, misbehaving_spec};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow, skip};
 use crate::timeouts::PATIENCE;

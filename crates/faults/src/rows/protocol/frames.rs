@@ -9,7 +9,7 @@ use serde_json::json;
 use super::line;
 use super::lines::bad_line;
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject_instead};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject_instead};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};
 

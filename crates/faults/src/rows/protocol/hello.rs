@@ -7,7 +7,7 @@ use haft_host::ExtensionState;
 
 use super::line;
 use crate::defense::{Defense, take_down};
-use crate::evil::{InjectionMoment, Misbehavior, inject, inject_instead};
+use crate::misbehavior::{InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::tagged_processes;
 use crate::row::{CASE, EVIL, FaultCase, FaultRow};
 use crate::world::{World, WorldSetup};

@@ -7,7 +7,7 @@ use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
 use crate::defense::{Defense, take_down};
-use crate::evil::{INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead};
+use crate::misbehavior::{INJECT, Injection, InjectionMoment, Misbehavior, inject, inject_instead};
 use crate::oracle::{HeapGrowth, peak_bytes};
 use crate::row::{CASE, EVIL, ExpectedFaults, FaultCase, FaultRow};
 use crate::world::World;

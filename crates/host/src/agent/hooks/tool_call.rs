@@ -16,9 +16,9 @@ use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio_util::sync::CancellationToken;
 
 use super::reason_or_default;
-use crate::agent::entry::{InterceptFailure, ManagedExtension};
 use crate::agent::gates::DecisionSubject;
 use crate::agent::hook_context::HookContext;
+use crate::agent::managed_extension::{InterceptFailure, ManagedExtension};
 use crate::agent::policy::FailureEffect;
 use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, FaultCode};

@@ -7,8 +7,8 @@ use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPo
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::adapter::{ProcessHookAdapter, UnansweredQuery};
 use super::bounds;
-use super::part::{ProcessHookAdapter, UnansweredQuery};
 use super::{CHANNEL, CHAT};
 use crate::agent::policy::{self, FailureEffect};
 use crate::wire::fault::CallError;

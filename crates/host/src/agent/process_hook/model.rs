@@ -17,7 +17,7 @@ use haft_protocol::hook::{
 use haft_protocol::message::{AssistantBlock, Rfc3339Time, StopCause, text_of};
 use tokio_util::sync::CancellationToken;
 
-use super::part::ProcessHookAdapter;
+use super::adapter::ProcessHookAdapter;
 use super::{CHANNEL, CHAT};
 use super::{bounds, messages};
 

@@ -6,8 +6,8 @@ use haft_protocol::ext::{ResultBlock, ToolResultFrame as Blocks};
 use haft_protocol::hook::{HookToolResult, InterceptPoint};
 use haft_protocol::ids::RequestId;
 
+use super::adapter::ProcessHookAdapter;
 use super::bounds;
-use super::part::ProcessHookAdapter;
 use crate::agent::tool::SanitizedToolResult;
 
 /// The prefix of a reference to an image of the result; its number follows. A reference is used because

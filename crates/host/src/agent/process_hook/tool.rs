@@ -14,7 +14,7 @@ use haft_protocol::hook::{
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::part::{ProcessHookAdapter, UnansweredQuery};
+use super::adapter::{ProcessHookAdapter, UnansweredQuery};
 use super::{CHANNEL, CHAT};
 use super::{bounds, output};
 use crate::agent::policy::{self, FailureEffect};

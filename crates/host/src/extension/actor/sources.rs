@@ -10,8 +10,8 @@ use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 
 use super::super::ActorCommand;
-use super::super::alarm::DeadlineTimer;
-use super::super::seldom::RareEventPoller;
+use super::super::deadline_timer::DeadlineTimer;
+use super::super::rare_events::RareEventPoller;
 use super::child::ChildProcess;
 use crate::process::{ExtensionProcess, ProcessExit};
 use crate::wire::decode::{BackgroundDecode, DecodedLine};

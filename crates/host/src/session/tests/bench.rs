@@ -13,7 +13,7 @@ use haft_protocol::hook::{ApproveTool, HookHello, HookMode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::session::dialect::{OutboundMessage, QueryAnswer, SessionDialect};
-use crate::session::greeting::{HelloAckFields, PreparedHelloAck};
+use crate::session::hello_ack::{HelloAckFields, PreparedHelloAck};
 use crate::session::ids::RequestIdGenerator;
 use crate::session::{ExtensionSession, OutgoingQuestion, SessionConfig, SessionOutput};
 use crate::timeouts::Timeouts;

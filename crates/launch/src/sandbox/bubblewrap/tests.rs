@@ -20,7 +20,10 @@ fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
     // The existing system directories differ between machines.
     let text = words.join(" ").replace(" --", "\n--");
     let system = |line: &&str| {
-        places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| line.ends_with(&format!(" {place}")))
+        system_paths::PROGRAMS
+            .iter()
+            .chain([&system_paths::SETTINGS])
+            .any(|place| line.ends_with(&format!(" {place}")))
     };
     text.lines().filter(|line| !system(line)).map(|line| format!("{line}\n")).collect()
 }

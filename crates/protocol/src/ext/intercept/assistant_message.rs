@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, InterceptHook, InterceptKind};
-use crate::ext::answer::AnswerError;
+use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before the user sees the model's text. Sent for every message with text.

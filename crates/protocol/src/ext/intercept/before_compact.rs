@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, InterceptHook, InterceptKind};
 use crate::event::CompactReason;
-use crate::ext::answer::AnswerError;
+use crate::ext::answer_error::AnswerError;
 use crate::ids::RequestId;
 
 /// Before the conversation is compacted to fit into the context window. The deadline is that of a

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, InterceptHook, InterceptKind};
-use crate::ext::answer::AnswerError;
+use crate::ext::answer_error::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 

@@ -17,7 +17,7 @@ mod elsewhere;
 #[cfg(unix)]
 mod in_place;
 #[cfg(unix)]
-mod spot;
+mod location;
 #[cfg(unix)]
 mod swap;
 #[cfg(unix)]
@@ -28,6 +28,6 @@ pub(super) use elsewhere::{
     FileStamp, PathBoundary, SharedWriteState, create_parents, open_within, read, read_stamp, replace,
 };
 #[cfg(unix)]
-pub(super) use spot::{PathBoundary, create_parents};
+pub(super) use location::{PathBoundary, create_parents};
 #[cfg(unix)]
 pub(super) use swap::{FileStamp, SharedWriteState, open_within, read, read_stamp, replace};

@@ -5,9 +5,9 @@ use haft_protocol::rpc::{
 };
 
 use super::super::BackendRequest;
-use super::super::held::{SessionOrigin, SessionSwitch};
+use super::super::deferred_input::{SessionOrigin, SessionSwitch};
 use super::super::intent::ComponentIntent;
-use super::super::pending::{ListUse, PendingRequest};
+use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::state::AppState;
 
 pub(super) fn new(state: &mut AppState, _args: &str) {

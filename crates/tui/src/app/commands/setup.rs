@@ -8,7 +8,7 @@ use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::intent::ChoiceUse;
 use super::super::menu::PendingPicker;
-use super::super::pending::{ListUse, PendingRequest};
+use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::state::AppState;
 use super::super::{BackendRequest, settings as table};
 use crate::picker::{PickerAbilities, PickerRow};

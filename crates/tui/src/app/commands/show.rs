@@ -7,7 +7,7 @@ use haft_protocol::message::TokenUsage;
 use crate::keys::{Keymap, Section};
 
 use super::super::Effect;
-use super::super::known::{SKILL, command_source};
+use super::super::completion_catalog::{SKILL, command_source};
 use super::super::state::AppState;
 
 pub(super) fn quit(state: &mut AppState, _args: &str) {
@@ -58,7 +58,7 @@ pub(super) fn help(state: &mut AppState, _args: &str) {
     );
     if state.linear.enabled {
         text.push_str("## Input\n\n");
-        text.push_str(super::super::lines::HELP);
+        text.push_str(super::super::linear::HELP);
     } else {
         text.push_str(&render_key_help(&state.keymap));
     }

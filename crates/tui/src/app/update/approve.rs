@@ -2,7 +2,7 @@
 
 use haft_protocol::rpc::GetTools;
 
-use super::super::pending::{ListUse, PendingRequest};
+use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::settings;
 use super::super::state::AppState;
 

@@ -5,10 +5,10 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::TokenUsage;
 use haft_protocol::rpc::{ClientEvent, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
-use super::super::held::QueueSyncState;
+use super::super::deferred_input::QueueSyncState;
 use super::super::intent::AnswerUse;
 use super::super::notes::ExtensionNote;
-use super::super::pending::{ListUse, PendingRequest};
+use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::state::AppState;
 use super::super::{BackendRequest, Effect};
 use crate::dialog::Question;

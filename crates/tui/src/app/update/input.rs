@@ -9,9 +9,9 @@ use haft_protocol::rpc::UiAnswer;
 
 use super::super::commands::{self, setup};
 use super::super::component::{CLOSE, InputOutcome};
-use super::super::held::{MessageSource, UnsentMessage};
+use super::super::deferred_input::{MessageSource, UnsentMessage};
 use super::super::intent::ComponentIntent;
-use super::super::pending::TakeBackUse;
+use super::super::pending_request::TakeBackUse;
 use super::super::state::AppState;
 use super::super::status::quit_hint;
 use super::super::{Effect, MouseAction};

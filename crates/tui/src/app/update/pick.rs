@@ -7,7 +7,7 @@ use haft_protocol::rpc::{EntryInfo, MoveTo, SetModel, SetName, SetTools, TreeDat
 
 use super::super::intent::{AnswerUse, ChoiceUse};
 use super::super::menu::{session_rows, tool_row, tree_rows};
-use super::super::pending::PendingRequest;
+use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
 use super::super::{BackendRequest, SettingRow, settings};
 use crate::dialog::{AnswerKind, Question};

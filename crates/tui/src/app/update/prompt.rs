@@ -5,9 +5,9 @@ use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCom
 
 use super::super::BackendRequest;
 use super::super::commands::{self, BuiltInCommand};
-use super::super::held::{MessageSource, UnsentMessage};
-use super::super::pending::{PendingRequest, TakeBackUse};
-use super::super::sending::{ImageLoadOutcome, ImagePrompt};
+use super::super::deferred_input::{MessageSource, UnsentMessage};
+use super::super::image_prompts::{ImageLoadOutcome, ImagePrompt};
+use super::super::pending_request::{PendingRequest, TakeBackUse};
 use super::super::state::AppState;
 use super::shell;
 use super::size::check_message_size;

@@ -2,8 +2,8 @@
 
 use super::super::commands::sessions;
 use super::super::commands::setup;
-use super::super::view::below;
-use super::{answers, approve, pick, prompt, switch};
+use super::super::view::inline_view;
+use super::{approve, backend_replies, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
     CommandActionKind, CommandFailure, CommandResult, CommandsData, CompletionsData, ErrorCode,
@@ -14,8 +14,8 @@ use haft_protocol::rpc::{
 use serde::de::DeserializeOwned;
 
 use super::super::BackendRequest;
-use super::super::held::QueueSyncState;
-use super::super::pending::{ListUse, PendingRequest, TakeBackUse};
+use super::super::deferred_input::QueueSyncState;
+use super::super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::super::state::AppState;
 use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
@@ -167,7 +167,7 @@ fn handle_failure(state: &mut AppState, pending: PendingRequest, failure: Comman
         P::Hello => {
             state.show_error(failure.error);
             // No conversation will be loaded that the updates could follow.
-            answers::show_deferred_updates(state);
+            backend_replies::show_deferred_updates(state);
             state.restore_unsent();
         }
         // Without a list of models, the agent checks the name.
@@ -318,7 +318,7 @@ fn handle_tools_set(state: &mut AppState, data: ToolsSet) {
 }
 
 fn handle_cleared(state: &mut AppState) {
-    below::flush_conversation(state);
+    inline_view::flush_conversation(state);
     state.announce_conversation("cleared");
     state.stack.conversation.reset_transcript();
     state.notes.clear();

@@ -3,9 +3,9 @@
 use haft_protocol::rpc::{CommandFailure, SteerCommand};
 
 use super::super::BackendRequest;
-use super::super::pending::PendingRequest;
+use super::super::activity::ShellCommand;
+use super::super::pending_request::PendingRequest;
 use super::super::state::AppState;
-use super::super::work::ShellCommand;
 use crate::queue::QueuedShellOutput;
 
 pub(super) fn run_shell_command(state: &mut AppState, command: String, send_output: bool) {

@@ -1,14 +1,14 @@
 //! Switching to another session.
 
 use super::super::commands::sessions;
-use super::super::view::below;
+use super::super::view::inline_view;
 use super::{events, prompt, shell};
 use haft_protocol::rpc::{CloseSession, QueueData, SetModel, SetThinking, TakeQueued};
 use haft_protocol::thinking::ThinkingLevel;
 
 use super::super::BackendRequest;
-use super::super::held::{DeferredInput, SessionOrigin};
-use super::super::pending::PendingRequest;
+use super::super::deferred_input::{DeferredInput, SessionOrigin};
+use super::super::pending_request::PendingRequest;
 use super::super::session::CurrentSession;
 use super::super::state::AppState;
 use crate::editor::EditorContent;
@@ -48,7 +48,7 @@ pub(super) fn handle_model_carried_over(state: &mut AppState, id: &str) {
 /// Shows the session and closes the previous one.
 fn show_session(state: &mut AppState, id: String) {
     let Some(next) = state.deferred.session_switch.take() else { return };
-    below::flush_conversation(state);
+    inline_view::flush_conversation(state);
     let origin = next.origin.clone();
     let continued_by = matches!(origin, SessionOrigin::Fork(_)).then(|| id.clone());
     let before = std::mem::take(&mut state.session);

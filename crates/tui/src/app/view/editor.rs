@@ -5,8 +5,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
+use crate::draw_context::DrawContext;
 use crate::editor::{Editor, PieceKind, RowPiece};
-use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
 use super::super::component::draw_line;

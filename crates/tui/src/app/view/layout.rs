@@ -2,7 +2,7 @@
 
 use ratatui_core::layout::Rect;
 
-use crate::look::DrawContext;
+use crate::draw_context::DrawContext;
 
 use super::super::areas::ScreenAreas;
 use super::super::component::LIST;

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::clean::{CleanLine, columns, span};
 use crate::complete::{CompletionCandidate, CompletionKind, CompletionPopup, MOST_SHOWN};
-use crate::look::DrawContext;
+use crate::draw_context::DrawContext;
 use crate::theme::{Role, Theme};
 
 use super::super::areas::ScreenAreas;

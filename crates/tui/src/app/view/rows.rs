@@ -7,16 +7,16 @@ use ratatui_core::text::Line;
 use haft_protocol::event::NoteLevel;
 
 use crate::clean::{CleanLine, CleanText, span};
-use crate::figures;
+use crate::draw_context::DrawContext;
+use crate::humanize;
 use crate::keys::Prompt;
-use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
 use super::super::component::draw_line;
 use super::super::notes::ExtensionNote;
 use super::super::state::AppState;
-use super::super::waiting::{DeliveryPoint, list_waiting_messages};
+use super::super::waiting_messages::{DeliveryPoint, list_waiting_messages};
 
 const MOST_NOTES: usize = 6;
 
@@ -106,7 +106,7 @@ pub(super) fn draw_work(state: &AppState, area: Rect, buffer: &mut Buffer, look:
     };
     let stop = stop_hint(state);
     let rest = format!(" {}…", capitalize(words.as_str()));
-    let time = format!(" {}{stop}", figures::format_seconds(elapsed.as_secs()));
+    let time = format!(" {}{stop}", humanize::format_seconds(elapsed.as_secs()));
     let line = Line::from_iter([
         span(picture, theme.style(Role::Spinner)),
         span(CleanLine::new(&rest), theme.style(Role::Text)),
@@ -185,6 +185,6 @@ mod tests {
 
     #[test]
     fn formats_seconds_briefly() {
-        assert_eq!([0, 59, 184, 3720].map(figures::format_seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
+        assert_eq!([0, 59, 184, 3720].map(humanize::format_seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
     }
 }

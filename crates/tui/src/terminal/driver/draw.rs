@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui_core::layout::Rect;
 
 use super::super::paint::FrameParts;
-use super::super::{InlineOutput, out};
+use super::super::{InlineOutput, stdout};
 use super::{
     DrawContext, ImageCache, ProgramServices, TerminalDriver, TerminalError, TerminalModes, UserInterface,
 };
@@ -24,7 +24,7 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
             None => self.render_fullscreen(area, &look)?,
         };
         if !text.is_empty() {
-            out::write(&text).map_err(TerminalError::Write)?;
+            stdout::write(&text).map_err(TerminalError::Write)?;
         }
         let now = Instant::now();
         self.interface.mark_drawn(now);
@@ -106,12 +106,12 @@ impl<I: UserInterface, P: ProgramServices> TerminalDriver<I, P> {
     /// Releases the terminal. Removes haft's images and the rows below the printed output.
     pub(super) fn release_terminal(&mut self) {
         // A terminal that is gone keeps no images.
-        let _ = out::write(&self.painter.clear_images());
+        let _ = stdout::write(&self.painter.clear_images());
         if self.viewport.is_some() {
             let _ = self.set_alternate_screen(false);
         }
         if let Some(strip) = &mut self.viewport {
-            let _ = out::write(&strip.clear_viewport());
+            let _ = stdout::write(&strip.clear_viewport());
         }
         self.guard.give_back();
     }

@@ -8,7 +8,7 @@ use super::super::row::{INDENT, LayoutConstraints, TranscriptRow, owner_label};
 use super::{CallItem, CallOrigin, CallPhase};
 use crate::clean::{CleanLine, span, span_columns};
 use crate::diff::Diff;
-use crate::figures::format_elapsed;
+use crate::humanize::format_elapsed;
 use crate::theme::{Role, Theme};
 use crate::wrap::{RowPrefixes, WrapMode, wrap};
 

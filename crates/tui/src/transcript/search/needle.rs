@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::memmem::Finder;
 
 use super::super::row::ItemRows;
-use super::hunt::SearchBudget;
+use super::scan::SearchBudget;
 
 /// The cost of a candidate in addition to its bytes, for the comparison.
 const CANDIDATE: usize = 64;

@@ -18,7 +18,7 @@ use haft_protocol::rpc::{
 use haft_tui::app::{
     self, AppOptions, AppState, BackendReply, BackendRequest, Effect, LoginProvider, TrustReview, UiEvent,
 };
-use haft_tui::look::DrawContext;
+use haft_tui::draw_context::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

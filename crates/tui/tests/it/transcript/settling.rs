@@ -3,7 +3,7 @@
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantBlock, Message, StopCause};
 use haft_tui::clean::CleanLine;
-use haft_tui::look::DrawContext;
+use haft_tui::draw_context::DrawContext;
 use haft_tui::transcript::LocalMessage;
 use insta::assert_snapshot;
 use proptest::prelude::*;

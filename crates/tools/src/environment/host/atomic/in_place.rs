@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::spot::{PathBoundary, open_dir};
+use super::location::{PathBoundary, open_dir};
 use super::temp::random_suffix;
 use crate::environment::EnvironmentError;
 use crate::environment::host::private;

@@ -11,7 +11,7 @@ use haft_protocol::defense::{Defense, is_up};
 use rustix::fs::{Mode, OFlags};
 
 use super::dir::{DirHandle, kind};
-use super::spot::{FileLocation, PathBoundary};
+use super::location::{FileLocation, PathBoundary};
 use super::temp::{TempFile, remove_abandoned};
 use super::{attributes, in_place};
 use crate::environment::host::kind::{require_file_kind, too_long_error};

@@ -1,0 +1,351 @@
+//! Builds an agent from its model, tools and extensions.
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project};
+use haft_core::compact::CompactSettings;
+use haft_core::model::{Model, ThinkingLevel};
+use haft_core::prompt::SystemPrompt;
+use haft_core::session::Session;
+use haft_core::tool::{Tool, ToolSet};
+use haft_core::{Agent, AgentBuilder};
+use haft_host::{ExtensionState, Host, HostConfig, SpecSource, run_in_background};
+use haft_launch::Launcher;
+use haft_packages::discovery::DiscoveryOptions;
+use haft_packages::install::LockFileToolPins;
+use haft_packages::install::lock::ApprovalStore;
+use haft_packages::{ExtensionEnv, ToolPins, check_grant};
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::ExtensionConfig;
+use haft_protocol::ids::ExtensionName;
+use haft_tools::{HostEnvironment, ServiceTools, builtin_tools, skill_tool};
+use tokio::sync::watch;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, OrExit as _};
+use crate::extensions::{self, ProjectOnlySettings};
+use crate::hooks::HookLaunchContext;
+use crate::resources::PromptResources;
+use crate::setup::RunSetup;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
+
+use super::model::{self, ModelResolver};
+use super::session_outputs::SessionOutputs;
+
+/// The parts of a run before anything starts.
+pub(crate) struct RunParts {
+    pub(crate) session: Session,
+    pub(crate) model: Arc<dyn Model>,
+    /// The models that hooks may name; `None` if no hook runs.
+    pub(crate) other_models: Option<ModelResolver>,
+    pub(crate) home: Home,
+    /// The configuration of the extension host, without the names and the launcher that [`build_agent`] adds.
+    pub(crate) host: HostConfig,
+    pub(crate) source: SpecSource,
+    pub(crate) trust_event: Option<AgentEvent>,
+    pub(crate) system: SystemPrompt,
+    pub(crate) resources: PromptResources,
+    pub(crate) thinking: ThinkingLevel,
+    pub(crate) max_steps: Option<u32>,
+    pub(crate) compaction: CompactSettings,
+    pub(crate) tools: ToolChoice,
+}
+
+/// The tools that the model receives.
+#[derive(Debug, Clone)]
+pub(crate) enum ToolChoice {
+    /// The tools that the session names; all tools if it names none.
+    All,
+    /// The tools with these names, including those of extensions.
+    Only(Vec<String>),
+    None,
+}
+
+impl RunParts {
+    /// Returns the parts of a run with default settings.
+    pub(crate) fn with_defaults(
+        session: Session,
+        model: Arc<dyn Model>,
+        home: Home,
+        cwd: &Path,
+        search: DiscoveryOptions,
+    ) -> Self {
+        let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model.info(), cwd);
+        host.logs = Some(home.logs_dir());
+        host.data = Some(home.data_dir());
+        host.home = Some(home.root().to_owned());
+        host.secrets = vec![home.auth_file()];
+        host.state = Some(home.state_dir());
+        host.results = Some(home.results_dir());
+        host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
+        host.tool_pins = search.approved.clone().map(tool_pins);
+        let context = hook_launch_context(&home, cwd, &search);
+        Self {
+            session,
+            model,
+            other_models: None,
+            home,
+            host,
+            source: extensions::spec_source(
+                search,
+                Vec::new(),
+                context,
+                ProjectOnlySettings::default(),
+                Vec::new(),
+            ),
+            trust_event: None,
+            system: SystemPrompt { facts: environment_facts(cwd), ..SystemPrompt::default() },
+            resources: PromptResources::default(),
+            thinking: ThinkingLevel::Default,
+            max_steps: None,
+            compaction: CompactSettings::default(),
+            tools: ToolChoice::All,
+        }
+    }
+
+    pub(crate) fn new(
+        args: &RunArgs,
+        setup: RunSetup,
+        model: Arc<dyn Model>,
+        session: Session,
+    ) -> anyhow::Result<Self> {
+        let system = setup.resources.system_prompt(&args.agent, environment_facts(&setup.cwd))?;
+        let tools = match (&args.agent.tools, args.agent.no_tools) {
+            (_, true) => ToolChoice::None,
+            (Some(names), false) => ToolChoice::Only(names.clone()),
+            (None, false) => ToolChoice::All,
+        };
+        let first = model::model_preferences(args, &setup);
+        let told = if args.json { setup.trust_required_event() } else { None };
+        let project_check = setup.project_check();
+        let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
+        let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
+        let context = hook_launch_context(&home, &cwd, &search);
+        let grants = config.grant.keys().cloned().collect();
+        let source = extensions::spec_source(
+            search.clone(),
+            hooks,
+            context,
+            ProjectOnlySettings::from_config(&config),
+            grants,
+        );
+        let plain = Self::with_defaults(session, model, home, &cwd, search);
+        Ok(Self {
+            other_models: Some(others),
+            host: HostConfig { project_check, ..with_settings(plain.host, &config)? },
+            source,
+            trust_event: told,
+            system,
+            resources,
+            thinking: config.settings.thinking.value,
+            max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
+            compaction: compact_settings(&config.compaction),
+            tools,
+            ..plain
+        })
+    }
+}
+
+fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
+    let allows = |granted: &GrantSettings| {
+        granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow)
+    };
+    let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
+    Ok(HostConfig {
+        on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+        extension_config: extension_config(config, Owner::User)?,
+        project_extension_config: extension_config(config, Owner::Project)?,
+        env: ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env },
+        sandbox: crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?,
+        ..host
+    })
+}
+
+fn hook_launch_context(home: &Home, cwd: &Path, search: &DiscoveryOptions) -> HookLaunchContext {
+    let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
+    HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
+}
+
+fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
+    CompactSettings {
+        auto: settings.auto.value,
+        reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
+        keep: settings.keep.as_ref().map(|sourced| sourced.value.get()),
+    }
+}
+
+/// Returns the settings for extensions of this owner, by extension name.
+fn extension_config(
+    config: &Config,
+    owner: Owner,
+) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
+    let mut all = BTreeMap::new();
+    for name in config.extension.keys() {
+        let json = RawJson::from_value(&config.extension_json(name, owner))?;
+        if let Some(config) = ExtensionConfig::new(json) {
+            all.insert(ExtensionName::new(name.as_str()), config);
+        }
+    }
+    Ok(all)
+}
+
+fn granted_variables(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
+    let mut granted = BTreeMap::new();
+    for (name, grant) in &config.grant {
+        let Some(env) = &grant.env else { continue };
+        for variable in &env.value {
+            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", env.origin))?;
+        }
+        granted.insert(ExtensionName::new(name.as_str()), env.value.clone());
+    }
+    Ok(granted)
+}
+
+fn environment_facts(cwd: &Path) -> Vec<String> {
+    vec![
+        format!("Working directory: {}", cwd.display()),
+        format!("Operating system: {}", std::env::consts::OS),
+    ]
+}
+
+/// An agent with running extensions.
+pub(crate) struct RunningAgent {
+    pub(crate) agent: Agent,
+    pub(crate) host: Host,
+    /// Changes when the tools of the extensions change.
+    pub(crate) changes: watch::Receiver<u64>,
+    pub(crate) resources: PromptResources,
+    /// The tools that precede those of the extensions.
+    pub(crate) builtin: Vec<Arc<dyn Tool>>,
+    tools: ToolChoice,
+}
+
+/// Returns the store of tool pins: the lock file.
+fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
+    Arc::new(LockFileToolPins::new(approved, run_in_background))
+}
+
+/// Starts the extensions, waits until they are ready, and builds the agent.
+pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
+    let environment = HostEnvironment::new(&parts.host.cwd)
+        .with_scratch(parts.home.results_dir())
+        .with_backup_dir(parts.home.state_dir().join("in-place"))
+        .without_variables(TOKEN_VARIABLES);
+    let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
+    let mut builtin = builtin_tools(Arc::new(environment));
+    builtin.extend(parts.resources.skill_source().map(skill_tool));
+    let SessionOutputs { events, frontend, attach: joined } = ends;
+    parts.trust_event.into_iter().for_each(|event| events(event));
+    let reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
+    let source = parts.source;
+    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher()?), ..parts.host })
+        .frontend(frontend)
+        .events(events)
+        .services(Arc::new(services))
+        .source(move || source())
+        .start()
+        .await;
+    let mut builder = Agent::builder(parts.model)
+        .session(parts.session)
+        .hook_source(host.hook_source())
+        .system_prompt(parts.system)
+        .thinking(parts.thinking)
+        .compaction(parts.compaction);
+    builder = parts.other_models.into_iter().fold(builder, AgentBuilder::models);
+    if let Some(limit) = parts.max_steps {
+        builder = builder.max_steps(limit);
+    }
+    // Subscribed before the tools are read, so that no change is missed.
+    let changes = host.changes();
+    let (tools, resources) = (parts.tools, parts.resources);
+    let agent = joined(builder).build()?;
+    host.serve(agent.tool_runner());
+    let joined = RunningAgent { agent, host, changes, resources, builtin, tools };
+    joined.offer_tools()?;
+    joined.choose_tools();
+    Ok(joined)
+}
+
+impl RunningAgent {
+    fn choose_tools(&self) {
+        match &self.tools {
+            ToolChoice::All => {}
+            ToolChoice::Only(names) => self.agent.set_active_tools(Some(names.clone())),
+            ToolChoice::None => self.agent.set_active_tools(Some(Vec::new())),
+        }
+    }
+
+    /// Checks that required extensions run, and that `--tools` names existing tools.
+    pub(crate) async fn check(&self) -> anyhow::Result<()> {
+        self.check_required()?;
+        self.check_tools().await
+    }
+
+    /// Fails if a required extension does not run, or if a gate may be missing.
+    fn check_required(&self) -> anyhow::Result<()> {
+        if let Some(why) = self.host.blocked_reason() {
+            return Exit::RequiredExtension
+                .fail(format!("no tool may run: {why}; run `haft doctor` for the next step"));
+        }
+        let missing = self.host.statuses().into_iter().find(|status| {
+            status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
+        });
+        match missing {
+            None => Ok(()),
+            Some(status) => Exit::RequiredExtension.fail(format!(
+                "the required extension {} is not running; run `haft doctor` for the reason and the next step",
+                status.name
+            )),
+        }
+    }
+
+    /// Checks that `--tools` names existing tools. Waits for slow extensions, which may register one.
+    async fn check_tools(&self) -> anyhow::Result<()> {
+        let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
+        let mut known = self.tool_names();
+        if names.iter().any(|name| !known.contains(name)) {
+            self.host.wait_until_settled().await;
+            self.offer_tools()?;
+            known = self.tool_names();
+        }
+        match names.iter().find(|name| !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => Exit::Usage
+                .fail(format!("--tools: unknown tool {name:?}; available tools: {}", known.join(", "))),
+        }
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        let tools = self.builtin.iter().cloned().chain(self.host.tools());
+        tools.map(|tool| tool.spec().name.clone()).collect()
+    }
+
+    /// Offers the current tools: the built-in ones, then those of the extensions.
+    pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
+        let mut set = ToolSet::default();
+        for tool in self.builtin.iter().cloned().chain(self.host.tools()) {
+            set.add(tool)?;
+        }
+        self.agent.set_tools(set)?;
+        Ok(())
+    }
+}
+
+#[cfg(not(test))]
+fn launcher() -> anyhow::Result<Launcher> {
+    Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot find the program file of haft")
+}
+
+/// In tests, the current program is the test, which has no launcher role.
+#[cfg(test)]
+fn launcher() -> anyhow::Result<Launcher> {
+    Ok(Launcher { program: haft_test_support::launcher_path(), args: Vec::new() })
+}

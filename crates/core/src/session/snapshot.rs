@@ -1,0 +1,166 @@
+//! Operations on all branches of a session: reading, forking and abandoning them.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::SessionError;
+use super::digest::SessionDigest;
+use super::disk::RealDisk;
+use super::entry::{EntryBody, ForkOrigin, SessionEntry};
+use super::id::EntryId;
+use super::recover::recover;
+use super::relocation::LogSnapshot;
+use super::state::{SessionSnapshot, SessionState, SnapshotStorage};
+use super::tree::SessionTree;
+use super::{Session, header, store};
+
+impl Session {
+    /// Creates a session from the branch that ends with `at`, or with the [leaf](Self::leaf); an empty session without
+    /// a leaf. The entries keep their ids, even summarized ones. The fork uses the same clock.
+    ///
+    /// The fork of a session with a file has its own file, an independent copy that includes unsaved entries. This
+    /// session stays open. If the session has no entries or no file yet, the fork's file is created with its first
+    /// content. The fork of a session in memory is in memory.
+    ///
+    /// Blocks the thread while it reads and writes. Entries that are appended meanwhile are not in the copy, and
+    /// appending does not wait.
+    ///
+    /// ```
+    /// use haft_core::protocol::content::ContentBlock;
+    /// use haft_core::protocol::message::{Message, Rfc3339Time};
+    /// use haft_core::session::{Durability, Session};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let said = |text: &str| Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("T".into()) };
+    /// let session = Session::in_memory("/srv/app".as_ref());
+    /// let first = session.append(said("one"), Durability::Soon).await?;
+    /// session.append(said("two"), Durability::Soon).await?;
+    ///
+    /// let other = session.fork(Some(first))?;
+    /// other.append(said("another two"), Durability::Soon).await?;
+    /// assert_eq!((other.entries()?.len(), session.entries()?.len()), (2, 2));
+    /// assert_eq!(other.header().forked_from.map(|origin| origin.session), Some(session.id()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
+    pub fn fork(&self, at: Option<EntryId>) -> Result<Self, SessionError> {
+        let whole = self.shared.lock().snapshot();
+        let clock = Arc::clone(&self.clock);
+        Ok(Self { clock, ..Self::new(whole.fork(at)?) })
+    }
+
+    /// Returns every entry of all branches, each after the one that it follows. Blocks the thread while it reads the
+    /// file, if not all entries are in memory; does not keep the entries that it read.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn entries(&self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+        let whole = self.shared.lock().snapshot();
+        whole.entries()
+    }
+
+    /// Returns the current name, from any branch. Blocks the thread the first time if it has to search the file.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn name(&self) -> Result<Option<String>, SessionError> {
+        let whole = {
+            let state = self.shared.lock();
+            if let Some(name) = &state.name {
+                return Ok(Some(name.clone()).filter(|name| !name.is_empty()));
+            }
+            state.snapshot()
+        };
+        let found = whole.name()?;
+        // A name that was set meanwhile is newer.
+        let name = self.shared.lock().name.get_or_insert(found).clone();
+        Ok(Some(name).filter(|name| !name.is_empty()))
+    }
+
+    /// Moves to the root, as [`move_to`](Self::move_to) does. Entries in the file stay, on abandoned branches. A
+    /// session in memory drops its entries, because nothing can show them again.
+    ///
+    /// After the agent [reloads](crate::Agent::reload) the session, it starts with an empty context and [no
+    /// usage](crate::Agent::usage), because the usage of abandoned branches does not count. The reload writes pending
+    /// entries; reload before `clear` as well, so that they are abandoned too.
+    ///
+    /// # Errors
+    /// Returns no error at present; the result type allows future ones.
+    pub fn clear(&self) -> Result<(), SessionError> {
+        self.shared.lock().clear();
+        Ok(())
+    }
+}
+
+impl SessionSnapshot {
+    fn fork(self, at: Option<EntryId>) -> Result<SessionState, SessionError> {
+        let Self { header: old, leaf, entries, home } = self;
+        let leaf = at.or(leaf);
+        let origin = ForkOrigin { session: old.id, entry: leaf };
+        let header = header(Path::new(&old.cwd), Some(origin));
+        let beside = |path: &Path| path.with_file_name(header.id.file_name());
+        match (home, leaf) {
+            (SnapshotStorage::Memory, leaf) => {
+                Ok(SessionState::in_memory(header).with_entries(path_to(entries, leaf)?))
+            }
+            (SnapshotStorage::NotCreated { disk, path }, leaf) => {
+                let path = beside(&path);
+                Ok(SessionState::not_created(disk, header, path).with_entries(path_to(entries, leaf)?))
+            }
+            (SnapshotStorage::File { disk, source }, Some(_)) => {
+                let (lines, _) = source.lines(&old, &entries)?;
+                store::copy_branch(disk, &source.path, &lines, &recover(&lines), &header)
+            }
+            (SnapshotStorage::File { disk, source }, None) => {
+                let path = beside(&source.path);
+                Ok(SessionState::not_created(disk, header, path))
+            }
+            (SnapshotStorage::ReadOnly { path }, leaf) => match (old.newer_version(), leaf) {
+                (Some(version), _) => Err(SessionError::Newer { path, version }),
+                (None, Some(leaf)) => store::fork_state(&path, Some(leaf)),
+                (None, None) => {
+                    let path = beside(&path);
+                    Ok(SessionState::not_created(Arc::new(RealDisk), header, path))
+                }
+            },
+        }
+    }
+
+    /// Returns the newest name; an empty string if there is none.
+    fn name(self) -> Result<String, SessionError> {
+        if let SnapshotStorage::File { source: LogSnapshot { known: false, path, .. }, .. } = &self.home {
+            let survey = File::open(path).and_then(|file| SessionDigest::read_from(&file));
+            let survey = survey.map_err(|error| SessionError::from_io("read", path, error))?;
+            return Ok(survey.name.unwrap_or_default());
+        }
+        let name = |entry: &Arc<SessionEntry>| {
+            if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
+        };
+        Ok(self.entries.iter().rev().find_map(name).unwrap_or_default())
+    }
+
+    fn entries(self) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+        let Self { header, entries, home, .. } = self;
+        let SnapshotStorage::File { source: source @ LogSnapshot { known: false, .. }, .. } = home else {
+            let tree: SessionTree = entries.into_iter().collect();
+            return Ok(tree.parents_first().cloned().collect());
+        };
+        let (lines, _) = source.lines(&header, &entries)?;
+        let tree: SessionTree = entries.into_iter().collect();
+        let in_memory = |entry: SessionEntry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
+        Ok(recover(&lines).entries.into_iter().map(in_memory).collect())
+    }
+}
+
+fn path_to(
+    entries: Vec<Arc<SessionEntry>>,
+    leaf: Option<EntryId>,
+) -> Result<Vec<Arc<SessionEntry>>, SessionError> {
+    let tree: SessionTree = entries.into_iter().collect();
+    leaf.map_or(Ok(Vec::new()), |leaf| tree.path_to(leaf).map_err(SessionError::NoEntry))
+}

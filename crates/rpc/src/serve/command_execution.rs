@@ -1,0 +1,144 @@
+//! Runs commands: quick ones at once, all others as tasks.
+
+use std::sync::Arc;
+
+use haft_protocol::rpc::{Command, CommandFailure, ErrorCode, PongData};
+
+use super::jobs::{CommandScope, TaskEvent};
+use super::outcome::{CommandExecution, catch_panics, empty_reply, reply_data};
+use super::server::RpcServer;
+use super::{EndReason, extension, messages, session, setup};
+use crate::command_scheduler::CommandTicket;
+use crate::session_provider::{OpenedSession, SessionProvider};
+
+impl<S: SessionProvider> RpcServer<S> {
+    /// Runs a command of a scheduler. `about` is the session of the command if it differs from the
+    /// scheduler's.
+    pub(super) fn execute_command(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) {
+        let carried = match place {
+            CommandScope::Process => self.run_process_command(about, ticket, command),
+            CommandScope::Session(id) => self.run_session_command(id, ticket, command),
+        };
+        match carried {
+            Some(CommandExecution::Now(outcome)) => self.complete_command(place, ticket, outcome),
+            Some(CommandExecution::Later(work)) => {
+                let place = place.clone();
+                self.work.spawn(async move { TaskEvent::Done(place, ticket, catch_panics(work).await) });
+            }
+            Some(CommandExecution::Bulky(work)) => {
+                self.bulky += 1;
+                let place = place.clone();
+                self.work.spawn(async move { TaskEvent::Bulky(place, ticket, catch_panics(work).await) });
+            }
+            // The reply is sent elsewhere.
+            None => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other commands belong to a session")]
+    fn run_process_command(
+        &mut self,
+        about: Option<&str>,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
+        let about = about.unwrap_or_default();
+        Some(match command {
+            Command::Ping(_) => CommandExecution::Now(reply_data(PongData { pong: true })),
+            Command::Hello(hello) => {
+                self.questions.apply_hello(&hello);
+                CommandExecution::Now(setup::hello_data(
+                    &self.version,
+                    self.open_sessions.current_id(),
+                    self.open_sessions.opened_session(about),
+                ))
+            }
+            Command::Shutdown(_) => {
+                self.complete_command(&CommandScope::Process, ticket, empty_reply());
+                self.shutdown(EndReason::Requested);
+                return None;
+            }
+            Command::UiResponse(response) => match self.questions.answer(response) {
+                Err(failure) => CommandExecution::Now(Err(failure)),
+                Ok(over) => {
+                    // The client gets the reply to its answer first.
+                    self.complete_command(&CommandScope::Process, ticket, empty_reply());
+                    self.questions.conclude(over);
+                    return None;
+                }
+            },
+            Command::ListSessions(_) => {
+                session::list_sessions(&self.open_sessions, Arc::clone(&self.sessions), self.ending.clone())
+            }
+            Command::GetModels(_) => {
+                let opened = self.open_sessions.opened_session(about);
+                setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
+            }
+            Command::NewSession(wish) => return self.new_session(ticket, wish),
+            Command::SwitchSession(_) => return self.switch_session(ticket, about),
+            Command::Fork(wish) => return self.fork(ticket, about, wish),
+            other => CommandExecution::Now(Err(misplaced_command(&other))),
+        })
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other commands belong to the process or the scheduler"
+    )]
+    fn run_session_command(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        command: Command,
+    ) -> Option<CommandExecution> {
+        let sessions = Arc::clone(&self.sessions);
+        let Some(seat) = self.open_sessions.get_mut(id) else {
+            return Some(CommandExecution::Now(Err(misplaced_command(&command))));
+        };
+        let opened: &Arc<OpenedSession> = &seat.opened;
+        Some(match command {
+            Command::Steer(said) => CommandExecution::Now(messages::steer(opened, said)),
+            Command::FollowUp(said) => CommandExecution::Now(messages::follow_up(opened, said)),
+            Command::Interrupt(wish) => CommandExecution::Now(messages::interrupt(opened, wish)),
+            Command::TakeQueued(_) => CommandExecution::Now(messages::take_queued(opened)),
+            Command::GetMessages(_) => CommandExecution::Now(messages::messages(opened)),
+            Command::GetState(_) => setup::state(opened, &seat.scheduler),
+            Command::Clear(_) => CommandExecution::Now(session::clear(opened)),
+            Command::Tree(_) => session::tree(opened),
+            Command::MoveTo(wish) => session::move_to(opened, wish),
+            Command::SetName(wish) => session::set_name(opened, wish),
+            Command::SetModel(wish) => setup::set_model(opened, sessions, seat.closing.clone(), wish),
+            Command::SetThinking(wish) => CommandExecution::Now(setup::set_thinking(opened, wish)),
+            Command::GetTools(_) => CommandExecution::Now(setup::get_tools(opened)),
+            Command::SetTools(wish) => CommandExecution::Now(setup::set_tools(opened, wish)),
+            Command::ListCommands(_) => extension::list_commands(opened, sessions),
+            Command::ListExtensions(_) => CommandExecution::Now(extension::list_extensions(opened)),
+            Command::ReloadExt(wish) => extension::reload(opened, wish),
+            Command::PanelKey(key) => CommandExecution::Now(extension::panel_key(opened, key)),
+            Command::PanelClose(close) => CommandExecution::Now(extension::panel_close(opened, &close)),
+            Command::PanelResize(room) => CommandExecution::Now(extension::panel_resize(opened, room)),
+            Command::CompleteCommand(wish) => extension::complete(opened, seat.closing.clone(), wish),
+            Command::RunCommand(wish) => {
+                let work = extension::run_command(Arc::clone(opened), sessions, seat.closing.clone(), wish);
+                let id = id.to_owned();
+                self.work.spawn(async move { TaskEvent::Ran(id, ticket, catch_panics(work).await) });
+                return None;
+            }
+            other => CommandExecution::Now(Err(misplaced_command(&other))),
+        })
+    }
+}
+
+/// Returns the reply to a command at the wrong scheduler, which is an internal error.
+fn misplaced_command(command: &Command) -> CommandFailure {
+    CommandFailure::new(
+        ErrorCode::Failed,
+        format!("{} came to the wrong place; please report this", command.kind()),
+    )
+}

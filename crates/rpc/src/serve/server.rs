@@ -1,0 +1,471 @@
+//! `RpcServer`: handles the lines of the client and the results of tasks.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use haft_protocol::rpc::{
+    CommandFailure, CommandKind, ErrorCode, ForkCommand, NewSession, ReplyPayload, RpcEvent, RpcRequest,
+    RpcResponse, SessionEnd,
+};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::active_session::{self, ActiveSession, SessionStage};
+use super::jobs::{self, JobOutcome};
+use super::jobs::{CommandScope, SwitchMode, TaskEvent};
+use super::outcome::{CommandExecution, catch_panics};
+use super::{EndReason, ServeOptions, route, session};
+use crate::auth_gate::{AuthGate, AuthRefusal};
+use crate::client_sink::ClientSink;
+use crate::command_scheduler::{CommandScheduler, CommandTicket, SchedulerEffect, SessionJob};
+use crate::input::{IncomingLine, RequestSource};
+use crate::open_sessions::OpenSessions;
+use crate::question_broker::QuestionBroker;
+use crate::screen::ScreenFactory;
+use crate::session_provider::{OpenedSession, SessionChoice, SessionProvider};
+
+/// The reason why the connection to the client failed.
+pub(super) enum ConnectionError {
+    Input(io::Error),
+    /// The client is still connected, but the output cannot be written.
+    Output(io::Error),
+}
+
+/// The maximum number of open commands with possibly long replies, for which no space is reserved.
+/// No command is read while there are this many.
+const MOST_BULKY: usize = 4;
+
+pub(super) struct RpcServer<S> {
+    pub(super) sessions: Arc<S>,
+    pub(super) version: String,
+    pub(super) client_sink: ClientSink,
+    pub(super) questions: QuestionBroker,
+    pub(super) auth_gate: AuthGate,
+    /// The scheduler of commands that concern no single session.
+    pub(super) process_scheduler: CommandScheduler,
+    pub(super) open_sessions: OpenSessions<ActiveSession>,
+    pub(super) work: JoinSet<TaskEvent>,
+    /// Cancelled when sessions must no longer be opened.
+    pub(super) ending: CancellationToken,
+    /// True while a session is opened that the next commands refer to; no command is read
+    /// meanwhile.
+    pub(super) holds: bool,
+    /// The number of open commands with possibly long replies.
+    pub(super) bulky: usize,
+    end: Option<EndReason>,
+}
+
+impl<S: SessionProvider> RpcServer<S> {
+    pub(super) fn new(
+        sessions: Arc<S>,
+        first: OpenedSession,
+        outlet: ClientSink,
+        questions: QuestionBroker,
+        options: ServeOptions,
+    ) -> Self {
+        let seat = ActiveSession::new(first);
+        Self {
+            sessions,
+            version: options.version,
+            client_sink: outlet,
+            questions,
+            auth_gate: AuthGate::new(options.token),
+            process_scheduler: CommandScheduler::default(),
+            open_sessions: OpenSessions::new(seat.id(), seat),
+            work: JoinSet::new(),
+            ending: CancellationToken::new(),
+            holds: false,
+            bulky: 0,
+            end: None,
+        }
+    }
+
+    /// Runs until all work is finished.
+    pub(super) async fn run(
+        &mut self,
+        cancel: &CancellationToken,
+        input: &mut impl RequestSource,
+        mut writer: Pin<&mut impl Future<Output = io::Result<()>>>,
+    ) -> Result<EndReason, ConnectionError> {
+        let outlet = self.client_sink.clone();
+        let (mut reads, mut writes, mut told, mut broken) = (true, true, false, None);
+        loop {
+            if let Some(end) = self.end.filter(|_| self.is_over()) {
+                return broken.map_or(Ok(end), Err);
+            }
+            let said = async {
+                outlet.wait_for_room().await;
+                input.next().await
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if !told => {
+                    told = true;
+                    self.shutdown(EndReason::Cancelled);
+                }
+                written = &mut writer, if writes => {
+                    writes = false;
+                    let torn = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+                    broken = broken.or(torn.map(ConnectionError::Output));
+                    self.shutdown(EndReason::Gone);
+                }
+                Some(news) = self.work.join_next() => match news {
+                    Ok(news) => self.handle_task_event(news),
+                    Err(error) => tracing::error!(%error, "a client task was lost"),
+                },
+                said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
+                    Ok(IncomingLine::Request(request)) => self.handle_request(request),
+                    Ok(IncomingLine::Unreadable(reply)) => self.client_sink.reply(self.auth_gate.reply_to_unreadable(reply)),
+                    Ok(IncomingLine::End) => {
+                        reads = false;
+                        self.finish();
+                    }
+                    Err(error) => {
+                        (reads, broken) = (false, Some(ConnectionError::Input(error)));
+                        self.finish();
+                    }
+                },
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let closed = self.open_sessions.iter().all(|(_, seat)| seat.stage == SessionStage::Closed);
+        closed && self.process_scheduler.is_closed() && self.work.is_empty()
+    }
+
+    /// Handles the end of the input: accepted commands are finished.
+    fn finish(&mut self) {
+        self.end.get_or_insert(EndReason::Input);
+        // The client can no longer answer questions.
+        self.questions.end();
+        // The sessions close next. The last line of each is `session_closed`, and no reply follows
+        // it.
+        let effects = self.process_scheduler.finish();
+        self.apply_effects(&CommandScope::Process, None, effects);
+    }
+
+    /// Stops all work at once.
+    pub(super) fn shutdown(&mut self, end: EndReason) {
+        if self.end.is_none_or(|end| end == EndReason::Input) {
+            self.end = Some(end);
+        }
+        self.ending.cancel();
+        self.questions.end();
+        let effects = self.process_scheduler.shutdown();
+        self.apply_effects(&CommandScope::Process, None, effects);
+        self.each_session(CommandScheduler::shutdown);
+    }
+
+    fn each_session(&mut self, turn: fn(&mut CommandScheduler) -> Vec<SchedulerEffect>) {
+        let places: Vec<CommandScope> =
+            self.open_sessions.iter().map(|(id, _)| CommandScope::Session(id.to_owned())).collect();
+        for place in places {
+            let effects = self.scheduler(&place).map(turn).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
+        }
+    }
+
+    pub(super) fn scheduler(&mut self, place: &CommandScope) -> Option<&mut CommandScheduler> {
+        match place {
+            CommandScope::Process => Some(&mut self.process_scheduler),
+            CommandScope::Session(id) => self.open_sessions.get_mut(id).map(|seat| &mut seat.scheduler),
+        }
+    }
+
+    /// Applies the effects of a scheduler, in order. `about` is the session that the command named.
+    pub(super) fn apply_effects(
+        &mut self,
+        place: &CommandScope,
+        about: Option<&str>,
+        effects: Vec<SchedulerEffect>,
+    ) {
+        for effect in effects {
+            match (effect, place) {
+                (SchedulerEffect::Reply(reply), _) => self.client_sink.reply(reply),
+                (SchedulerEffect::Do(ticket, command), place) => {
+                    self.execute_command(place, about, ticket, command)
+                }
+                (SchedulerEffect::Start(job), CommandScope::Session(id)) => self.start(id, job),
+                (SchedulerEffect::Stop, CommandScope::Session(id)) => {
+                    self.open_sessions.get_mut(id).into_iter().for_each(|seat| seat.stop.cancel());
+                }
+                (SchedulerEffect::Close, CommandScope::Session(id)) => self.close(id),
+                (SchedulerEffect::Close, CommandScope::Process) if self.ending.is_cancelled() => {}
+                (SchedulerEffect::Close, CommandScope::Process) => {
+                    self.each_session(CommandScheduler::finish)
+                }
+                // The process itself has no jobs.
+                (SchedulerEffect::Start(_) | SchedulerEffect::Stop, CommandScope::Process) => {}
+            }
+        }
+    }
+
+    pub(super) fn complete_command(
+        &mut self,
+        place: &CommandScope,
+        ticket: CommandTicket,
+        outcome: Result<ReplyPayload, CommandFailure>,
+    ) {
+        let effects = self.scheduler(place).map(|desk| desk.complete(ticket, outcome)).unwrap_or_default();
+        self.apply_effects(place, None, effects);
+    }
+
+    fn start(&mut self, id: &str, job: SessionJob) {
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
+        seat.stop = seat.closing.child_token();
+        let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
+        let (stop, id) = (seat.stop.clone(), id.to_owned());
+        let mut work = async move { jobs::run_job(&session, &sessions, &stop, job).await }.boxed();
+        // The job starts before the next command is read, so that a message to the agent after a
+        // prompt finds it running.
+        let ended = (&mut work).now_or_never();
+        self.work.spawn(async move {
+            let ended = match ended {
+                Some(ended) => ended,
+                None => work.await,
+            };
+            TaskEvent::Ended(id, ended)
+        });
+    }
+
+    /// Closes an idle session: ends its extensions and writes its file.
+    fn close(&mut self, id: &str) {
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
+        let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
+        seat.closing.cancel();
+        self.work.spawn(async move {
+            let left = catch_panics(session.end_extensions()).await;
+            let kept =
+                catch_panics(async { session.agent.session().flush().await.map_err(CommandFailure::other) })
+                    .await;
+            TaskEvent::Closed(id, kept.and(left).err().map(|failure| failure.error))
+        });
+    }
+
+    fn handle_task_event(&mut self, news: TaskEvent) {
+        match news {
+            TaskEvent::Done(place, ticket, outcome) => self.complete_command(&place, ticket, outcome),
+            TaskEvent::Bulky(place, ticket, outcome) => {
+                self.bulky -= 1;
+                self.complete_command(&place, ticket, outcome);
+            }
+            TaskEvent::Gone => {}
+            TaskEvent::Ran(id, ticket, outcome) => self.handle_command_run(&id, ticket, outcome),
+            TaskEvent::Opened(ticket, meant, outcome) => self.handle_session_opened(ticket, meant, outcome),
+            TaskEvent::Ended(id, ended) => self.handle_job_end(id, ended),
+            TaskEvent::Closed(id, unsafe_because) => self.handle_session_closed(&id, unsafe_because),
+        }
+    }
+
+    fn handle_job_end(&mut self, id: String, JobOutcome { last, stopped }: JobOutcome) {
+        if let (Some(last), Some(seat)) = (last, self.open_sessions.get_mut(&id)) {
+            seat.opened.screen.event(last);
+        }
+        let place = CommandScope::Session(id);
+        if stopped && let CommandScope::Session(id) = &place {
+            self.open_sessions.mark_closing(id, SessionEnd::Failed);
+            let effects = self.scheduler(&place).map(CommandScheduler::shutdown).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
+        }
+        let effects = self.scheduler(&place).map(CommandScheduler::job_ended).unwrap_or_default();
+        self.apply_effects(&place, None, effects);
+        if stopped && self.open_sessions.iter().all(|(_, seat)| seat.stage != SessionStage::Open) {
+            self.shutdown(EndReason::Stopped);
+        }
+    }
+
+    fn handle_session_closed(&mut self, id: &str, lost: Option<String>) {
+        let Some(seat) = self.open_sessions.get_mut(id) else { return };
+        seat.stage = SessionStage::Closed;
+        let reason = seat.reason;
+        let effects = seat.scheduler.session_closed();
+        if let Some(why) = lost {
+            seat.opened.screen.event(jobs::error_event(why));
+        }
+        self.apply_effects(&CommandScope::Session(id.to_owned()), None, effects);
+        self.client_sink.event(Some(id), RpcEvent::SessionClosed { reason });
+        // The last session stays until the process has ended, for later questions.
+        drop(self.open_sessions.remove(id));
+    }
+
+    /// Handles a command of the client. It is answered exactly once: here, or by its scheduler.
+    fn handle_request(&mut self, request: RpcRequest) {
+        let kind = request.command.kind();
+        if let Err(refused) = self.auth_gate.admit(&request.command) {
+            let (failure, ends) = match refused {
+                AuthRefusal::Closed(failure) => (failure, false),
+                AuthRefusal::Wrong(failure) => (failure, true),
+            };
+            self.send_failure(request.id, kind, failure);
+            if ends {
+                self.shutdown(EndReason::Refused);
+            }
+            return;
+        }
+        self.handle_admitted(request);
+        // After the reply to `hello`, if authentication was required.
+        self.client_sink.release_held();
+    }
+
+    fn handle_admitted(&mut self, mut request: RpcRequest) {
+        let kind = request.command.kind();
+        let routed = route::check_images(&mut request.command)
+            .and_then(|()| route::route_command(kind, request.session.as_deref(), &self.open_sessions));
+        let (place, about) = match routed {
+            Ok(routed) => routed,
+            Err(failure) => return self.send_failure(request.id, kind, failure),
+        };
+        if let (CommandKind::CloseSession, CommandScope::Session(id)) = (kind, &place) {
+            if let Err(failure) = self.open_sessions.check_can_close_one(id) {
+                return self.send_failure(request.id, kind, failure);
+            }
+            self.open_sessions.mark_closing(id, SessionEnd::Requested);
+        }
+        let effects = self.scheduler(&place).map(|desk| desk.command(request)).unwrap_or_default();
+        self.apply_effects(&place, about.as_deref(), effects);
+    }
+
+    fn send_failure(&self, id: Option<String>, kind: CommandKind, failure: CommandFailure) {
+        self.client_sink.reply(RpcResponse::failure(id, kind, failure));
+    }
+
+    /// Handles the result of a command that was run. Its job is queued before the next prompt.
+    fn handle_command_run(
+        &mut self,
+        id: &str,
+        ticket: CommandTicket,
+        outcome: Result<(ReplyPayload, Option<SessionJob>), CommandFailure>,
+    ) {
+        let place = CommandScope::Session(id.to_owned());
+        let (mut outcome, job) = match outcome {
+            Ok((data, job)) => (Ok(data), job),
+            Err(failure) => (Err(failure), None),
+        };
+        let mut effects = Vec::new();
+        if let (Some(job), Some(desk)) = (job, self.scheduler(&place)) {
+            match desk.add_job(job) {
+                Ok(begins) => effects = begins,
+                Err(failure) => outcome = Err(failure),
+            }
+        }
+        self.complete_command(&place, ticket, outcome);
+        self.apply_effects(&place, None, effects);
+    }
+
+    pub(super) fn new_session(
+        &mut self,
+        ticket: CommandTicket,
+        wish: NewSession,
+    ) -> Option<CommandExecution> {
+        let which = SessionChoice::New { ephemeral: wish.ephemeral };
+        self.open(ticket, SwitchMode::Stay, async move { Ok(which) }.boxed());
+        None
+    }
+
+    pub(super) fn switch_session(&mut self, ticket: CommandTicket, named: &str) -> Option<CommandExecution> {
+        match self.open_sessions.find(Some(named)).map(str::to_owned) {
+            Ok(id) if self.open_sessions.is_closing(&id) => {
+                Some(CommandExecution::Now(Err(active_session::session_closing_failure())))
+            }
+            Ok(id) => {
+                drop(self.open_sessions.switch_to(&id));
+                Some(CommandExecution::Now(self.open_sessions.describe_session(&id)))
+            }
+            Err(failure) if self.open_sessions.iter().any(|(id, _)| id.starts_with(named)) => {
+                Some(CommandExecution::Now(Err(failure)))
+            }
+            Err(_) => {
+                self.holds = true;
+                let which = SessionChoice::Stored(named.to_owned());
+                self.open(ticket, SwitchMode::Switch, async move { Ok(which) }.boxed());
+                None
+            }
+        }
+    }
+
+    pub(super) fn fork(
+        &mut self,
+        ticket: CommandTicket,
+        id: &str,
+        wish: ForkCommand,
+    ) -> Option<CommandExecution> {
+        let Some(opened) = self.open_sessions.opened_session(id) else {
+            return Some(CommandExecution::Now(Err(CommandFailure::other("no session"))));
+        };
+        let copied = session::copy_session(opened.agent.clone(), wish);
+        self.open(ticket, SwitchMode::Stay, copied.boxed());
+        None
+    }
+
+    /// Opens another session; [`handle_session_opened`](Self::handle_session_opened) continues.
+    fn open(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        which: BoxFuture<'static, Result<SessionChoice, CommandFailure>>,
+    ) {
+        let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
+        let screens = ScreenFactory::new(self.client_sink.clone(), self.questions.clone(), true);
+        self.work.spawn(async move {
+            let opened = catch_panics(async { sessions.open(which.await?, &screens).await });
+            let ended = || CommandFailure::new(ErrorCode::Shutdown, "the process is ending");
+            let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
+            if opened.is_err() {
+                screens.report_open_failed();
+            }
+            TaskEvent::Opened(ticket, meant, opened)
+        });
+    }
+
+    fn handle_session_opened(
+        &mut self,
+        ticket: CommandTicket,
+        meant: SwitchMode,
+        outcome: Result<OpenedSession, CommandFailure>,
+    ) {
+        if meant == SwitchMode::Switch {
+            self.holds = false;
+        }
+        let id = outcome.and_then(|opened| self.add_session(opened));
+        let reply = match &id {
+            Ok(id) => self.open_sessions.describe_session(id),
+            Err(failure) => Err(failure.clone()),
+        };
+        if let (Ok(id), SwitchMode::Switch) = (&id, meant) {
+            drop(self.open_sessions.switch_to(id));
+        }
+        self.complete_command(&CommandScope::Process, ticket, reply);
+        if let Ok(id) = id {
+            self.shutdown_if_ending(id);
+        }
+    }
+
+    /// Adds an opened session. A session that is already open stays unchanged.
+    fn add_session(&mut self, opened: OpenedSession) -> Result<String, CommandFailure> {
+        let id = opened.screen.session().to_owned();
+        if self.open_sessions.get_mut(&id).is_some() {
+            self.work.spawn(async move {
+                // No caller needs the result.
+                drop(catch_panics(opened.end_extensions()).await);
+                TaskEvent::Gone
+            });
+            let error = format!("session {id} is already open; name it with `session`");
+            return Err(CommandFailure::new(ErrorCode::SessionLocked, error));
+        }
+        drop(self.open_sessions.add(id.clone(), ActiveSession::new(opened)));
+        Ok(id)
+    }
+
+    /// Shuts down a session that was opened during a shutdown.
+    fn shutdown_if_ending(&mut self, id: String) {
+        if self.ending.is_cancelled() {
+            let place = CommandScope::Session(id);
+            let effects = self.scheduler(&place).map(CommandScheduler::shutdown).unwrap_or_default();
+            self.apply_effects(&place, None, effects);
+        }
+    }
+}

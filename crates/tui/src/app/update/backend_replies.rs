@@ -1,0 +1,236 @@
+//! Replies of the backend.
+
+use super::super::commands;
+use super::super::view::inline_view;
+use super::{approve, events, pick, prompt, shell};
+use haft_protocol::content::joined_text;
+use haft_protocol::message::Message;
+use haft_protocol::rpc::CommandFailure;
+
+use super::super::conversation::DeferredUpdate;
+use super::super::intent::{AnswerUse, ChoiceUse};
+use super::super::menu::{PendingPicker, setting_row};
+use super::super::pending_request::{ListUse, PendingRequest};
+use super::super::state::AppState;
+use super::super::{BackendReply, BackendRequest, LoginProvider, SettingRow, TrustReview, settings};
+use crate::dialog::{AnswerKind, Question};
+use crate::picker::{PickerAbilities, PickerRow};
+use haft_protocol::rpc::ListSessions;
+
+/// Returns the first prompt, which serves as the title of a conversation without a name.
+fn first_prompt_text(messages: &[Message]) -> String {
+    let first = messages.iter().find_map(|message| match message {
+        Message::User { content, .. } => Some(joined_text(content)),
+        Message::Assistant(_) | Message::Tool(_) => None,
+    });
+    first.unwrap_or_else(|| "new session".to_owned())
+}
+
+pub(super) fn handle_backend_reply(state: &mut AppState, reply: BackendReply) {
+    match reply {
+        BackendReply::Conversation(session, messages) => show_conversation(state, &session, messages),
+        BackendReply::Files(files) => {
+            state.stack.composer.set_files(files);
+        }
+        BackendReply::Branch(branch) => state.status.set_branch(branch),
+        BackendReply::History(Ok(text)) => {
+            state.stack.composer.set_history(&text);
+        }
+        BackendReply::History(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Image(number, image) => prompt::handle_image(state, number, image),
+        BackendReply::Providers(providers) => show_providers(state, providers),
+        BackendReply::Login(outcome) | BackendReply::Logout(outcome) => {
+            state.stack.composer.completions_mut().providers = None;
+            state.stack.composer.completions_mut().models = None;
+            show_outcome(state, outcome);
+        }
+        BackendReply::Export(Ok(path)) => state.show_info(format!("exported to {}", path.display())),
+        BackendReply::Export(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Delete(Ok(_)) => {
+            state.flash("session deleted");
+            state.out.send(ListSessions {}, PendingRequest::Sessions(ListUse::CacheOnly));
+        }
+        BackendReply::Delete(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Rename(Ok((session, name))) => pick::show_new_name(state, &session, name),
+        BackendReply::Rename(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Trust(Ok(review)) => show_trust_review(state, review),
+        BackendReply::Trust(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Grant(outcome) => handle_grant(state, outcome),
+        BackendReply::ShellOutput(number, text) => {
+            state.stack.conversation.transcript_mut().shell_output(number, &text)
+        }
+        BackendReply::ShellEnd(number, outcome) => shell::finish_shell_command(state, number, outcome),
+        BackendReply::Settings(rows) => show_settings(state, rows),
+        BackendReply::Set(Ok(row)) => handle_changed_setting(state, &row),
+        BackendReply::Set(Err(failure)) => state.show_error(failure.error),
+        BackendReply::Themes(files) => {
+            let problems = state.themes.set_files(files);
+            state.stack.composer.completions_mut().themes = state.themes.names();
+            let missing = state
+                .themes
+                .missing_name()
+                .map(|name| format!("unknown theme {name} ({}); /theme lists all themes", settings::THEME));
+            problems.into_iter().chain(missing).for_each(|problem| state.show_error(problem));
+        }
+    }
+}
+
+fn show_outcome(state: &mut AppState, outcome: Result<String, CommandFailure>) {
+    match outcome {
+        Ok(text) => state.show_info(text),
+        Err(failure) => state.show_error(failure.error),
+    }
+}
+
+fn show_conversation(
+    state: &mut AppState,
+    session: &str,
+    messages: Result<std::sync::Arc<Vec<Message>>, CommandFailure>,
+) {
+    if state.out.session() != Some(session) {
+        return;
+    }
+    match messages {
+        Ok(messages) => {
+            inline_view::flush_conversation(state);
+            state.announce_conversation(&first_prompt_text(&messages));
+            state.stack.conversation.restore(&messages);
+        }
+        Err(failure) => state.show_error(format!("cannot show the conversation: {failure}")),
+    }
+    show_deferred_updates(state);
+    match state.awaits_session_choice {
+        true => commands::run(state, "resume", ""),
+        false => prompt::send_unsent(state),
+    }
+}
+
+/// Shows the updates that were deferred until the conversation was loaded.
+pub(super) fn show_deferred_updates(state: &mut AppState) {
+    for deferred in state.stack.conversation.finish_loading() {
+        match deferred {
+            DeferredUpdate::Event(event) => events::show_event(state, &event),
+            DeferredUpdate::Notice(notice) => state.stack.conversation.transcript_mut().push_local(notice),
+        }
+    }
+}
+
+fn show_providers(state: &mut AppState, providers: Vec<LoginProvider>) {
+    let (purpose, title) = match state.pending_picker.take() {
+        Some(PendingPicker::Login) => (ChoiceUse::Login, "Save an API key for"),
+        Some(PendingPicker::Logout) => (ChoiceUse::Logout, "Remove the API key of"),
+        other => {
+            state.pending_picker = other;
+            state.stack.composer.update_completions(|known| known.providers = Some(providers));
+            return;
+        }
+    };
+    let shown = providers.iter().filter(|provider| purpose == ChoiceUse::Login || provider.stored);
+    let rows: Vec<PickerRow> = shown
+        .map(|provider| PickerRow {
+            key: provider.name.clone(),
+            text: provider.name.clone(),
+            detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
+            current: provider.key.is_some(),
+            ..PickerRow::default()
+        })
+        .collect();
+    state.stack.composer.completions_mut().providers = Some(providers);
+    if rows.is_empty() {
+        state.show_info("no saved API keys");
+        return;
+    }
+    state.open_menu(title, rows, PickerAbilities::default(), purpose);
+}
+
+fn show_trust_review(state: &mut AppState, review: TrustReview) {
+    let TrustReview { project, granted, items, digest } = review;
+    if items.is_empty() {
+        state.show_info(format!("{project} contains nothing that requires trust"));
+        return;
+    }
+    let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
+    if granted {
+        state.show_page(
+            "Trusted",
+            format!("{project} is trusted in its present state, with exactly these items:\n\n{list}\n"),
+        );
+        return;
+    }
+    let question = Question {
+        owner: None,
+        wanted: AnswerKind::Confirm,
+        title: format!("Trust {project}?"),
+        message: items.join("\n"),
+        call: None,
+        grants: true,
+        within: None,
+        default: None,
+    };
+    state.open_dialog(question, AnswerUse::Grant { digest });
+}
+
+fn handle_grant(state: &mut AppState, outcome: Result<String, CommandFailure>) {
+    let granted = outcome.is_ok();
+    show_outcome(state, outcome);
+    if granted {
+        state.out.ask_backend(BackendRequest::Branch);
+        state.out.ask_backend(BackendRequest::Themes);
+        let question = Question {
+            owner: None,
+            wanted: AnswerKind::Confirm,
+            title: "Start a new session?".to_owned(),
+            message: "Only sessions that start from now on use the trusted items.".to_owned(),
+            call: None,
+            grants: false,
+            within: None,
+            default: None,
+        };
+        state.open_dialog(question, AnswerUse::NewSession);
+    }
+}
+
+fn show_settings(state: &mut AppState, rows: Vec<SettingRow>) {
+    let Some(PendingPicker::Settings(one)) = state.pending_picker.take() else { return };
+    let Some(name) = one else {
+        let shown = rows.iter().map(setting_row).collect();
+        state.open_menu("Settings", shown, PickerAbilities::default(), ChoiceUse::Settings(rows));
+        return;
+    };
+    match rows.iter().find(|row| row.name == name) {
+        Some(row) => pick::edit_setting(state, row),
+        None => state.show_error(format!("unknown setting {name}; /settings lists all settings")),
+    }
+}
+
+fn handle_changed_setting(state: &mut AppState, row: &SettingRow) {
+    state.show_info(format!("{} = {} ({})", row.name, row.value, row.origin));
+    apply_setting(state, &row.name, &row.value);
+}
+
+/// Applies a changed setting of the interface immediately, if possible.
+fn apply_setting(state: &mut AppState, name: &str, value: &str) {
+    let thinking = state.settings.shows_thinking();
+    match state.settings.set(name, value) {
+        Ok(true) => {}
+        Ok(false) => return,
+        Err(error) => return state.show_error(error.to_string()),
+    }
+    match name {
+        settings::THEME => {
+            state.themes.choose(value);
+        }
+        settings::APPROVE => {
+            state.send_hello();
+            state.stack.composer.completions_mut().approved.clear();
+            approve::request_tools_to_verify(state);
+        }
+        settings::THINKING if thinking != state.settings.shows_thinking() => {
+            state.stack.conversation.transcript_mut().toggle_thinking()
+        }
+        _ => {}
+    }
+    if settings::AT_START.contains(&name) {
+        state.show_info(format!("{name} takes effect when haft starts again"));
+    }
+}
