@@ -27,7 +27,7 @@ pub enum AgentEvent {
     /// The session of the run. The first event of a run, and sent again if the run continues in
     /// another file.
     Session {
-        /// Its id.
+        /// The session's id.
         id: String,
         /// The session file, which exists after the first message; absent if the session is not
         /// recorded.
@@ -395,20 +395,20 @@ pub enum AgentEvent {
         /// The text.
         text: String,
     },
-    /// An extension removed its notices.
+    /// An extension removed its notes.
     ExtClearNotes {
         /// The extension.
         extension: ExtensionName,
     },
-    /// The user chose to continue without an extension that kept failing: haft asks it nothing more
-    /// in this session.
+    /// The user chose to continue without an extension that kept failing: haft sends it no more
+    /// requests in this session.
     GateOff {
         /// The extension.
         extension: ExtensionName,
-        /// Its last failure.
+        /// The extension's last failure.
         reason: String,
     },
-    /// haft dropped events because the client reads too slowly: notices, `host_call_*` events, and
+    /// haft dropped events because the client reads too slowly: notes, `host_call_*` events, and
     /// pieces that later events repeat.
     EventGap {
         /// The number of dropped events. haft never drops messages, results, ends and

@@ -159,8 +159,8 @@ impl Extension {
     }
 
     /// Registers a handler for events that were lost because this extension reads too slowly. It
-    /// gets their number, in order with the other events. Without a handler the log of the
-    /// extension reports the loss.
+    /// gets their number, in order with the other events. The host reports it only to extensions
+    /// without tools, commands and interceptors. Without a handler the SDK logs the number.
     pub fn on_event_gap(mut self, handler: impl HandlerFn<u64, ()>) -> Self {
         let earlier = self.event_gap.replace(BoxedHandler::new(handler));
         if earlier.is_some() {
@@ -283,19 +283,20 @@ impl Extension {
         self.add_tool_call_handler(tools.into(), ToolCallHandlerKind::Gate(BoxedHandler::new(handler)))
     }
 
-    /// Changes the arguments of calls of these tools. Rewriting handlers run in order, before all
-    /// gates. Must answer within 5 s; a late or failed handler blocks the call.
+    /// Changes the arguments of calls of these tools. [`ToolCallDecision::rewrite`] replaces all
+    /// arguments. Rewriting handlers run in order, before all gates. Must answer within 5 s; a late
+    /// or failed handler blocks the call.
     ///
     /// ```
     /// use haft_sdk::{Extension, ToolCallDecision};
-    /// use serde_json::{Value, json};
+    /// use serde_json::Value;
     ///
     /// let extension = Extension::new("polite", "1.0.0").rewrite(["read", "ls"], |call, _host| async move {
-    ///     let args: Value = call.tool_args.read()?;
-    ///     match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
-    ///         Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
-    ///         None => Ok(ToolCallDecision::allow()),
-    ///     }
+    ///     let mut args: Value = call.tool_args.read()?;
+    ///     let path = args["path"].as_str().and_then(|path| path.strip_prefix('@')).map(str::to_owned);
+    ///     let Some(path) = path else { return Ok(ToolCallDecision::allow()) };
+    ///     args["path"] = path.into();
+    ///     Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(args))
     /// });
     /// # drop(extension);
     /// ```

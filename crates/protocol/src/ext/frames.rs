@@ -78,7 +78,7 @@ frames! {
         PanelClose(PanelClose) = "panel_close",
         /// Shows a note.
         Notify(Notify) = "notify",
-        /// Removes all notices of this extension.
+        /// Removes all notes of this extension.
         ClearNotes(ClearNotes) = "clear_notes",
         /// Sets a text in the status line. Needs the capability `status`.
         SetStatus(SetStatus) = "set_status",

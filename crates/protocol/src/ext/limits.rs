@@ -83,11 +83,11 @@ limits! {
     frame_burst: u32 = limits::FRAME_BURST,
     /// The time above this rate, without a pause, after which the host ends the extension.
     overrun_ms: u64 = 10_000,
-    /// The rate of notices per second.
+    /// The rate of notes per second.
     notes_per_second: u32 = limits::NOTES_PER_SECOND,
-    /// The burst of notices.
+    /// The burst of notes.
     note_burst: u32 = limits::NOTE_BURST,
-    /// The maximum number of keys in the status line. Changes have the rate of notices; the last
+    /// The maximum number of keys in the status line. Changes have the rate of notes; the last
     /// excess change counts.
     max_status_items: usize = limits::MAX_STATUS_ITEMS,
     /// The longest text in the status line, in characters.

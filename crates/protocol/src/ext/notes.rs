@@ -22,6 +22,6 @@ fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NoteLevel,
     Option::deserialize(deserializer).map(|level| level.unwrap_or(NoteLevel::Info))
 }
 
-/// Removes all notices of this extension.
+/// Removes all notes of this extension.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClearNotes {}

@@ -137,11 +137,11 @@ fn extension() -> Extension {
             GateDecision::allow()
         })
         .rewrite(["read", "ls"], |call, _host| async move {
-            let args: Value = call.tool_args.read()?;
-            match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
-                Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
-                None => Ok(ToolCallDecision::allow()),
-            }
+            let mut args: Value = call.tool_args.read()?;
+            let path = args["path"].as_str().and_then(|path| path.strip_prefix('@')).map(str::to_owned);
+            let Some(path) = path else { return Ok(ToolCallDecision::allow()) };
+            args["path"] = path.into();
+            Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(args))
         })
         .command("board", "open the board", |_, _| async {
             Response::open_panel(
@@ -170,8 +170,8 @@ async fn fragments_work_as_documented() {
     assert!(GUIDE.contains(expect));
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
-    let read = harness.intercept_tool_call("read", json!({"path": "@a.rs"})).await;
-    assert_eq!(read, ToolCallDecision::rewrite(json!({"path": "a.rs"})));
+    let read = harness.intercept_tool_call("read", json!({"path": "@a.rs", "offset": 7})).await;
+    assert_eq!(read, ToolCallDecision::rewrite(json!({"path": "a.rs", "offset": 7})));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
     assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;

@@ -12,7 +12,7 @@ pub struct ListCommands {}
 /// Runs a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunCommand {
-    /// Its name, without the slash.
+    /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The text after the name.

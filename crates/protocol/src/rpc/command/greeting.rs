@@ -28,10 +28,10 @@ pub struct HelloCommand {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
 pub struct ClientInfo {
-    /// Its name.
+    /// The client's name.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// Its version.
+    /// The client's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

@@ -74,7 +74,7 @@ pub struct ExtensionsData {
 /// An extension and its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionInfo {
-    /// Its name.
+    /// The extension's name.
     pub name: ExtensionName,
     /// The version in the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,28 +27,28 @@ pub struct SessionsData {
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionInfo {
-    /// Its id.
+    /// The session's id.
     pub session: String,
-    /// True if it is open in this process.
+    /// True if the session is open in this process.
     pub open: bool,
-    /// True if it is the current session.
+    /// True if this is the current session.
     pub current: bool,
     /// True if a prompt or compaction runs.
     pub busy: bool,
-    /// Its file, if it has one.
+    /// The session's file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The directory of the session.
     pub cwd: String,
-    /// The time of its creation.
+    /// The time at which the session was created.
     pub created: Rfc3339Time,
-    /// The time of its last message.
+    /// The time of the session's last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Rfc3339Time>,
     /// The name of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its tags.
+    /// The session's tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// The first prompt of the user.
@@ -87,7 +87,7 @@ pub struct MovedData {
 /// An entry of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryInfo {
-    /// Its id.
+    /// The entry's id.
     pub id: String,
     /// The parent entry; absent for a first entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]

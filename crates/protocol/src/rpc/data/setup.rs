@@ -9,7 +9,7 @@ use crate::thinking::ThinkingLevel;
 /// The model for requests from the next step on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelData {
-    /// Its provider.
+    /// The model's provider.
     pub provider: String,
     /// The model's id at the provider.
     pub model: String,
@@ -27,7 +27,7 @@ pub struct ModelsData {
 pub struct ModelInfo {
     /// The model's id at the provider.
     pub id: String,
-    /// Its provider.
+    /// The model's provider.
     pub provider: String,
     /// The context window in tokens; 0 if unknown.
     pub context_window: u64,
@@ -63,7 +63,7 @@ pub struct ToolsData {
 /// A tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolInfo {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
     /// The description for the model.
     pub description: String,
