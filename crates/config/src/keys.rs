@@ -209,12 +209,12 @@ keys! {
             unset: "16,384 or 15 % of the window",
             reach: TrustedProject,
         }
-        /// Tokens at the end of the conversation to keep verbatim. The rest of the window is what the system prompt, the
-        /// tools and the reserve leave free. The default is 20,000 or a third of that rest, whichever is less. The
-        /// maximum is half of the rest.
+        /// Tokens of the newest messages, which stay verbatim. The summary replaces all older messages. The free window is
+        /// what the system prompt, the tools and the reserve leave of the context window. The default is 20,000 or a third
+        /// of the free window, whichever is less. The maximum is half of the free window.
         keep: NonZeroU64 = "compaction.keep" {
             kind: Int { min: 1, max: i64::MAX },
-            unset: "20,000 or a third of the rest",
+            unset: "20,000; less in a small window",
             reach: TrustedProject,
         }
     }
@@ -264,8 +264,8 @@ keys! {
             kind: List("paths"),
             unset: "none",
         }
-        /// Network access of the extension in its sandbox. `all` includes servers on this machine. `loopback` is a
-        /// private loopback device and needs `strict`.
+        /// Network access of the extension in its sandbox. `all` includes servers on this machine. `loopback` needs
+        /// `strict`: the sandbox then has a loopback device of its own, without access to servers on this machine.
         net: SandboxNet = "grant.NAME.net" {
             kind: Choice(SandboxNet::NAMES),
             unset: "`none`",

@@ -59,7 +59,7 @@ pub enum TurnErrorKind {
         limit: u32,
     },
     /// The session could not be written. The results of the turn are kept in memory and written before any new entry.
-    #[error("turn stopped: cannot save the session: {reason}")]
+    #[error("stopped: cannot write the session file: {reason}; `--no-session` runs without one")]
     Session {
         /// The cause and the next step.
         reason: String,

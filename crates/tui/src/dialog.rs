@@ -358,12 +358,9 @@ impl Dialog {
                 "answer with lines and end with a line that is only a dot; only the dot keeps the text"
             }
         };
-        let within = self.question.within.map(|within| within.as_secs());
-        let default = match (within, &self.question.default) {
-            (Some(seconds), Some(default)) => format!("; automatic answer in {seconds} s: {default}"),
-            (Some(seconds), None) => format!("; closes in {seconds} s"),
-            (None, _) => String::new(),
-        };
+        let countdown = |within: Duration| self.question.countdown_text(&format!("{} s", within.as_secs()));
+        let default =
+            self.question.within.map_or_else(String::new, |within| format!("; {}", countdown(within)));
         format!("{how}, or {CLOSE}{default}")
     }
 

@@ -153,8 +153,9 @@ keys! {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// Existing tools whose results this hook may supply itself (`respond`) without an approval; `"*"` means all. A tool
-        /// that exists only through a hook needs no entry.
+        /// Tools for which haft accepts an answer of this hook in place of the tool (`respond`) without asking
+        /// `approve_tool` or you; `"*"` means all. Gates are asked in any case. A tool that exists only through a hook needs
+        /// no entry.
         vouches: Vec<String> = "hooks.processes.NAME.vouches" {
             kind: List("tools"),
             unset: "none",

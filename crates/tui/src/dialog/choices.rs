@@ -13,7 +13,7 @@ use crate::frame::{draw_line, row_area, truncate_spans};
 use crate::theme::Role;
 
 /// The decision about a gate that grants nothing.
-const STOP: &str = "stop";
+pub(super) const STOP: &str = "stop";
 
 /// The mark before the chosen choice.
 const CHOSEN: &str = "›";

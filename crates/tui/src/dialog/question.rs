@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 
+use super::choices::STOP;
 use super::{AnswerKind, Question, call};
+
+/// The label of a negative answer.
+const NO: &str = "no";
 
 impl Question {
     /// Makes a question from a request of the agent's side.
@@ -41,12 +45,26 @@ impl Question {
         }
         self
     }
+
+    /// Describes what happens if the person does not answer within `time`.
+    pub(super) fn countdown_text(&self, time: &str) -> String {
+        match (&self.default, &self.wanted) {
+            (Some(default), AnswerKind::Confirm) if self.grants && default == NO => {
+                format!("denied automatically in {time}")
+            }
+            (Some(default), AnswerKind::Gate(_)) if default == STOP => {
+                format!("stops automatically in {time}")
+            }
+            (Some(default), _) => format!("answered automatically in {time}: {default}"),
+            (None, _) => format!("closes in {time}"),
+        }
+    }
 }
 
 fn default_label(answer: &UiAnswer) -> Option<String> {
     match answer {
         UiAnswer::Confirmed(true) => Some("yes".to_owned()),
-        UiAnswer::Confirmed(false) => Some("no".to_owned()),
+        UiAnswer::Confirmed(false) => Some(NO.to_owned()),
         UiAnswer::Value(value) => Some(value.clone()),
         UiAnswer::Cancelled => None,
     }

@@ -137,20 +137,19 @@ impl Dialog {
         let (minutes, seconds) = (left / 60, left % 60);
         let time =
             if minutes == 0 { format!("{seconds} s") } else { format!("{minutes} min {seconds:02} s") };
-        let long = match &self.question.default {
-            Some(default) => format!("automatic answer in {time}: {default}"),
-            None => format!("closes in {time}"),
-        };
+        let long = self.question.countdown_text(&time);
         let words = |text: String| span(CleanLine::new(&text), look.theme.style(Role::Muted));
         vec![words(long), words(time)]
     }
 
     fn key_help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
-            AnswerKind::Confirm if locked => "space next page · end jump to end · n no · esc cancel",
-            AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc cancel",
+            AnswerKind::Confirm if locked => "space next page · end jump to end · n deny · esc deny",
+            AnswerKind::Gate(_) if locked => "space next page · ↑↓ choose · enter select · esc stop",
+            AnswerKind::Confirm if self.question.grants => "y allow · n deny · enter select · esc deny",
             AnswerKind::Confirm => "y yes · n no · enter select · esc cancel",
-            AnswerKind::Select(_) | AnswerKind::Gate(_) => "↑↓ choose · enter select · esc cancel",
+            AnswerKind::Gate(_) => "↑↓ choose · enter select · esc stop",
+            AnswerKind::Select(_) => "↑↓ choose · enter select · esc cancel",
             AnswerKind::Input { .. } => "enter submit · esc cancel",
             AnswerKind::Editor(_) => "enter submit · shift+enter new line · ctrl+g open editor · esc cancel",
         }

@@ -298,7 +298,7 @@ fn granted_call_cannot_hide_text() {
     let args =
         r#"{"command":"ls \u001b[8m; rm -rf /\u001b[0m\u202e\u2066 \u200b\u009b","\u0063wd":"/\r\u00a0"}"#;
     insta::assert_snapshot!(Open::new(approve(args)).shown(80), @r#"
-    ╭─ haft asks ─────────────────────────────────── automatic answer in 42 s: no ─╮
+    ╭─ haft asks ─────────────────────────────────── denied automatically in 42 s ─╮
     │ Run bash?                                                                    │
     │ bash                                                                         │
     │   "command": "ls \u{1b}[8m; rm -rf /\u{1b}[0m\u{202e}\u{2066} \u{200b}\u{9b} │
@@ -306,7 +306,7 @@ fn granted_call_cannot_hide_text() {
     │   "cwd": "/\r\u{a0}"                                                         │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
-    ╰─ y yes · n no · enter select · esc cancel ───────────────────────────────────╯
+    ╰─ y allow · n deny · enter select · esc deny ─────────────────────────────────╯
     "#);
 }
 

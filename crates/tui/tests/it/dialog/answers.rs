@@ -148,12 +148,12 @@ fn shows_hint_for_unknown_key() {
     let mut early = Open::new(approve("{}"));
     early.shown(80);
     early.keys("y");
-    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y yes · n no · enter select · esc cancel ───────────╯");
+    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, press again: y allow · n deny · enter select · esc deny ─────────╯");
     let mut gate = Open::new(gate());
     gate.shown(80);
     let mut gate = gate.later(300);
     gate.keys("9");
-    insta::assert_snapshot!(lower(&mut gate), @"╰─ unknown key: ↑↓ choose · enter select · esc cancel ─────────────────────────╯");
+    insta::assert_snapshot!(lower(&mut gate), @"╰─ unknown key: ↑↓ choose · enter select · esc stop ───────────────────────────╯");
     gate.keys("3");
     assert!(!lower(&mut gate).contains("unknown key"));
 }

@@ -39,7 +39,7 @@ fn shows_call_and_obeys_answer() {
 fn counts_down_remaining_time() {
     let seat = asked(vec![bash("t1", "touch one")]);
     seat.sees(&["haft asks"]);
-    seat.changes("automatic answer in");
+    seat.changes("denied automatically in");
     seat.pty.signal(rustix::process::Signal::TERM);
     ends_with(&seat.pty, 130);
 }
