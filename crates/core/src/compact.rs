@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use crate::model::ModelError;
 use crate::session::EntryId;
-use crate::session::entry::{Compaction, EntryBody, ResponseMetadata, Said, SessionEntry};
+use crate::session::entry::{Compaction, EntryBody, MessageEntry, ResponseMetadata, SessionEntry};
 use crate::stats::estimated_tokens;
 
 pub use prompt::entry_text;
@@ -105,7 +105,7 @@ fn entry_message(entry: &SessionEntry) -> Option<std::borrow::Cow<'_, Message>> 
     use std::borrow::Cow;
     let told = |content, time: &Rfc3339Time| Cow::Owned(Message::User { content, time: time.clone() });
     match &entry.body {
-        EntryBody::Said(Said { message, .. }) => Some(Cow::Borrowed(message)),
+        EntryBody::MessageEntry(MessageEntry { message, .. }) => Some(Cow::Borrowed(message)),
         EntryBody::CustomMessage(custom) => Some(told(custom.content.clone(), &entry.time)),
         EntryBody::BranchSummary(branch) => {
             Some(told(vec![ContentBlock::text(branch.summary.clone())], &entry.time))
@@ -293,7 +293,7 @@ impl TouchedFiles {
         }
         let mut calls = ToolCallIndex::new();
         for entry in entries {
-            if let EntryBody::Said(Said { message, .. }) = &entry.body {
+            if let EntryBody::MessageEntry(MessageEntry { message, .. }) = &entry.body {
                 files.record_message(message, &mut calls);
             } else if let EntryBody::ToolStart(start) = &entry.body {
                 // A hook may have changed the arguments.

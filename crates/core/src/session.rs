@@ -35,7 +35,7 @@ use haft_protocol::message::{Message, Rfc3339Time};
 
 use crate::timeouts;
 use disk::{Disk, RealDisk};
-use entry::{EntryBody, FORMAT_VERSION, ForkOrigin, Said, SessionEntry, SessionHeader};
+use entry::{EntryBody, FORMAT_VERSION, ForkOrigin, MessageEntry, SessionEntry, SessionHeader};
 use state::{AppendOutcome, SessionState, SyncTask};
 use sync::{SyncHandle, SyncReceiver};
 
@@ -59,15 +59,15 @@ impl Durability {
     /// are durable at once.
     pub fn for_body(body: &EntryBody) -> Self {
         match body {
-            EntryBody::Said(Said { message: Message::User { .. }, .. })
+            EntryBody::MessageEntry(MessageEntry { message: Message::User { .. }, .. })
             | EntryBody::ToolStart(_)
             | EntryBody::Compaction(_) => Self::Now,
-            EntryBody::Said(Said { message: Message::Assistant(said), .. })
+            EntryBody::MessageEntry(MessageEntry { message: Message::Assistant(said), .. })
                 if said.tool_calls().next().is_none() =>
             {
                 Self::Now
             }
-            EntryBody::Said(_)
+            EntryBody::MessageEntry(_)
             | EntryBody::ModelChange(_)
             | EntryBody::ThinkingChange(_)
             | EntryBody::ToolsChange(_)

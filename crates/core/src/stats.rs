@@ -81,7 +81,7 @@ impl UsageTally {
         for entry in branch {
             tally.usage += body_usage(&entry.body);
             match &entry.body {
-                EntryBody::Said(said) => {
+                EntryBody::MessageEntry(said) => {
                     behind += 1;
                     let counted = said.answer.as_ref().and_then(|answer| provider_count(answer.usage, 0));
                     if counted.is_some() {

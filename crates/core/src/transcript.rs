@@ -14,7 +14,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Rfc3339Time, StopCause, TokenUsage, ToolMessage};
 
 use crate::session::entry::{
-    Compaction, Custom, EntryBody, ResponseMetadata, Said, SessionSettings, ToolStart,
+    Compaction, Custom, EntryBody, MessageEntry, ResponseMetadata, SessionSettings, ToolStart,
 };
 use crate::session::{Durability, EntryId, Session, SessionContext, SessionError, missing_result};
 use crate::stats::UsageTally;
@@ -31,7 +31,7 @@ struct TranscriptState {
     settings: SessionSettings,
     tally: UsageTally,
     /// The messages that could not be written yet, oldest first.
-    unsaved: VecDeque<Said>,
+    unsaved: VecDeque<MessageEntry>,
     /// Placeholder results for the calls of the last answer, which had none.
     unwritten: Vec<ToolMessage>,
     started: Vec<ToolCallId>,
@@ -73,11 +73,11 @@ impl Transcript {
         state.write_unsaved(&self.session)?;
         let branch = self.session.branch();
         let is_told = |body: &EntryBody| {
-            use EntryBody::{BranchSummary, Compaction, CustomMessage, Said};
-            matches!(body, Said(_) | Compaction(_) | BranchSummary(_) | CustomMessage(_))
+            use EntryBody::{BranchSummary, Compaction, CustomMessage, MessageEntry};
+            matches!(body, MessageEntry(_) | Compaction(_) | BranchSummary(_) | CustomMessage(_))
         };
         if let Some(last) = branch.iter().rfind(|entry| is_told(&entry.body))
-            && let EntryBody::Said(Said { answer: Some(answer), .. }) = &last.body
+            && let EntryBody::MessageEntry(MessageEntry { answer: Some(answer), .. }) = &last.body
             && answer.stop == StopCause::Error
         {
             self.session.move_to(last.parent)?;
@@ -122,7 +122,7 @@ impl Transcript {
     pub(crate) fn add(&self, message: Message) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
-        state.save(&self.session, &Said { message, answer: None })
+        state.save(&self.session, &MessageEntry { message, answer: None })
     }
 
     /// Adds a message that has no other copy. If it cannot be written now, it is written later.
@@ -132,7 +132,7 @@ impl Transcript {
         answer: Option<ResponseMetadata>,
     ) -> Result<PendingSave, SessionError> {
         let mut state = self.lock();
-        let said = Said { message, answer };
+        let said = MessageEntry { message, answer };
         let saved = state.write_unsaved(&self.session).and_then(|()| state.save(&self.session, &said));
         if saved.is_err() {
             state.unsaved.push_back(said);
@@ -181,12 +181,12 @@ impl Transcript {
         let mut state = self.lock();
         state.write_unsaved(&self.session)?;
         while let Some(result) = state.unwritten.first().cloned() {
-            let said = Said { message: Message::Tool(result), answer: None };
+            let said = MessageEntry { message: Message::Tool(result), answer: None };
             drop(write(&self.session, said.into(), Durability::Soon)?);
             state.unwritten.remove(0);
         }
         for message in state.missing_results(now) {
-            drop(state.save(&self.session, &Said { message, answer: None })?);
+            drop(state.save(&self.session, &MessageEntry { message, answer: None })?);
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl TranscriptState {
         Ok(())
     }
 
-    fn save(&mut self, session: &Session, said: &Said) -> Result<PendingSave, SessionError> {
+    fn save(&mut self, session: &Session, said: &MessageEntry) -> Result<PendingSave, SessionError> {
         let body = EntryBody::from(said.clone());
         let durability = Durability::for_body(&body);
         let saved = write(session, body, durability)?;

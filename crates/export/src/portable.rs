@@ -2,7 +2,7 @@
 
 mod paths;
 
-use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Said, SessionEntry, SessionHeader};
+use haft_core::session::entry::{EntryBody, FORMAT_VERSION, MessageEntry, SessionEntry, SessionHeader};
 use haft_core::session::{RecoveredSession, SessionError, SessionId};
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time};
 
@@ -64,8 +64,10 @@ fn portable_header(session: &RecoveredSession) -> SessionHeader {
 
 fn without_native(entry: &SessionEntry) -> SessionEntry {
     let mut entry = entry.clone();
-    if let EntryBody::Said(Said { message: Message::Assistant(AssistantMessage { native, .. }), .. }) =
-        &mut entry.body
+    if let EntryBody::MessageEntry(MessageEntry {
+        message: Message::Assistant(AssistantMessage { native, .. }),
+        ..
+    }) = &mut entry.body
     {
         *native = None;
     }

@@ -1,13 +1,24 @@
-//! Scripts of decisions, played to the chain of hooks over one tool call.
+//! The oracle of the chain of hooks over one tool call. An input is a script of the hooks' decisions.
 //!
-//! A script is text: a hook's decisions are characters, in the order it is asked; `|` begins the next hook. A hook whose
-//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `h`
-//! discards it, `x` aborts the agent, `s` answers for the tool, anything else allows; `A` or `B`
-//! has that tool called with the arguments as they stand, and the call is one of `A`. A hook whose script begins with `-`
-//! has a part in calls of `B` alone. `!` anywhere makes the schema check refuse
-//! rewritten arguments. So `ga|1|b` is three hooks: a gate that allows, one that rewrites, one that blocks. A hook that is
-//! asked more often than its script is long allows. Who answers first of those that are asked at once follows from the
-//! script.
+//! A script is text. `|` separates the hooks. The model calls the tool `A`. Each character of a hook is its decision
+//! for one question, in order:
+//!
+//! | character | decision |
+//! |---|---|
+//! | a digit | replaces the arguments by one of ten values |
+//! | `A`, `B` | selects this tool and keeps the arguments |
+//! | `s` | returns the result in place of the tool |
+//! | `b` | blocks the call |
+//! | `t` | ends the turn |
+//! | `h` | discards the turn |
+//! | `x` | ends the run |
+//! | any other, or the end of the script | allows the call |
+//!
+//! A leading `-` limits the hook to calls of `B`. A `g` at the beginning or after the `-` makes the hook a gate. A `!`
+//! anywhere in the script makes the schema check reject all rewrites. For example, `ga|1|b` has three hooks: a gate
+//! that allows, a hook that rewrites, and a hook that blocks.
+//!
+//! The chain asks the hooks of the final check at the same time. The script determines the order of their answers.
 
 use haft_core::chain::{ChainStep, InvalidRewrite, ToolChain, Verdict};
 use haft_core::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
@@ -16,74 +27,83 @@ use haft_core::tool::ToolOutput;
 
 use crate::pieces;
 
-/// The tool that is called, and the other one.
+/// The tool that the model calls.
 const CALLED: &str = "A";
+/// The tool that a hook can select instead.
 const OTHER: &str = "B";
 
 /// A tool with arguments.
 type CalledTool = (&'static str, RawJson);
 
-/// More hooks than this show nothing new.
+/// The maximum number of hooks; more hooks find no further bugs.
 const MAX_HOOKS: usize = 24;
 
-/// The chain ends; of several refusals the first in the order of the hooks comes out, whichever came first; what runs
-/// was seen by every hook last, and refused by none.
+/// Checks the outcome of the chain.
+///
+/// * The chain ends.
+/// * Of several refusals, the first in the order of the hooks counts, whatever the order of the answers.
+/// * Every hook saw the executed call last, and no hook refused it.
+///
+/// # Panics
+/// If the chain breaks one of these promises.
 pub fn check(script: &[u8]) {
     let mut play = ScriptedChain::new(script);
     let verdict = play.run();
     if play.unfit {
         return assert!(
             verdict_refusal(&verdict).is_some_and(|(scope, _)| scope == RefusalScope::Call),
-            "a rewrite that does not fit came to {verdict:?}"
+            "the schema rejects the rewrite, but the verdict is {verdict:?}"
         );
     }
     if let Some(first) = play.hooks.iter().position(|hook| hook.refusal.is_some()) {
         let expect = play.hooks[first].refusal.map(|scope| (scope, format!("hook {first}")));
-        assert_eq!(verdict_refusal(&verdict), expect, "the first refusal decides");
+        assert_eq!(verdict_refusal(&verdict), expect, "the first refusal does not decide");
         assert!(
             !play.hooks[..first].iter().any(|hook| hook.open),
-            "somebody before hook {first} was not waited for"
+            "the chain did not wait for a hook before hook {first}"
         );
         return;
     }
-    assert!(!play.hooks.iter().any(|hook| hook.open), "somebody was not waited for");
+    assert!(!play.hooks.iter().any(|hook| hook.open), "the chain did not wait for a hook");
     match &verdict {
         Verdict::Run { tool, args } => {
-            assert!(!play.responded, "somebody answered for the tool");
+            assert!(!play.responded, "the tool runs although a hook returned the result");
             let runs = (tool.as_deref().unwrap_or(CALLED), args);
-            assert_eq!(runs, play.current_call(), "another call is executed than stands");
+            assert_eq!(runs, play.current_call(), "the executed call is not the final call");
         }
-        Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
-        Verdict::Refuse(_) => panic!("nobody refused, and it came to {verdict:?}"),
+        Verdict::Respond { .. } => assert!(play.responded, "no hook returned the result"),
+        Verdict::Refuse(_) => panic!("no hook refused, but the verdict is {verdict:?}"),
     }
     for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.call.0).is_some()) {
-        assert_eq!(hook.saw.as_ref(), Some(&play.call), "hook {index} saw another call");
+        assert_eq!(hook.saw.as_ref(), Some(&play.call), "hook {index} did not see the final call last");
     }
 }
 
-/// One chain being driven, and what the hooks know.
+/// A chain in progress, and the state of its hooks.
 struct ScriptedChain<'a> {
     hooks: Vec<ScriptedHook<'a>>,
-    /// The verdict of the schema on rewritten arguments.
+    /// True if the schema accepts rewritten arguments.
     fits: bool,
-    /// It refused some.
+    /// True after the schema rejected a rewrite.
     unfit: bool,
+    /// The current tool and arguments.
     call: CalledTool,
+    /// True after a hook returned the result.
     responded: bool,
-    /// Changes with every answer: whose turn it is of those that are asked at once.
+    /// Selects the next answer among the hooks that are asked at the same time. Changes with every answer.
     turn: usize,
 }
 
-/// The script of one hook, and its outcome.
+/// The script and the state of one hook.
 struct ScriptedHook<'a> {
     gate: bool,
-    /// It has no part in calls of [`CALLED`].
+    /// True if the hook has a role only in calls of [`OTHER`].
     late: bool,
     decisions: std::slice::Iter<'a, u8>,
-    /// The arguments it was asked about, or wrote, last.
+    /// The call that the hook last saw or wrote.
     saw: Option<CalledTool>,
     refusal: Option<RefusalScope>,
-    /// It was asked and has not answered.
+    /// True while the hook has an open question.
     open: bool,
 }
 
@@ -149,46 +169,49 @@ impl<'a> ScriptedChain<'a> {
         (self.call.0, &self.call.1)
     }
 
-    /// Every hook is asked at most twice, and every rewrite looked at twice, so the chain has to end by then.
+    /// Drives the chain to its verdict. The chain must end within five steps for each hook.
     fn run(&mut self) -> Verdict {
         let mut chain = ToolChain::new(CALLED, self.call.1.clone(), self.roles());
-        let mut last_round = false;
+        let mut final_check = false;
         for _ in 0..=5 * self.hooks.len() {
-            // An answer that nobody asked for counts for nothing.
-            let stranger = ToolDecision::block("a stranger", "no");
-            assert!(chain.answer(self.hooks.len(), stranger).is_none());
+            // The chain ignores an answer that it did not request.
+            let unrequested = ToolDecision::block("an unknown hook", "no");
+            assert!(chain.answer(self.hooks.len(), unrequested).is_none());
             match chain.step() {
                 ChainStep::Ask(index) => {
-                    assert!(!last_round, "asked in order after the last round began");
+                    assert!(!final_check, "hook {index} is asked in order after the final check began");
                     self.ask_in_order(&mut chain, index);
                 }
                 ChainStep::Check { renamed, .. } => {
-                    assert_eq!(&*chain.call().tool, self.call.0, "another tool is checked than is called");
+                    assert_eq!(&*chain.call().tool, self.call.0, "the schema check is about another tool");
                     self.unfit = !self.fits;
                     let roles = if renamed { self.roles() } else { Vec::new() };
-                    let misfit = || InvalidRewrite::Args("it does not fit".to_owned());
+                    let misfit = || InvalidRewrite::Args("the schema rejects it".to_owned());
                     chain.resolve_check(if self.fits { Ok(roles) } else { Err(misfit()) });
                 }
                 ChainStep::AskAll(indices) => {
-                    if !std::mem::replace(&mut last_round, true) {
-                        self.begin_last_round(&indices);
+                    if !std::mem::replace(&mut final_check, true) {
+                        self.begin_final_check(&indices);
                     }
                     self.answer_one(&mut chain, &indices);
                 }
                 ChainStep::Done(outcome) => return outcome.verdict,
             }
         }
-        panic!("asked without end")
+        panic!("the chain does not end")
     }
 
     fn ask_in_order(&mut self, chain: &mut ToolChain, index: usize) {
         assert_eq!(asked_call(chain), self.current_call(), "hook {index} is asked about another call");
-        assert!(!self.unfit && self.hooks.iter().all(|hook| hook.refusal.is_none()), "asked after a refusal");
+        assert!(
+            !self.unfit && self.hooks.iter().all(|hook| hook.refusal.is_none()),
+            "hook {index} is asked after a refusal"
+        );
         let hook = &mut self.hooks[index];
         assert_eq!(
             (hook.role(self.call.0), &hook.saw),
             (Some(HookRole::Ordered), &None),
-            "hook {index} is asked in order, once"
+            "hook {index} is not an ordered hook, or is asked twice"
         );
         let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
         hook.refusal = refusal_scope(&decision);
@@ -208,11 +231,12 @@ impl<'a> ScriptedChain<'a> {
         chain.answer(index, decision);
     }
 
-    /// All gates are asked, and those whose call was changed after they decided, and nobody else.
-    fn begin_last_round(&mut self, indices: &[usize]) {
+    /// Checks the hooks that the final check asks: all gates, and all other hooks whose call changed after their
+    /// decision.
+    fn begin_final_check(&mut self, indices: &[usize]) {
         for (index, hook) in self.hooks.iter_mut().enumerate() {
             let must = hook.role(self.call.0).is_some() && hook.saw.as_ref() != Some(&self.call);
-            assert_eq!(indices.contains(&index), must, "hook {index} in the last round");
+            assert_eq!(indices.contains(&index), must, "hook {index} in the final check");
             hook.open = must;
             if must {
                 hook.saw = Some(self.call.clone());
@@ -221,22 +245,22 @@ impl<'a> ScriptedChain<'a> {
     }
 
     fn answer_one(&mut self, chain: &mut ToolChain, indices: &[usize]) {
-        assert_eq!(asked_call(chain), self.current_call(), "the last round is about another call");
+        assert_eq!(asked_call(chain), self.current_call(), "the final check is about another call");
         let open = self.hooks.iter().enumerate().filter(|(_, hook)| hook.open).map(|(index, _)| index);
-        assert_eq!(indices, open.collect::<Vec<_>>(), "who has not answered");
+        assert_eq!(indices, open.collect::<Vec<_>>(), "the chain lists other open questions");
         self.turn = self.turn.wrapping_mul(31).wrapping_add(7) & 0xffff;
         let index = indices[self.turn % indices.len()];
         let hook = &mut self.hooks[index];
         hook.open = false;
         let decision = hook.next_decision(format!("hook {index}"), &self.call.1);
-        // A gate may only say yes or no.
+        // A gate can only allow or refuse.
         let more = matches!(decision, ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. });
         hook.refusal = if hook.gate && more { Some(RefusalScope::Call) } else { refusal_scope(&decision) };
         chain.answer(index, decision);
     }
 }
 
-/// The call that hooks are asked about.
+/// Returns the call that the chain asks the hooks about.
 fn asked_call(chain: &ToolChain) -> (&str, &RawJson) {
     (&chain.call().tool, &chain.call().args)
 }
@@ -248,7 +272,7 @@ fn refusal_scope(decision: &ToolDecision) -> Option<RefusalScope> {
     }
 }
 
-/// Returns the work that a verdict ends, and the hook that refused.
+/// Returns the scope of the refusal and the hook that refused; `None` without a refusal.
 fn verdict_refusal(verdict: &Verdict) -> Option<(RefusalScope, String)> {
     match verdict {
         Verdict::Refuse(refusal) => Some((refusal.scope, refusal.by.clone())),

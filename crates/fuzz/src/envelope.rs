@@ -1,4 +1,4 @@
-//! Bytes to lines to frames: the first code that meets what a stranger sends.
+//! The oracle of lines and frames. An input is the byte stream of an extension or a host.
 
 use haft_host::{FramedLine, LineFramer};
 use haft_protocol::codec::{DecodedFrame, FrameSet, decode, encode};
@@ -9,23 +9,34 @@ use serde_json::Value;
 
 use crate::{memory, pieces, strict};
 
-/// A limit that inputs of a few hundred bytes reach.
+/// A limit of the line length that short inputs reach.
 const SHORT: usize = 48;
 
-/// The memory that reading one byte of a line may allocate in all, frames and errors included.
+/// The bytes that may be allocated for each byte of a line, including frames and errors.
 const BYTES_A_BYTE: usize = 256;
 
-/// The memory that reading a line may allocate however short it is.
+/// The bytes that may be allocated for any line, in addition.
 const BYTES_A_LINE: usize = 64 * 1024;
 
-/// Whatever pieces a stream comes in, it is the same lines; a line is refused by name or is one value to everybody,
-/// and what is decoded is encoded to a line that says the same. Memory is bounded by what was sent.
+/// Checks the splitting of a stream and the decoding of its lines.
+///
+/// * The pieces in which the stream arrives make no difference to its lines.
+/// * A line is rejected with a named fault, or decoded to the value that a plain parser reads.
+/// * Encoding a decoded frame again keeps its value.
+/// * The length of a line bounds the memory.
+///
+/// # Panics
+/// If haft's reader breaks one of these promises.
 pub fn check(stream: &[u8]) {
-    assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "byte by byte");
+    assert_eq!(lines(stream.chunks(1), SHORT), lines([stream], SHORT), "other lines for single bytes");
     for limit in [SHORT, MAX_LINE] {
         let whole = lines([stream], limit);
-        assert_eq!(lines(pieces::uneven_pieces(stream), limit), whole, "in uneven pieces, {limit} at most");
-        assert_eq!(whole, split(stream, limit), "as split by hand, {limit} at most");
+        assert_eq!(
+            lines(pieces::uneven_pieces(stream), limit),
+            whole,
+            "other lines for uneven pieces, limit {limit}"
+        );
+        assert_eq!(whole, split(stream, limit), "other lines than `split`, limit {limit}");
     }
     for item in lines([stream], MAX_LINE) {
         if let FramedLine::Line(line) = item {
@@ -35,7 +46,7 @@ pub fn check(stream: &[u8]) {
     }
 }
 
-/// All items of a stream that comes in these pieces.
+/// Returns the items that haft's framer finds in a stream of these pieces.
 fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<FramedLine> {
     let mut framer = LineFramer::default();
     let mut found = Vec::new();
@@ -64,7 +75,7 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
     let decoded = memory::run_limited(limit, || decode::<F>(line));
     let text = std::str::from_utf8(line);
-    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
+    // haft replaces halves of surrogate pairs in some fields and rejects them in others; the plain parser rejects all.
     if text.is_ok_and(|text| !text.to_ascii_lowercase().contains("\\ud")) {
         assert_agreement(&decoded, text.ok().and_then(|text| strict::read(text).ok()));
     }
@@ -72,12 +83,12 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     let Ok(again) = encode(&frame) else {
         let kind = frame.kind();
         let has_blocks = ["tool_result", "host_result"].contains(&kind);
-        return assert!(has_blocks, "{kind}: only blocks of a result may be of a kind that is never written");
+        return assert!(has_blocks, "{kind}: only the unknown blocks of a result cannot be encoded");
     };
     let body = again.strip_suffix('\n').expect("a line ends with a newline");
-    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
+    assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "more than one line: {again}");
     match decode::<F>(body.as_bytes()) {
-        Ok(DecodedFrame::Known(same)) => assert_eq!(same, frame, "through {again}"),
+        Ok(DecodedFrame::Known(same)) => assert_eq!(same, frame, "encoded as {again}"),
         other => panic!("{again} was read as {other:?}"),
     }
 }
@@ -97,21 +108,23 @@ fn assert_agreement<F: FrameSet>(decoded: &Result<DecodedFrame<F>, DecodeError>,
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
         (Err(DecodeError::Malformed { id, .. }), Some(value)) => {
-            assert!(value.is_object(), "malformed, and no object");
+            assert!(value.is_object(), "malformed instead of not an object");
             assert!(id.as_ref().is_none_or(|id| value["id"] == id.as_str()), "id");
         }
-        (Err(DecodeError::NotObject), Some(value)) => assert!(!value.is_object(), "it is an object"),
+        (Err(DecodeError::NotObject), Some(value)) => assert!(!value.is_object(), "the line is an object"),
         (Err(DecodeError::TooDeep { limit }), Some(value)) => {
             assert!(*limit == MAX_DEPTH && strict::nesting_depth(&value) > MAX_DEPTH, "not too deep");
         }
         (Err(DecodeError::TooManyNodes { .. }), Some(_)) => {}
-        (Err(error), Some(value)) => panic!("refused ({error}), and everybody reads {value}"),
+        (Err(error), Some(value)) => {
+            panic!("haft rejects the line ({error}), but a plain parser reads {value}")
+        }
         (Err(_), None) => {}
-        (Ok(_), None) => panic!("accepted, and a strict parser refuses it"),
+        (Ok(_), None) => panic!("haft accepts the line, but a strict parser rejects it"),
     }
 }
 
-/// Everything a frame says was in the line; what it leaves out was unknown, or the same as being absent.
+/// Checks that every value of the frame was in the line. Values that the frame omits are unknown fields or defaults.
 fn assert_contained(own: &Value, sent: &Value, at: &str) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {
@@ -125,23 +138,24 @@ fn assert_contained(own: &Value, sent: &Value, at: &str) {
                 assert_contained(own, sent, &format!("{at}[{index}]"));
             }
         }
-        // An entry of `subscribe` that narrows nothing is written as the name alone.
+        // An entry of `subscribe` without tools and role is written as the name alone.
         (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
             assert_contained(own, &sent["event"], at);
             let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
-            assert!(!narrowed("tools") && !narrowed("role"), "{at}: narrower than {own}");
+            assert!(!narrowed("tools") && !narrowed("role"), "{at}: the tools or the role of {own} are lost");
         }
-        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} out of nothing"),
-        // A level nobody knows is read as a quiet note, and zot's documents have another word than its code.
+        (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} was not sent"),
+        // An unknown level is read as `info`.
         (own, _) if at == "notify.level" && own == "info" => {}
-        // So is a code of a later protocol: the call failed, and the text says why.
+        // An unknown code is read as `failed`.
         (own, Value::String(_)) if at == "host_result.code" && own == "failed" => {}
+        // zot's documentation says `end_turn`, its code `end`.
         (own, sent) if at == "event.stop" && own == "end" && sent == "end_turn" => {}
         (own, sent) => assert!(own == sent, "{at}: {own} was sent as {sent}"),
     }
 }
 
-/// True for the value of an absent field.
+/// True for the default value, which a field has if it is absent.
 fn is_default(value: &Value, at: &str) -> bool {
     if let Some(limit) = at.strip_prefix("hello_ack.limits.") {
         return serde_json::to_value(Limits::default()).is_ok_and(|limits| limits[limit] == *value);

@@ -1,4 +1,4 @@
-//! Lines of PicoClaw's hooks, and what they mean for what was asked.
+//! The oracle of the replies of process hooks. An input is one line of a hook.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,24 @@ use serde_json::Value;
 
 use crate::{memory, strict};
 
-/// The memory that reading one byte of a line may allocate in all, the decision and errors included. Objects are opened
-/// more than once, field by field.
+/// The bytes that may be allocated for each byte of a line, including decisions and errors. The reader parses some
+/// objects more than once, field by field.
 const BYTES_A_BYTE: usize = 1024;
 
-/// The memory that reading a line may allocate however short it is.
+/// The bytes that may be allocated for any line, in addition.
 const BYTES_A_LINE: usize = 128 * 1024;
 
-/// The longest thing that is said about a line.
+/// The maximum length of a message about a line.
 const LONGEST_TEXT: usize = 8 * 1024;
 
-/// A line is a reply or refused by name, as a plain parser sees it; what it means for every question keeps to what the
-/// question allows, and memory is bounded by what was sent.
+/// Checks the reading of one line.
+///
+/// * A line is a reply, or is rejected with a named fault. A plain parser agrees.
+/// * The decision about each question stays within the limits of the question.
+/// * The length of the line bounds the memory.
+///
+/// # Panics
+/// If haft's reader breaks one of these promises.
 pub fn check(line: &[u8]) {
     let limit = BYTES_A_LINE + BYTES_A_BYTE * line.len();
     let read = memory::run_limited(limit, || hook::read_reply(line, BOUNDS, PlainSpan::default()));
@@ -37,18 +43,23 @@ pub fn check(line: &[u8]) {
 /// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
 fn assert_agreement(line: &[u8], read: &Result<HookReply, UnreadableLine>) {
     let text = std::str::from_utf8(line).ok();
-    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
+    // haft replaces halves of surrogate pairs in some fields and rejects them in others; the plain parser rejects all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
     match (read, plain) {
-        (Ok(_), Some(Err(error))) => panic!("a reply, and a strict parser refuses it: {error}"),
+        (Ok(_), Some(Err(error))) => {
+            panic!("haft reads a reply, but a strict parser rejects the line: {error}")
+        }
         (Ok(reply), plain) => {
             if let Some(Ok(value)) = plain {
                 assert_eq!(field_ignoring_case(&value, "id").and_then(Value::as_u64), Some(reply.id), "id");
             }
-            assert!(reply.id > 0, "0 is no id");
-            let again = reply.encode().expect("a reply has a form in JSON");
+            assert!(reply.id > 0, "the id is 0");
+            let again = reply.encode().expect("every reply can be encoded");
             let body = again.strip_suffix('\n').expect("a line ends with a newline");
-            assert!(!body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']), "one line: {again}");
+            assert!(
+                !body.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']),
+                "more than one line: {again}"
+            );
             let same = hook::read_reply(body.as_bytes(), BOUNDS, PlainSpan::default());
             assert_eq!(
                 same.map(|same| (same.id, same.outcome)),
@@ -62,32 +73,32 @@ fn assert_agreement(line: &[u8], read: &Result<HookReply, UnreadableLine>) {
                 assert_eq!(
                     field_ignoring_case(&value, "id").and_then(Value::as_u64),
                     Some(id),
-                    "id of a line that is no reply"
+                    "id of an unreadable line"
                 );
             }
         }
     }
 }
 
-/// The only field of that name, in whatever case.
+/// Returns the field of that name, ignoring case.
 fn field_ignoring_case<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let mut found = value.as_object()?.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
     found.next().map(|(_, value)| value)
 }
 
-/// The same bytes as a call: what is read says the same when it is written.
+/// Reads the bytes as a call of the host. If they are a call, checks that encoding again keeps its value.
 fn check_call(line: &[u8]) {
     let Ok(call) = CallLine::read(line, BOUNDS) else { return };
-    let again = call.encode().expect("a call has a form in JSON");
+    let again = call.encode().expect("every call can be encoded");
     assert_eq!(CallLine::read(again.trim_end().as_bytes(), BOUNDS), Ok(call), "{again}");
 }
 
-/// Every decision keeps to what was asked and to what was said.
+/// Checks the decision about each kind of question against the question and the reply.
 fn check_decisions(result: &RawJson) {
-    let said: Value = result.read().expect("a result is JSON");
-    let action = field_ignoring_case(&said, "action").and_then(Value::as_str).unwrap_or_default();
-    let greeting = decide_question(&HookHello::new("gate", vec![HookMode::Tool]), result);
-    assert_eq!(greeting.is_some(), said.is_object() || said.is_null(), "a greeting");
+    let reply: Value = result.read().expect("a result is JSON");
+    let action = field_ignoring_case(&reply, "action").and_then(Value::as_str).unwrap_or_default();
+    let hello = decide_question(&HookHello::new("gate", vec![HookMode::Tool]), result);
+    assert_eq!(hello.is_some(), reply.is_object() || reply.is_null(), "the reply to `hello`");
     match decide_question(&before_llm(), result) {
         Some(LlmDecision::Modify(edit)) => check_edit(&edit),
         Some(LlmDecision::AbortTurn { .. }) => assert_eq!(action, "abort_turn"),
@@ -102,9 +113,12 @@ fn check_decisions(result: &RawJson) {
     }
     match decide_question(&before_tool(), result) {
         Some(ToolDecision::Modify { tool, arguments }) => {
-            assert!(tool.is_some() || arguments.is_some(), "a change");
-            assert!(tool.is_none_or(|tool| !tool.is_empty() && tool != "bash"), "another tool");
-            assert!(arguments.is_none_or(|arguments| arguments.is_object()), "arguments");
+            assert!(tool.is_some() || arguments.is_some(), "an empty change");
+            assert!(tool.is_none_or(|tool| !tool.is_empty() && tool != "bash"), "not another tool");
+            assert!(
+                arguments.is_none_or(|arguments| arguments.is_object()),
+                "arguments that are not an object"
+            );
         }
         Some(ToolDecision::Respond(_)) => assert_eq!(action, "respond"),
         Some(ToolDecision::Deny { .. }) => assert_eq!(action, "deny_tool"),
@@ -115,11 +129,11 @@ fn check_decisions(result: &RawJson) {
     }
     decide_question(&AfterTool { tool: "bash".into(), ..AfterTool::default() }, result);
     let approved = decide_question(&ApproveTool::default(), result) == Some(ApprovalDecision::Approve);
-    let said_so = field_ignoring_case(&said, "approved").and_then(Value::as_bool) == Some(true);
-    assert!(!approved || said_so, "approved without a word");
+    let says_approved = field_ignoring_case(&reply, "approved").and_then(Value::as_bool) == Some(true);
+    assert!(!approved || says_approved, "approved without `approved: true`");
 }
 
-/// The decision, unless the result makes no sense, of which little is said.
+/// Returns the decision about a question; `None` if the result is malformed. Limits the length of all messages.
 fn decide_question<Q: HookQuestion>(question: &Q, result: &RawJson) -> Option<Q::Decision> {
     match question.decide(result) {
         Ok(ParsedDecision { decision, reports, notes }) => {
@@ -135,22 +149,25 @@ fn decide_question<Q: HookQuestion>(question: &Q, result: &RawJson) -> Option<Q:
     }
 }
 
-/// The system prompt stays, nothing is kept twice, no tool is changed.
+/// Checks a change of a request: it keeps the system prompt, keeps no message twice, and changes no existing tool.
 fn check_edit(edit: &LlmEdit) {
-    assert!(*edit != LlmEdit::default(), "a change");
+    assert!(*edit != LlmEdit::default(), "an empty change");
     let question = before_llm();
     let mut kept = BTreeSet::new();
     for message in edit.messages.iter().flatten() {
         match message {
-            MessageEdit::Unchanged(place) => {
-                assert!(question.messages.get(*place).is_some_and(|message| !message.is_system()), "{place}");
-                assert!(kept.insert(*place), "{place} twice");
+            MessageEdit::Unchanged(index) => {
+                assert!(question.messages.get(*index).is_some_and(|message| !message.is_system()), "{index}");
+                assert!(kept.insert(*index), "message {index} is kept twice");
             }
             MessageEdit::New(message) => assert!(!message.is_system(), "{message:?}"),
         }
     }
     let mut names: BTreeSet<_> = question.tools.iter().map(|tool| tool.function.name.as_str()).collect();
-    assert!(edit.add_tools.iter().all(|tool| names.insert(&tool.function.name)), "a tool twice");
+    assert!(
+        edit.add_tools.iter().all(|tool| names.insert(&tool.function.name)),
+        "two tools have the same name"
+    );
 }
 
 fn message(role: &str, content: &str) -> HookMessage {

@@ -1,8 +1,9 @@
-//! Oracles of the fuzz targets: one module for each target, with a function `check` that panics when a promise is broken.
+//! The oracles of the fuzz targets. An oracle checks one input. Each target is one module with a function `check` that
+//! panics if the input breaks a promise.
 //!
-//! Two programs call them: the tests of this crate, which replay every committed input, and the binaries in
-//! `fuzz/targets/`, which pass on what libFuzzer invents. An input is text or bytes as they arrive from outside, so that
-//! a seed can be read, written and compared. The oracles do no IO.
+//! Two programs call the oracles. The tests of this crate replay every committed input. The binaries in `fuzz/targets/`
+//! pass on the inputs of libFuzzer. An input is text or bytes as another program would send them, so that people can
+//! read and write seeds. The oracles do no IO.
 
 pub mod chain;
 pub mod envelope;

@@ -1,8 +1,9 @@
-//! Limits on the bytes that a piece of work requests from the allocator.
+//! Limits the bytes that a piece of work requests from the allocator.
 
-/// Does the work, which may allocate at most `limit` bytes in total, including bytes that it frees again.
+/// Runs the work and returns its value. Counts all bytes that the current thread allocates, even if it frees them.
 ///
-/// Counts the current thread only, so that tests of the same process do not disturb each other.
+/// # Panics
+/// If the work allocates more than `limit` bytes.
 #[track_caller]
 pub(crate) fn run_limited<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let mut value = None;

@@ -1,9 +1,9 @@
-//! Ways to cut an input into the pieces it might arrive in.
+//! Cuts an input into pieces, as a reader may receive them.
 
-/// Up to how many bytes a piece of [`uneven`] has.
+/// The maximum number of bytes in a piece of [`uneven_pieces`].
 const LONGEST: u64 = 23;
 
-/// The bytes in pieces of uneven length. The cuts follow from the bytes alone, so that a finding can be repeated.
+/// Cuts the bytes into pieces of uneven length. The cuts depend only on the bytes, so a finding can be repeated.
 pub(crate) fn uneven_pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut state = fnv1a_hash(bytes) | 1;
     let mut pieces = Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn uneven_pieces(mut bytes: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// FNV-1a, 64 bits.
+/// Returns the 64-bit FNV-1a hash of the bytes.
 pub(crate) fn fnv1a_hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()

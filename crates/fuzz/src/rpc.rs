@@ -1,4 +1,4 @@
-//! Lines of programs that drive haft, and what those are answered that cannot be read.
+//! The oracle of the requests of RPC clients. An input is one line of a client.
 
 use haft_protocol::rpc::{
     BOUNDS, CommandKind, ErrorCode, RpcRequest, RpcResponse, UnreadableRequest, read_request,
@@ -7,22 +7,29 @@ use serde_json::Value;
 
 use crate::{memory, strict};
 
-/// The memory that reading one byte of a line may allocate in all, the answer included. Fields are opened more than
-/// once.
+/// The bytes that may be allocated for each byte of a line, including the answer. The reader parses some fields more
+/// than once.
 const BYTES_A_BYTE: usize = 256;
 
-/// The memory that reading a line may allocate however short it is.
+/// The bytes that may be allocated for any line, in addition.
 const BYTES_A_LINE: usize = 64 * 1024;
 
-/// The longest thing that is said about a line, its id left out.
+/// The maximum length of a message about a line, without the id.
 const LONGEST_TEXT: usize = 4 * 1024;
 
-/// A line is a request or refused by name, as a plain parser sees it; what is read says the same when it is written; what is
-/// not read has an answer that is one line; memory is bounded by what was sent.
+/// Checks the reading of one line.
+///
+/// * A line is a request, or is rejected with a named fault. A plain parser agrees.
+/// * Encoding a request again keeps its value.
+/// * The answer to an unreadable line is one line.
+/// * The length of the line bounds the memory.
+///
+/// # Panics
+/// If haft's reader breaks one of these promises.
 pub fn check(line: &[u8]) {
     let read = memory::run_limited(BYTES_A_LINE + BYTES_A_BYTE * line.len(), || read_request(line, BOUNDS));
     let text = std::str::from_utf8(line).ok();
-    // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.
+    // haft replaces halves of surrogate pairs in some fields and rejects them in others; the plain parser rejects all.
     let plain = text.filter(|text| !text.to_ascii_lowercase().contains("\\ud")).map(strict::read);
     match read {
         Ok(request) => check_request(&request, plain),
@@ -31,18 +38,18 @@ pub fn check(line: &[u8]) {
 }
 
 fn check_request(request: &RpcRequest, plain: Option<Result<Value, serde_json::Error>>) {
-    let again = request.encode().expect("a request has a form in JSON");
+    let again = request.encode().expect("every request can be encoded");
     let body = one_line(&again);
-    assert_eq!(read_request(body.as_bytes(), BOUNDS).as_ref(), Ok(request), "through {again}");
+    assert_eq!(read_request(body.as_bytes(), BOUNDS).as_ref(), Ok(request), "encoded as {again}");
     match plain {
         Some(Ok(value)) => {
             assert_eq!(value["type"], request.command.kind().name(), "type");
             assert_eq!(text(&value, "id"), request.id.as_deref(), "id");
             assert_eq!(text(&value, "session"), request.session.as_deref(), "session");
-            let own: Value = serde_json::from_str(body).expect("it is JSON");
+            let own: Value = serde_json::from_str(body).expect("an encoded request is JSON");
             assert_contained(&own, &value);
         }
-        Some(Err(error)) => panic!("a request, and a strict parser refuses it: {error}"),
+        Some(Err(error)) => panic!("haft reads a request, but a strict parser rejects the line: {error}"),
         None => {}
     }
 }
@@ -57,28 +64,31 @@ fn check_unread(unread: UnreadableRequest, plain: Option<Result<Value, serde_jso
         let malformed = matches!(failure.code, ErrorCode::Malformed);
         let named = value.is_object() && value["id"].as_str().is_some() && value["type"].as_str().is_some();
         let deep = strict::nesting_depth(&value) > BOUNDS.depth;
-        assert!(!(malformed && named) || deep, "refused ({failure}), and everybody reads {value}");
+        assert!(
+            !(malformed && named) || deep,
+            "haft rejects the line ({failure}), but a plain parser reads {value}"
+        );
     }
     let reply = unread.into_response();
-    let line = reply.encode().expect("a reply has a form in JSON");
-    let same: RpcResponse = serde_json::from_str(one_line(&line)).expect("a reply is read again");
+    let line = reply.encode().expect("every reply can be encoded");
+    let same: RpcResponse = serde_json::from_str(one_line(&line)).expect("every encoded reply can be read");
     assert_eq!(same, reply);
 }
 
-/// The line without its end, which is the only one in it.
+/// Returns the line without its newline. Checks that it contains no other line break.
 fn one_line(line: &str) -> &str {
     let body = line.strip_suffix('\n').expect("a line ends with a newline");
     let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    assert!(!body.contains(ends), "one line: {line}");
+    assert!(!body.contains(ends), "more than one line: {line}");
     body
 }
 
-/// A field that says something.
+/// Returns a text field; `None` if it is absent or empty.
 fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value[field].as_str().filter(|text| !text.is_empty())
 }
 
-/// Everything that was read was in the line.
+/// Checks that every value that haft read was in the line.
 fn assert_contained(own: &Value, sent: &Value) {
     match (own, sent) {
         (Value::Object(own), Value::Object(sent)) => {

@@ -1,46 +1,59 @@
-//! Text for a terminal, judged by a terminal's own parser, and text for a model.
+//! The oracle of the sanitizer. A terminal's parser judges the text for a terminal; the oracle also checks the text for
+//! a model.
 
 use haft_core::sanitize::{ModelSafeText, Sanitizer, sanitize, sanitize_line, strip_hidden_chars};
 
 use crate::pieces;
 
-/// Checks that the output holds nothing that a terminal obeys, that harmless text stays as it is, and that neither a
-/// second pass nor the pieces of a text make a difference. `data` is the text; what is no UTF-8 in it is replaced.
+/// Checks the sanitized text. `data` is the text; bytes that are not UTF-8 are replaced.
+///
+/// * A terminal only prints the output.
+/// * Harmless text stays unchanged.
+/// * A second pass changes nothing.
+/// * Splitting the text into pieces makes no difference.
+///
+/// # Panics
+/// If the sanitizer breaks one of these promises.
 pub fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let safe = sanitize(&text);
-    only_prints(&safe);
-    assert_eq!(sanitize(&safe), safe, "again");
+    check_prints_only(&safe);
+    assert_eq!(sanitize(&safe), safe, "a second pass changes the text");
     assert!(!text.chars().all(is_harmless) || safe == text, "harmless text was changed");
 
-    assert!(!safe.chars().any(is_hidden), "{safe:?} hides something");
-    only_seen(&text);
+    assert!(!safe.chars().any(is_hidden), "{safe:?} has hidden characters");
+    check_model_text(&text);
 
     let line = sanitize_line(&text);
-    assert!(!line.contains(['\n', '\t']), "one line");
-    only_prints(&line);
+    assert!(!line.contains(['\n', '\t']), "more than one line");
+    check_prints_only(&line);
 
     let mut sanitizer = Sanitizer::default();
     let by_char: String = text.chars().map(|char| sanitizer.push(char.encode_utf8(&mut [0; 4]))).collect();
-    assert_eq!(by_char, safe, "character by character");
+    assert_eq!(by_char, safe, "other output for single characters");
 
     let mut sanitizer = Sanitizer::default();
     let in_pieces: String =
         uneven_text_pieces(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
-    assert_eq!(in_pieces, safe, "in uneven pieces");
+    assert_eq!(in_pieces, safe, "other output for uneven pieces");
 }
 
-/// Nothing that could carry a hidden message reaches a model, nothing else is taken away, and what is, is counted.
-fn only_seen(text: &str) {
+/// Checks the text for a model. It has no characters that can carry a hidden message. All other characters stay, and
+/// the removed ones are counted.
+fn check_model_text(text: &str) {
     let ModelSafeText { text: seen, hidden } = strip_hidden_chars(text);
-    assert_eq!(seen.chars().count() + hidden, text.chars().count(), "the count of what was taken out");
+    assert_eq!(
+        seen.chars().count() + hidden,
+        text.chars().count(),
+        "the number of removed characters is wrong"
+    );
     let mut chars = text.chars();
-    assert!(seen.chars().all(|kept| chars.any(|char| char == kept)), "{seen:?} was not in {text:?}");
-    assert!(!seen.chars().any(is_tag), "{seen:?} holds tags");
+    assert!(seen.chars().all(|kept| chars.any(|char| char == kept)), "{seen:?} is not a part of {text:?}");
+    assert!(!seen.chars().any(is_tag), "{seen:?} has tag characters");
     let pairs = seen.chars().zip(seen.chars().skip(1));
     assert!(
         !pairs.into_iter().any(|(a, b)| is_variation_selector(a) && is_variation_selector(b)),
-        "{seen:?} holds a row of selectors"
+        "{seen:?} has adjacent variation selectors"
     );
     assert!(
         text.chars().any(|char| is_tag(char) || is_variation_selector(char)) || hidden == 0,
@@ -48,13 +61,13 @@ fn only_seen(text: &str) {
     );
 }
 
-/// Marks of direction, and what has no width and is needed by no letter.
+/// True for direction marks and for zero-width characters that no script needs.
 fn is_hidden(char: char) -> bool {
     let marks = ['\u{61c}', '\u{ad}', '\u{200b}', '\u{200e}', '\u{200f}', '\u{feff}', '\u{3164}'];
     marks.contains(&char) || matches!(u32::from(char), 0x2028..=0x202e | 0x2060..=0x206f | 0xe0000..=0xe007f)
 }
 
-/// A copy of ASCII that nobody sees, and what belongs to it.
+/// True for the invisible tag characters, which can spell ASCII text, and for the rest of their plane's first block.
 fn is_tag(char: char) -> bool {
     u32::from(char) >> 12 == 0xe0
 }
@@ -63,12 +76,12 @@ fn is_variation_selector(char: char) -> bool {
     u32::from(char) >> 4 == 0xfe0
 }
 
-/// ASCII without control characters, and letters of a few scripts that no terminal treats as anything else.
+/// True for ASCII without control characters, and for letters of a few scripts that every terminal only prints.
 fn is_harmless(char: char) -> bool {
     matches!(char, '\n' | '\t' | ' '..='~' | 'À'..='ɏ' | 'Α'..='Ρ' | 'а'..='я' | 'א'..='ת' | '一'..='龠')
 }
 
-/// [`pieces::uneven`], cut where characters begin.
+/// Cuts the text as [`pieces::uneven_pieces`] does, but only at the beginning of characters.
 fn uneven_text_pieces(text: &str) -> Vec<&str> {
     let mut cut = 0;
     let mut rest = text;
@@ -83,27 +96,27 @@ fn uneven_text_pieces(text: &str) -> Vec<&str> {
     found
 }
 
-/// A terminal does nothing with the text but print it, and is ready for more text behind it.
-fn only_prints(text: &str) {
+/// Checks that a terminal only prints the text, and that it prints further text after it.
+fn check_prints_only(text: &str) {
     let mut screen = TerminalProbe::default();
     let mut terminal = vte::Parser::new();
     terminal.advance(&mut screen, text.as_bytes());
-    assert_eq!(screen.obeyed, None, "a terminal obeys {text:?}");
+    assert_eq!(screen.control, None, "a terminal executes a control function of {text:?}");
     let before = screen.printed;
     terminal.advance(&mut screen, b"x");
-    assert_eq!(screen.printed, before + 1, "a terminal waits for more behind {text:?}");
+    assert_eq!(screen.printed, before + 1, "a terminal does not print the text after {text:?}");
 }
 
-/// Counts what is printed and remembers what was anything else.
+/// A terminal that counts the printed characters and records the first control function.
 #[derive(Default)]
 struct TerminalProbe {
     printed: usize,
-    obeyed: Option<String>,
+    control: Option<String>,
 }
 
 impl TerminalProbe {
-    fn record_obeyed(&mut self, what: String) {
-        self.obeyed.get_or_insert(what);
+    fn record_control(&mut self, what: String) {
+        self.control.get_or_insert(what);
     }
 }
 
@@ -114,31 +127,31 @@ impl vte::Perform for TerminalProbe {
 
     fn execute(&mut self, byte: u8) {
         if !matches!(byte, b'\n' | b'\t') {
-            self.record_obeyed(format!("control {byte:#04x}"));
+            self.record_control(format!("control {byte:#04x}"));
         }
     }
 
     fn csi_dispatch(&mut self, _: &vte::Params, _: &[u8], _: bool, action: char) {
-        self.record_obeyed(format!("control sequence {action:?}"));
+        self.record_control(format!("control sequence {action:?}"));
     }
 
     fn esc_dispatch(&mut self, _: &[u8], _: bool, byte: u8) {
-        self.record_obeyed(format!("escape {byte:#04x}"));
+        self.record_control(format!("escape {byte:#04x}"));
     }
 
     fn osc_dispatch(&mut self, params: &[&[u8]], _: bool) {
-        self.record_obeyed(format!("operating system command of {} parameters", params.len()));
+        self.record_control(format!("operating system command of {} parameters", params.len()));
     }
 
     fn hook(&mut self, _: &vte::Params, _: &[u8], _: bool, action: char) {
-        self.record_obeyed(format!("device control string {action:?}"));
+        self.record_control(format!("device control string {action:?}"));
     }
 
     fn put(&mut self, byte: u8) {
-        self.record_obeyed(format!("device control {byte:#04x}"));
+        self.record_control(format!("device control {byte:#04x}"));
     }
 
     fn unhook(&mut self) {
-        self.record_obeyed("the end of a device control string".to_owned());
+        self.record_control("the end of a device control string".to_owned());
     }
 }

@@ -1,16 +1,16 @@
-//! JSON read a second time, by other code than haft's: what its readers in every language would agree on.
+//! A JSON reader that is independent of haft's. It rejects texts that other readers understand in different ways.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads one JSON text; an object that names a key twice is an error.
+/// Reads one JSON text. An object with the same key twice is an error.
 pub(crate) fn read(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<StrictValue>(text).map(|StrictValue(value)| value)
 }
 
-/// Nested arrays and objects, the outermost counted as 1.
+/// Returns the depth of nested arrays and objects. The outermost one counts as 1; other values have depth 0.
 pub(crate) fn nesting_depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(nesting_depth).max().unwrap_or(0),
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("key {key:?} twice")));
+                return Err(A::Error::custom(format_args!("duplicate key {key:?}")));
             }
             let StrictValue(value) = entries.next_value()?;
             object.insert(key, value);

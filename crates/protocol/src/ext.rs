@@ -2,8 +2,8 @@
 //! capabilities.
 //!
 //! Both sides send one JSON object per line. The extension starts with `hello`, sends its
-//! registrations and `ready`, and then answers the requests of the host. A side never sends a frame
-//! that the peer did not announce.
+//! registrations and `ready`, and then answers the requests of the host. A side sends a frame of a
+//! capability only if the peer announced the capability.
 
 mod answer_error;
 mod command;

@@ -19,6 +19,6 @@ pub use crossterm::from_crossterm;
 pub use file::{KeybindingProblem, KeysError};
 pub use keymap::{KeyPress, Keymap};
 pub use table::{
-    ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
-    Search, Section, markdown,
+    ACTIONS, Action, ActionBinding, App, Browse, Completion, Confirm, Dialog, Edit, Panel, Picker, Prompt,
+    Scroll, Search, Section, markdown,
 };

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::Durability;
-use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
+use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata};
 use haft_core::session::store::SessionStore;
 use haft_protocol::content::ContentBlock;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Rfc3339Time, StopCause, TokenUsage};
@@ -108,7 +108,7 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
                 stop: StopCause::End,
                 usage: TokenUsage::default(),
             };
-            EntryBody::Said(Said { message, answer: Some(answer) })
+            EntryBody::MessageEntry(MessageEntry { message, answer: Some(answer) })
         };
         drop(session.append(said, Durability::Soon));
     }

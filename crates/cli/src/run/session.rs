@@ -82,7 +82,7 @@ fn nothing_to_answer(session: &Session) -> Option<String> {
         return None;
     }
     let branch = session.branch();
-    let answer = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
+    let answer = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::MessageEntry(_)));
     match answer.map(|entry| entry.body.answer().map(|answer| answer.stop)) {
         None => Some(format!("session {id} has no messages")),
         // The next answer replaces the failed one.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings};
+use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata, SessionEntry, SessionSettings};
 use haft_core::session::intervention::HookIntervention;
 use haft_core::session::store::SessionFile;
 use haft_core::session::{EntryId, build_context};
@@ -71,18 +71,20 @@ fn transcript_parts(branch: &[Arc<SessionEntry>]) -> Vec<TranscriptPart> {
 
 /// Returns the number of tool calls of the model, whether they ran or not.
 fn tool_call_count(body: &EntryBody) -> usize {
-    let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = body else { return 0 };
+    let EntryBody::MessageEntry(MessageEntry { message: Message::Assistant(said), .. }) = body else {
+        return 0;
+    };
     said.tool_calls().count()
 }
 
 fn is_prompt(body: &EntryBody) -> bool {
-    matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
+    matches!(body, EntryBody::MessageEntry(said) if matches!(said.message, Message::User { .. }))
 }
 
 fn tool_names(branch: &[Arc<SessionEntry>]) -> HashMap<&ToolCallId, &str> {
     let mut tools = HashMap::new();
     for entry in branch {
-        if let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = &entry.body {
+        if let EntryBody::MessageEntry(MessageEntry { message: Message::Assistant(said), .. }) = &entry.body {
             tools.extend(said.tool_calls().map(|call| (&call.id, call.name.as_str())));
         }
     }
@@ -141,7 +143,7 @@ enum TranscriptPartKind {
 /// Returns the blocks of an entry; none for entries that only programs read.
 fn entry_parts(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<TranscriptPart> {
     match body {
-        EntryBody::Said(said) => match &said.message {
+        EntryBody::MessageEntry(said) => match &said.message {
             Message::User { content, .. } => vec![prefixed_part("> ", &joined_text(content))],
             Message::Assistant(message) => message.content.iter().filter_map(block_part).collect(),
             Message::Tool(result) => vec![result_part(result)],

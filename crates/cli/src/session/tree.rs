@@ -93,7 +93,7 @@ fn tree_nodes(
 /// Returns the text of an entry; `None` for entries that are visible only with a label.
 fn entry_text(body: &EntryBody) -> Option<String> {
     match body {
-        EntryBody::Said(said) => match &said.message {
+        EntryBody::MessageEntry(said) => match &said.message {
             Message::User { content, .. } => Some(format!("> {}", first_line(&joined_text(content)))),
             Message::Assistant(message) => {
                 let text = first_line(&text_of(&message.content));

@@ -10,7 +10,7 @@ use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Rfc3339Time, ToolMessage};
 
-use super::entry::{Compaction, EntryBody, Said, SessionEntry, SessionSettings};
+use super::entry::{Compaction, EntryBody, MessageEntry, SessionEntry, SessionSettings};
 
 /// The result text for a call whose tool was started and whose end is not known.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
@@ -99,7 +99,7 @@ struct OpenToolCalls {
 impl ContextBuilder {
     fn add(&mut self, SessionEntry { time, body, .. }: &SessionEntry) {
         match body {
-            EntryBody::Said(Said { message, .. }) => self.add_message(message.clone()),
+            EntryBody::MessageEntry(MessageEntry { message, .. }) => self.add_message(message.clone()),
             EntryBody::ModelChange(change) => self.context.settings.model = Some(change.clone()),
             EntryBody::ThinkingChange(change) => self.context.settings.thinking = Some(change.level.clone()),
             EntryBody::ToolsChange(change) => self.context.settings.tools = change.active.clone(),

@@ -102,7 +102,7 @@ fn body_tags(body: EntryBody) -> Option<Vec<String>> {
 }
 
 fn user_text(line: &[u8]) -> Option<String> {
-    let EntryBody::Said(said) = parse_body(line)? else { return None };
+    let EntryBody::MessageEntry(said) = parse_body(line)? else { return None };
     let Message::User { content, .. } = said.message else { return None };
     Some(joined_text(&content))
 }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::session::EntryId;
     use crate::session::entry::{
-        Compaction, EntryBody, ResponseMetadata, Said, SessionEntry, SessionSettings,
+        Compaction, EntryBody, MessageEntry, ResponseMetadata, SessionEntry, SessionSettings,
     };
 
     #[track_caller]
@@ -158,8 +158,8 @@ mod tests {
         let message =
             || AssistantMessage { content: Vec::new(), time: Rfc3339Time("t".into()), native: None };
         let said = Message::Assistant(message());
-        check(Said { message: said.clone(), answer: Some(answer()) }, Some(7));
-        check(Said { message: said, answer: None }, None);
+        check(MessageEntry { message: said.clone(), answer: Some(answer()) }, Some(7));
+        check(MessageEntry { message: said, answer: None }, None);
         let compaction = Compaction {
             summary: "s".into(),
             first_kept: None,
@@ -186,7 +186,7 @@ mod tests {
             details: RawJson::parse(&text).ok(),
             time: Rfc3339Time("t".into()),
         };
-        check(Said { message: Message::Tool(result), answer: None }, None);
+        check(MessageEntry { message: Message::Tool(result), answer: None }, None);
         check(Message::User { content: vec![ContentBlock::text(text)], time: Rfc3339Time("t".into()) }, None);
     }
 }

@@ -116,7 +116,7 @@ macro_rules! bodies {
 
 bodies! {
     /// A message of the transcript.
-    Said = "message",
+    MessageEntry = "message",
     /// A change of the model.
     ModelChange = "model_change",
     /// A change of the thinking level.
@@ -143,7 +143,7 @@ bodies! {
 
 /// A message of the transcript, with metadata for an answer of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+pub struct MessageEntry {
     /// The message.
     pub message: Message,
     /// The model that answered and its usage; only for an assistant's message.
@@ -311,7 +311,7 @@ pub struct Unknown {
 
 impl From<Message> for EntryBody {
     fn from(message: Message) -> Self {
-        Self::Said(Said { message, answer: None })
+        Self::MessageEntry(MessageEntry { message, answer: None })
     }
 }
 
@@ -319,7 +319,7 @@ impl EntryBody {
     /// Returns the model that wrote the content, and its usage; `None` if no model wrote it or its usage is unknown.
     pub fn answer(&self) -> Option<&ResponseMetadata> {
         match self {
-            Self::Said(said) => said.answer.as_ref(),
+            Self::MessageEntry(said) => said.answer.as_ref(),
             Self::Compaction(compaction) => compaction.answer.as_ref(),
             Self::BranchSummary(branch) => branch.answer.as_ref(),
             Self::ModelChange(_)
@@ -339,7 +339,7 @@ impl EntryBody {
     pub(super) fn is_content(&self) -> bool {
         match self {
             Self::ModelChange(_) | Self::ThinkingChange(_) | Self::ToolsChange(_) | Self::Custom(_) => false,
-            Self::Said(_)
+            Self::MessageEntry(_)
             | Self::ToolStart(_)
             | Self::Compaction(_)
             | Self::BranchSummary(_)

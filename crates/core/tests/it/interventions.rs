@@ -16,7 +16,7 @@ use crate::fake::{Script, answer, call, run, says, tool};
 /// Returns the entries of the log from the first answer on: messages, and interventions with their hooks.
 fn marks(agent: &Agent) -> Vec<String> {
     let line = |body: &EntryBody| match body {
-        EntryBody::Said(said) => Some(role(&said.message).to_owned()),
+        EntryBody::MessageEntry(said) => Some(role(&said.message).to_owned()),
         EntryBody::Custom(custom) => HookIntervention::from_custom(custom).map(|it| {
             let call = it.call_id.map(|id| format!("{id} ")).unwrap_or_default();
             format!("{call}{} {}", it.action.verb(), it.by.join(","))

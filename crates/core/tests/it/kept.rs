@@ -176,7 +176,8 @@ async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<Stri
     let script = Script::new(vec![fails("half an ans"), says("ok")]);
     let agent = script.agent().session(session.clone()).build().unwrap();
     run(&agent).await.1.unwrap_err();
-    let first = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
+    let first =
+        session.branch().iter().find(|entry| matches!(entry.body, EntryBody::MessageEntry(_))).unwrap().id;
     let body = match body {
         EntryBody::Compaction(summary) => Compaction { first_kept: Some(first), ..summary }.into(),
         body => body,
@@ -221,7 +222,8 @@ async fn reload_applies_external_changes_to_the_session() {
     let script = Script::new(vec![says("one"), says("two"), hangs]);
     let agent = script.agent().session(session.clone()).build().unwrap();
     run(&agent).await.1.unwrap();
-    let leaf = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
+    let leaf =
+        session.branch().iter().find(|entry| matches!(entry.body, EntryBody::MessageEntry(_))).unwrap().id;
     session.move_to(Some(leaf)).unwrap();
     let content = vec![ContentBlock::text("more")];
     let more = Message::User { content, time: Rfc3339Time("T".into()) };

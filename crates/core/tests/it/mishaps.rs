@@ -195,7 +195,7 @@ fn overflow() -> Result<ModelEvent, ModelError> {
 
 fn answers(agent: &Agent) -> Vec<String> {
     let model = |entry: &SessionEntry| match &entry.body {
-        EntryBody::Said(said) => said.answer.as_ref().map(|answer| answer.model.clone()),
+        EntryBody::MessageEntry(said) => said.answer.as_ref().map(|answer| answer.model.clone()),
         _ => None,
     };
     agent.session().branch().iter().filter_map(|entry| model(entry)).collect()

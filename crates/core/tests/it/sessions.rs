@@ -29,7 +29,7 @@ fn log(session: &Session) -> Vec<String> {
 
 fn short(entry: &SessionEntry) -> String {
     match &entry.body {
-        EntryBody::Said(said) => {
+        EntryBody::MessageEntry(said) => {
             let stop = said.answer.iter().map(|answer| format!(" {:?}", answer.stop)).collect::<String>();
             match &said.message {
                 Message::User { .. } => "user".into(),
@@ -218,7 +218,7 @@ async fn dropped_run_keeps_partial_answer_and_started_calls() {
     );
     assert_eq!(*agent.messages(), session.context().messages);
     let aborted = session.branch().into_iter().find_map(|entry| match &entry.body {
-        EntryBody::Said(said) => said.answer.clone(),
+        EntryBody::MessageEntry(said) => said.answer.clone(),
         _ => None,
     });
     assert_eq!(aborted.unwrap().stop, StopCause::Aborted);

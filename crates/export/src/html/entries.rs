@@ -74,10 +74,10 @@ impl<'a> ThreadWriter<'a> {
 
     fn write_entry(&mut self, entry: &SessionEntry) {
         match &entry.body {
-            EntryBody::Said(Said { message: Message::User { content, .. }, .. }) => {
+            EntryBody::MessageEntry(MessageEntry { message: Message::User { content, .. }, .. }) => {
                 self.write_prompt(entry, content)
             }
-            EntryBody::Said(Said { message: Message::Tool(result), .. }) => {
+            EntryBody::MessageEntry(MessageEntry { message: Message::Tool(result), .. }) => {
                 tool::write_orphan_result(&mut self.out, result)
             }
             EntryBody::ModelChange(change) => {
@@ -115,13 +115,14 @@ impl<'a> ThreadWriter<'a> {
                 self.write_row(&line);
             }
             // Shown elsewhere: with their tool calls, in the page's header, or as labels.
-            EntryBody::Said(_)
+            EntryBody::MessageEntry(_)
             | EntryBody::ToolStart(_)
             | EntryBody::Label(_)
             | EntryBody::Tags(_)
             | EntryBody::Name(_) => {}
         }
-        if !matches!(&entry.body, EntryBody::Said(Said { message: Message::User { .. }, .. })) {
+        if !matches!(&entry.body, EntryBody::MessageEntry(MessageEntry { message: Message::User { .. }, .. }))
+        {
             self.write_label(entry);
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use haft_core::session::RecoveredSession;
-use haft_core::session::entry::{EntryBody, ResponseMetadata, Said};
+use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Rfc3339Time, TokenUsage};
 
@@ -30,7 +30,7 @@ impl SessionFacts {
         for entry in &session.entries {
             facts.last = Some(entry.time.clone());
             match &entry.body {
-                EntryBody::Said(said) => facts.add_message(said),
+                EntryBody::MessageEntry(said) => facts.add_message(said),
                 EntryBody::Compaction(compaction) => facts.add_usage(compaction.answer.as_ref()),
                 EntryBody::BranchSummary(branch) => facts.add_usage(branch.answer.as_ref()),
                 EntryBody::Name(name) => facts.name = Some(name.name.clone()).filter(|name| !name.is_empty()),
@@ -48,7 +48,7 @@ impl SessionFacts {
         facts
     }
 
-    fn add_message(&mut self, entry: &Said) {
+    fn add_message(&mut self, entry: &MessageEntry) {
         match &entry.message {
             Message::User { content, .. } => {
                 self.prompts += 1;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{EntryBody, ResponseMetadata, Said, SessionEntry, ToolStart};
+use haft_core::session::entry::{EntryBody, MessageEntry, ResponseMetadata, SessionEntry, ToolStart};
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantMessage, Message, ToolMessage};
@@ -54,7 +54,7 @@ impl<'a> BranchTree<'a> {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut children: HashMap<Option<EntryId>, Vec<usize>> = HashMap::new();
-        let is_message = |entry: &SessionEntry| matches!(entry.body, EntryBody::Said(_));
+        let is_message = |entry: &SessionEntry| matches!(entry.body, EntryBody::MessageEntry(_));
         let mut last: Vec<_> =
             entries.iter().enumerate().map(|(at, entry)| (at, is_message(entry))).collect();
         for (at, entry) in entries.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'a> BranchTree<'a> {
 impl<'a> EntryThread<'a> {
     fn add(&mut self, entry: &'a SessionEntry) {
         match &entry.body {
-            EntryBody::Said(Said { message: Message::Assistant(message), answer }) => {
+            EntryBody::MessageEntry(MessageEntry { message: Message::Assistant(message), answer }) => {
                 let new = |call| ToolCallItem { call, start: None, result: None, interventions: Vec::new() };
                 let calls = message.tool_calls().map(new).collect();
                 let answer = answer.as_ref();
@@ -145,7 +145,7 @@ impl<'a> EntryThread<'a> {
                     interventions,
                 })));
             }
-            EntryBody::Said(Said { message: Message::Tool(result), .. }) => {
+            EntryBody::MessageEntry(MessageEntry { message: Message::Tool(result), .. }) => {
                 match self.open_call(|call| call.call.id == result.call_id && call.result.is_none()) {
                     Some(call) => call.result = Some(result),
                     None => self.items.push(ThreadItem::Entry(entry)),
@@ -166,7 +166,7 @@ impl<'a> EntryThread<'a> {
                 }
             }
             EntryBody::Label(_) | EntryBody::Tags(_) | EntryBody::Name(_) => {}
-            EntryBody::Said(_)
+            EntryBody::MessageEntry(_)
             | EntryBody::ModelChange(_)
             | EntryBody::ThinkingChange(_)
             | EntryBody::ToolsChange(_)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{Custom, EntryBody, Said, SessionEntry, SessionSettings};
+use haft_core::session::entry::{Custom, EntryBody, MessageEntry, SessionEntry, SessionSettings};
 use haft_core::session::intervention::OWNER;
 use haft_protocol::RawJson;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
@@ -70,7 +70,7 @@ impl EntryBuilder {
         let mut used = TokenUsage::default();
         for at in 0..self.entries.len() {
             let settings = match self.entries.get(at).map(|entry| &entry.body) {
-                Some(EntryBody::Said(Said { answer: Some(answer), .. })) => {
+                Some(EntryBody::MessageEntry(MessageEntry { answer: Some(answer), .. })) => {
                     used += answer.usage;
                     continue;
                 }
@@ -107,7 +107,7 @@ fn settings_at(entries: &[SessionEntry], places: &HashMap<EntryId, usize>, at: u
                 found.tools = found.tools.or(tools);
                 break;
             }
-            EntryBody::Said(_)
+            EntryBody::MessageEntry(_)
             | EntryBody::ToolsChange(_)
             | EntryBody::ToolStart(_)
             | EntryBody::BranchSummary(_)

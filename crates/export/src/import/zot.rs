@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::session::entry::{
-    Compaction, EntryBody, ModelChange, Name, ResponseMetadata, Said, SessionEntry,
+    Compaction, EntryBody, MessageEntry, ModelChange, Name, ResponseMetadata, SessionEntry,
 };
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
@@ -186,7 +186,7 @@ impl ZotReader {
             usage: self.pending.take().unwrap_or_default(),
         };
         let message = AssistantMessage { content, time: self.builder.time.clone(), native: None };
-        self.builder.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+        self.builder.add(MessageEntry { message: Message::Assistant(message), answer: Some(answer) });
     }
 
     fn assistant_block(&mut self, block: ZotBlock) -> Option<AssistantBlock> {
@@ -282,9 +282,10 @@ impl ZotReader {
             cost_usd: usage.cost_usd,
         };
         match self.builder.last_entry() {
-            Some(SessionEntry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
-                if answer.usage == TokenUsage::default() =>
-            {
+            Some(SessionEntry {
+                body: EntryBody::MessageEntry(MessageEntry { answer: Some(answer), .. }),
+                ..
+            }) if answer.usage == TokenUsage::default() => {
                 answer.usage = usage;
             }
             Some(_) | None => *self.pending.get_or_insert_default() += usage,

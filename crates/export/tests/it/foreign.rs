@@ -130,7 +130,7 @@ fn deep_nesting_is_reported_as_a_problem() {
 fn tool_arguments_keep_their_digits() {
     let imported = import(ZOT);
     let call = imported.entries.iter().find_map(|entry| {
-        let EntryBody::Said(said) = &entry.body else { return None };
+        let EntryBody::MessageEntry(said) = &entry.body else { return None };
         let Message::Assistant(message) = &said.message else { return None };
         message.tool_calls().next().cloned()
     });

@@ -1,11 +1,11 @@
-//! One test for each target: its committed inputs, and the lines of the protocol's fixtures that it reads.
+//! One test for each target. The test replays the committed inputs and the protocol fixtures that the target reads.
 
 use std::any::Any;
 use std::panic::catch_unwind;
 
 use xtask::seeds::{FuzzSeed, TARGETS};
 
-/// A corpus with fewer inputs has lost its files.
+/// The minimum number of committed inputs; a smaller corpus has lost files.
 const FEWEST: usize = 10;
 
 macro_rules! replay {
@@ -37,7 +37,7 @@ fn check(name: &str, oracle: fn(&[u8])) {
     assert_eq!(
         fixtures.is_empty(),
         target.schemas.is_empty(),
-        "a target with schemas reads lines of fixtures"
+        "a target with schemas must have fixtures, and only such a target"
     );
     seeds.extend(fixtures);
     let failures: Vec<String> = seeds.iter().filter_map(|seed| failure(oracle, seed)).collect();
@@ -50,7 +50,7 @@ fn check(name: &str, oracle: fn(&[u8])) {
     );
 }
 
-/// The file of a seed and the message of the oracle that fails on it.
+/// Returns the file of a seed and the message of its failed oracle; `None` if the oracle passes.
 fn failure(oracle: fn(&[u8]), seed: &FuzzSeed) -> Option<String> {
     let panic = catch_unwind(|| oracle(&seed.bytes)).err()?;
     Some(format!("{}: {}", seed.source, message(panic.as_ref())))

@@ -151,7 +151,7 @@ fn readable_bytes(result: &ToolResultFrame) -> usize {
 }
 
 /// The text about a tool whose schema differs from the one that the model knows.
-const CHANGED: &str = "was restarted and its tool changed; the new tool is available in the next turn";
+const CHANGED: &str = "was restarted and its tool changed; the new tool is available in the next step";
 
 /// The text about a tool whose texts differ from the approved ones.
 const LOCKED: &str = "was restarted with a tool description that differs from the approved one; the tool is locked, and the user was \

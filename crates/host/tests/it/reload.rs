@@ -171,7 +171,7 @@ async fn old_extension_answers_calls_made_before_reload() {
 
     host.reload().await;
     let changed = run().await;
-    assert!(changed.is_error && text(&changed).contains("available in the next turn"), "{changed:?}");
+    assert!(changed.is_error && text(&changed).contains("available in the next step"), "{changed:?}");
     host.reload().await;
     let stopped = run().await;
     assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");

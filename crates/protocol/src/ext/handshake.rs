@@ -27,9 +27,11 @@ pub mod capability {
     pub const PANELS: &str = "panels";
     /// The extension understands `panel_resize`.
     pub const PANEL_RESIZE: &str = "panel_resize";
-    /// Both sides support the `before_agent_start` hook.
+    /// The host has the `before_agent_start` hook. In `hello` the name is informational: a
+    /// subscription is enough.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
-    /// Both sides support the `before_compact` hook.
+    /// The host has the `before_compact` hook. In `hello` the name is informational: a
+    /// subscription is enough.
     pub const BEFORE_COMPACT: &str = "before_compact";
     /// The extension answers `ping`, even while its handlers run.
     pub const PING: &str = "ping";

@@ -1,23 +1,18 @@
 //! `event_intercept` and `event_intercept_response`: an extension blocks or changes an action
 //! before it happens.
 //!
-//! Each hook is one file below this one, with its request and its decision, and one line of the
-//! registry here.
+//! Each hook is one file in `intercept/`, with its request and its decision, and one line of the
+//! macro `hooks!`.
 //!
 //! # How to add a hook
-//! 1. Write `intercept/<name>.rs`: the request (`Intercept<Name>`, a struct), the decision (an
-//!    enum), `impl InterceptHook` for the request, and an example of both lines at the top of the
-//!    file.
-//!    for the question, and an example of both lines at the top of the file.
-//! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
-//! 3. If the response needs a field that [`EventInterceptResponse`] does not have, add it there as
-//!    an optional field.
-//! 4. If zot does not have the hook, announce it: a constant in [`capability`](crate::ext::capability).
-//! 5. Build. The compiler requires an arm in the host (the asked extensions, and the meaning of a
-//!    failure) and in the SDK (the handler that answers). The tests require a line in
-//!    `fixtures/host.jsonl`.
-//!    an arm (which handler answers). The tests ask for a line in `fixtures/host.jsonl`.
-//! 6. `cargo xtask codegen` writes the schemas and the table of hooks.
+//!
+//! `CONTRIBUTING.md` of the repository lists all steps. The steps in this crate:
+//!
+//! 1. Write `intercept/<name>.rs`: the request (struct `Intercept<Name>`), the decision (enum), and
+//!    `impl InterceptHook` for the request. Put an example of both lines at the top of the file.
+//! 2. Add one line to `hooks!`, `mod <name>;`, and a re-export of both types.
+//! 3. If the response needs a new field, add it to [`EventInterceptResponse`] as an optional field.
+//! 4. If zot does not have the hook, add a constant to [`capability`](crate::ext::capability).
 
 mod assistant_message;
 mod before_agent_start;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, ThinkingLevel};
 use haft_core::tool::ToolSpec;
-use haft_protocol::message::Message as Said;
+use haft_protocol::message::Message as HaftMessage;
 use rig_core::catalog::Sampling;
 use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, ToolDefinition};
 use rig_core::message::{Message, ToolChoice, ToolName};
@@ -98,10 +98,10 @@ fn takes_temperature(setup: &HttpSetup, reasoning: Option<&Reasoning>) -> bool {
 }
 
 /// Defines every tool that was called, because Anthropic requires definitions even if no tool can be called any more.
-fn define_called_tools(built: &mut CompletionRequest, messages: &[Said]) -> Result<(), ModelError> {
+fn define_called_tools(built: &mut CompletionRequest, messages: &[HaftMessage]) -> Result<(), ModelError> {
     let calls = messages.iter().flat_map(|message| match message {
-        Said::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
-        Said::User { .. } | Said::Tool(_) => Vec::new(),
+        HaftMessage::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
+        HaftMessage::User { .. } | HaftMessage::Tool(_) => Vec::new(),
     });
     let called: BTreeSet<&str> = calls.filter(|name| !name.is_empty()).collect();
     let defined = |name| tool(&ToolSpec::new(name, "Cannot be called any more."));

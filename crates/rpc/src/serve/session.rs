@@ -125,7 +125,7 @@ fn entry_before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Opti
     let entries = session.entries().map_err(|error| session_failure(&error))?;
     let entry = entries.iter().find(|entry| entry.id == id);
     let text = entry.and_then(|entry| {
-        let EntryBody::Said(said) = &entry.body else { return None };
+        let EntryBody::MessageEntry(said) = &entry.body else { return None };
         let Message::User { content, .. } = &said.message else { return None };
         Some(joined_text(content))
     });
@@ -156,7 +156,7 @@ pub(super) fn tree(session: &OpenedSession) -> CommandExecution {
 const LONGEST_TEXT: usize = 200;
 
 fn entry_info(entry: &SessionEntry, labels: &HashMap<EntryId, String>) -> EntryInfo {
-    let message = if let EntryBody::Said(said) = &entry.body { Some(&said.message) } else { None };
+    let message = if let EntryBody::MessageEntry(said) = &entry.body { Some(&said.message) } else { None };
     let (role, text) = match message {
         Some(Message::User { content, .. }) => (Some("user"), joined_text(content)),
         Some(Message::Assistant(said)) => (Some("assistant"), text_of(&said.content)),
@@ -182,7 +182,7 @@ fn other_text(body: &EntryBody) -> String {
         EntryBody::BranchSummary(branch) => branch.summary.clone(),
         EntryBody::Name(name) => name.name.clone(),
         EntryBody::CustomMessage(message) => joined_text(&message.content),
-        EntryBody::Said(_)
+        EntryBody::MessageEntry(_)
         | EntryBody::ModelChange(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)

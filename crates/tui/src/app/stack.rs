@@ -21,11 +21,11 @@ macro_rules! components {
     (new($($given:ident: $given_type:ty),*); $($name:ident: $type:ty = $begin:expr,)+) => {
         /// The components of the interface.
         #[derive(Debug)]
-        pub(super) struct Stack {
+        pub(super) struct ComponentStack {
             $(pub(super) $name: $type,)+
         }
 
-        impl Stack {
+        impl ComponentStack {
             pub(super) fn new($($given: $given_type),*) -> Self {
                 Self { $($name: $begin,)+ }
             }
@@ -51,7 +51,7 @@ components! {
     composer: Composer = Composer::new(known),
 }
 
-impl Stack {
+impl ComponentStack {
     /// Offers input to the components in order, until one of them handles it or leaves it unclaimed.
     pub(super) fn offer_input(
         &mut self,

@@ -32,7 +32,7 @@ use super::page::MarkdownPage;
 use super::pending_request::{ListUse, PendingRequest, TakeBackUse};
 use super::session::CurrentSession;
 use super::settings::Settings;
-use super::stack::Stack;
+use super::stack::ComponentStack;
 use super::status::StatusBar;
 use super::themes::ThemeCatalog;
 use super::waiting_messages::list_waiting_messages;
@@ -83,7 +83,7 @@ pub struct AppState {
     pub(super) session: CurrentSession,
     /// The names of the items that were reported as skipped because the project is not trusted.
     pub(super) untrusted: Vec<String>,
-    pub(super) stack: Stack,
+    pub(super) stack: ComponentStack,
     pub(super) linear: LinearPrinter,
     pub(super) inline: InlineScreen,
     pub(super) queue: MessageQueue,
@@ -109,7 +109,7 @@ impl AppState {
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
         let mut known = CompletionCatalog::default();
         known.themes = themes.names();
-        let stack = Stack::new(settings.new_transcript(), known);
+        let stack = ComponentStack::new(settings.new_transcript(), known);
         let (lines, inline) = (LinearPrinter::new(settings.screen()), InlineScreen::new(settings.screen()));
         let mut held = DeferredInput::new();
         held.unsent.extend(prompt.as_deref().and_then(UnsentMessage::from_prompt));
@@ -225,7 +225,7 @@ impl AppState {
     pub fn take_linear_output(&mut self, now: Instant, width: u16) -> LinearOutput {
         let waiting = list_waiting_messages(&self.queue, &self.deferred, self.work.is_active());
         let Self { linear: lines, version, session, notes, stack, .. } = self;
-        let Stack { dialogs, menu, panel, conversation, composer, .. } = stack;
+        let ComponentStack { dialogs, menu, panel, conversation, composer, .. } = stack;
         let session = self.out.session().is_some().then_some(&*session);
         let facts = PrintSources {
             version,

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keymap::{KeyClash, default_keys, is_fixed_key};
-use super::{ACTIONS, Chord, Entry, Keymap};
+use super::{ACTIONS, ActionBinding, Chord, Keymap};
 
 /// The minimum similarity, of at most 1, for the suggestion of another name.
 const ALIKE: f64 = 0.8;
@@ -178,14 +178,14 @@ impl KeybindingsReader<'_> {
 }
 
 /// Returns the problem if an action would lose a fixed key.
-fn lost_fixed_keys(entry: &Entry, chords: &[Chord]) -> Option<String> {
+fn lost_fixed_keys(entry: &ActionBinding, chords: &[Chord]) -> Option<String> {
     let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
     let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
     (!lost.is_empty()).then(|| format!("fixed keys must stay in the list; add {}", lost.join(" and ")))
 }
 
 fn unknown_name_detail(name: &str) -> String {
-    let likeness = |entry: &&Entry| strsim::jaro_winkler(entry.name, name);
+    let likeness = |entry: &&ActionBinding| strsim::jaro_winkler(entry.name, name);
     let best = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match best.filter(|best| likeness(best) >= ALIKE) {
         Some(best) => format!("unknown action; did you mean `{}`?", best.name),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ACTIONS, Action, App, Chord, Context, Entry, Section};
+use super::{ACTIONS, Action, ActionBinding, App, Chord, Context, Section};
 
 /// Maps keys to actions: the default table with the changes of the user's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Default for Keymap {
     }
 }
 
-pub(super) fn default_keys(entry: &Entry) -> Vec<Chord> {
+pub(super) fn default_keys(entry: &ActionBinding) -> Vec<Chord> {
     // A test checks that all of them can be parsed.
     entry.keys.iter().filter_map(|key| key.parse().ok()).collect()
 }
@@ -56,7 +56,7 @@ impl Keymap {
     }
 
     /// Returns every action with its keys, in the table's order.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Entry, &[Chord])> {
+    pub fn rows(&self) -> impl Iterator<Item = (&'static ActionBinding, &[Chord])> {
         ACTIONS.iter().zip(self.keys.iter().map(Vec::as_slice))
     }
 
@@ -98,14 +98,14 @@ impl Keymap {
     fn layer_chords(
         &self,
         layer: &'static [Section],
-    ) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
+    ) -> impl Iterator<Item = (usize, &'static ActionBinding, Chord)> {
         let rows = self.rows().enumerate().filter(|(_, (entry, _))| layer.contains(&entry.section));
         rows.flat_map(|(at, (entry, keys))| keys.iter().map(move |chord| (at, entry, *chord)))
     }
 }
 
 /// True if the file cannot remove this key from the action.
-pub(super) fn is_fixed_key(entry: &Entry, chord: Chord) -> bool {
+pub(super) fn is_fixed_key(entry: &ActionBinding, chord: Chord) -> bool {
     entry.fixed && default_keys(entry).contains(&chord)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// An action in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct ActionBinding {
     /// The action.
     pub action: Action,
     /// The section.
@@ -73,7 +73,7 @@ macro_rules! actions {
         }
 
         /// Every action, in the order of the documentation.
-        pub const ACTIONS: &[Entry] = &[$($(Entry {
+        pub const ACTIONS: &[ActionBinding] = &[$($(ActionBinding {
             action: Action::$section($section::$variant),
             section: Section::$section,
             name: concat!($prefix, ".", $name),

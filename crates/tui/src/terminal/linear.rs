@@ -12,7 +12,7 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
-use self::line_input::{Echo, TimedLine};
+use self::line_input::{TerminalEcho, TimedLine};
 use super::effects::EffectPerformer;
 use super::signals::{Signal, Signals};
 use super::{
@@ -50,7 +50,7 @@ struct LinearDriver<I, P> {
     tasks: JoinSet<()>,
     signals: Signals,
     typed: mpsc::Receiver<TimedLine>,
-    echo: Echo,
+    echo: TerminalEcho,
     ticked_at: Option<Instant>,
     cells: (u16, u16),
     end: Option<ExitReason>,
@@ -109,7 +109,7 @@ impl<I: LinearInterface, P: ProgramServices> LinearDriver<I, P> {
             tasks: JoinSet::new(),
             signals: Signals::listen().map_err(TerminalError::Signals)?,
             typed: line_input::spawn_line_reader().map_err(TerminalError::Read)?,
-            echo: Echo::default(),
+            echo: TerminalEcho::default(),
             ticked_at: None,
             cells: (0, 0),
             end: None,

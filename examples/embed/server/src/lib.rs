@@ -44,7 +44,7 @@ struct Chat {
 }
 
 #[derive(serde::Deserialize)]
-struct Said {
+struct SentMessage {
     text: String,
 }
 
@@ -99,7 +99,7 @@ async fn events(
 async fn say(
     State(chats): State<Arc<Chats>>,
     Path(id): Path<String>,
-    Json(Said { text }): Json<Said>,
+    Json(SentMessage { text }): Json<SentMessage>,
 ) -> Result<StatusCode, Problem> {
     let chat = chats.find(&id)?;
     let mut running = lock(&chat.run);

@@ -53,7 +53,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
     };
     vec![
         Message::User { content: vec![ContentBlock::text("Hi \u{1f600}")], time: time() }.into(),
-        Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
+        MessageEntry { message: Message::Assistant(said), answer: Some(answer()) }.into(),
         ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
         Message::Tool(result).into(),
         ModelChange { provider: "anthropic".to_owned(), model: "m".to_owned() }.into(),

@@ -1,6 +1,6 @@
 //! Messages of pi.
 
-use haft_core::session::entry::{CustomMessage, ResponseMetadata, Said};
+use haft_core::session::entry::{CustomMessage, MessageEntry, ResponseMetadata};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image, ToolCall};
 use haft_protocol::ids::ToolCallId;
@@ -186,6 +186,6 @@ fn add_assistant(builder: &mut EntryBuilder, fields: PiMessage) -> Option<()> {
         },
     };
     let message = AssistantMessage { content, time: builder.time.clone(), native: None };
-    builder.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+    builder.add(MessageEntry { message: Message::Assistant(message), answer: Some(answer) });
     Some(())
 }

@@ -1,7 +1,7 @@
 //! Messages of the user: prompts, commands and queued messages.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand as Said, RunCommand, SteerCommand};
+use haft_protocol::rpc::{CommandFailure, FollowUp, PromptCommand, RunCommand, SteerCommand};
 
 use super::super::BackendRequest;
 use super::super::commands::{self, BuiltInCommand};
@@ -204,7 +204,7 @@ fn send_prompt(
             state.work.unanswered_prompts += 1;
             state.work.revision += 1;
             state.out.send(
-                Said { message, images, plain: plain.then_some(true) },
+                PromptCommand { message, images, plain: plain.then_some(true) },
                 PendingRequest::Prompt(submission),
             );
         }

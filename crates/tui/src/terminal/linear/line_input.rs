@@ -42,13 +42,13 @@ pub(super) fn spawn_line_reader() -> io::Result<mpsc::Receiver<TimedLine>> {
 
 /// The echo of the terminal, switched off. Dropping it switches the echo on.
 #[derive(Debug, Default)]
-pub(super) struct Echo {
+pub(super) struct TerminalEcho {
     #[cfg(unix)]
     before: Option<rustix::termios::Termios>,
 }
 
 #[cfg(unix)]
-impl Echo {
+impl TerminalEcho {
     pub(super) fn set(&mut self, shown: bool) {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         match (shown, self.before.is_some()) {
@@ -77,13 +77,13 @@ impl Echo {
 
 /// The echo of this system's consoles cannot be switched off.
 #[cfg(not(unix))]
-impl Echo {
+impl TerminalEcho {
     pub(super) fn set(&mut self, _: bool) {}
 
     pub(super) fn forget_typed(&self) {}
 }
 
-impl Drop for Echo {
+impl Drop for TerminalEcho {
     fn drop(&mut self) {
         self.set(true);
     }
