@@ -258,8 +258,8 @@ keys! {
             kind: List("paths"),
             unset: "none",
         }
-        /// Files and directories that the extension may read and execute in its sandbox. Its own directory, its
-        /// interpreter and the programs of the system need no entry.
+        /// Files and directories that the extension may read and execute in its sandbox. Its own program and its
+        /// interpreter need no entry. See [permissions.md](permissions.md#programs) for other programs.
         exec: Vec<String> = "grant.NAME.exec" {
             kind: List("paths"),
             unset: "none",

@@ -47,11 +47,11 @@ keys! {
             default: TuiShown::Folded,
             brief: "The model's thinking: in one row, or complete.",
         }
-        /// Tools that ask for your approval before each call; `"*"` means all tools.
+        /// Tools that ask for your approval before each call in the interactive mode; `"*"` means all tools.
         approve: Vec<String> = "tui.approve" {
             kind: List("tools"),
             default: Vec::<String>::new(),
-            brief: "Tools that ask for your approval before each call, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
+            brief: "Tools that ask for your approval before each call in the interactive mode, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
         /// The terminal's bell: rings when haft waits for your answer, and when the work is done.
         bell: TuiSwitch = "tui.bell" {
