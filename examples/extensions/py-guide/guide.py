@@ -8,7 +8,7 @@ import sys
 GLOSSARY = {
     "extension": "A process that adds commands, tools or rules to the agent.",
     "intercept": "A question the host asks before something happens; the answer may stop it.",
-    "turn": "One call of the model and the tools it asks for.",
+    "step": "One request to the model and the tool calls in its answer.",
 }
 
 GUIDE = "Look project words up with the tool `glossary` before you explain them; it changes nothing."

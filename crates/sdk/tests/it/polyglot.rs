@@ -52,8 +52,8 @@ fn py_guide_has_a_read_only_tool() {
     let mut guide = start("py-guide", &["python3"]);
     let registered = guide.until_ready();
     assert_eq!(registered[0]["name"], "glossary");
-    let result = guide.ask(&tool("1", "glossary", &json!({"term": "Turn"})), "tool_result");
-    assert_eq!(result["content"][0]["text"], "One call of the model and the tools it asks for.");
+    let result = guide.ask(&tool("1", "glossary", &json!({"term": "Step"})), "tool_result");
+    assert_eq!(result["content"][0]["text"], "One request to the model and the tool calls in its answer.");
     let result = guide.ask(&tool("2", "glossary", &json!({"term": 1})), "tool_result");
     assert_eq!(result["is_error"], true);
     guide.shutdown();

@@ -18,8 +18,8 @@ use haft_packages::discovery::{Discovery, DiscoveryOptions};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = scripted(
-        r#"[{"say": [{"call": {"name": "glossary", "args": {"term": "turn"}}}]},
-            {"say": [{"text": "A turn? {{last_tool_result:glossary}}"}]}]"#,
+        r#"[{"say": [{"call": {"name": "glossary", "args": {"term": "step"}}}]},
+            {"say": [{"text": "A step? {{last_tool_result:glossary}}"}]}]"#,
     )?;
     // The extensions: directories with an `extension.json`. Every `host.reload()` searches them
     // again.
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Host::builder(config).source(move || Discovery::run(&search).into()).events(tell).start().await;
     let agent = Agent::builder(model).hook_source(host.hook_source()).add_tools(host.tools()).build()?;
 
-    let mut run = agent.prompt("What is a turn?");
+    let mut run = agent.prompt("What is a step?");
     while let Some(event) = run.next().await {
         if let AgentEvent::ToolResult { extension: Some(extension), content, .. } = &event {
             println!("{extension} says: {}", joined_text(content));

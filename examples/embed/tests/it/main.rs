@@ -46,8 +46,8 @@ fn hooks() {
 #[test]
 fn extensions() {
     let expect = [
-        "py-guide says: One call of the model and the tools it asks for.",
-        "A turn? One call of the model and the tools it asks for.",
+        "py-guide says: One request to the model and the tool calls in its answer.",
+        "A step? One request to the model and the tool calls in its answer.",
     ];
     check(env!("CARGO_BIN_EXE_extensions"), &expect);
 }

@@ -16,15 +16,15 @@ fn with_guide(scene: Scene) -> Scene {
 #[test]
 fn extension_registers_read_only_tool() {
     let scene = with_guide(Scene::new(vec![
-        Scenario::new().tool("t1", "glossary", r#"{"term":"turn"}"#),
+        Scenario::new().tool("t1", "glossary", r#"{"term":"step"}"#),
         Scenario::text("Now I know."),
     ]));
-    let ran = scene.haft(&["-p", "What is a turn?"]);
+    let ran = scene.haft(&["-p", "What is a step?"]);
     ran.expect(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Now I know.\n", ""));
     let requests = scene.server.requests();
     assert!(offered(&requests[0]).contains(&"glossary".to_owned()));
-    assert_eq!(said(&requests[1], "tool"), ["One call of the model and the tools it asks for."]);
+    assert_eq!(said(&requests[1], "tool"), ["One request to the model and the tool calls in its answer."]);
 }
 
 #[test]
