@@ -521,7 +521,7 @@ fn ended_before_hello(text: &str) -> String {
         Some(_) | None => return format!("ended before hello: {text}"),
     };
     format!(
-        "ended before hello: {ended}{hint}; if the program is a shim, for example of pyenv, the sandbox may block the interpreter \
-         behind the shim: set `exec` to the path of the interpreter{printed}"
+        "ended before hello: {ended}{hint}; if the interpreter is a shim, for example of pyenv, the sandbox may block it: in the \
+         manifest, set `exec` to the interpreter, for example `python3`, and `args` to the script{printed}"
     )
 }

@@ -16,12 +16,12 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
-use haft_host::{ExtensionState, Host, HostConfig, SpecSource, run_in_background};
+use haft_host::{ExtensionState, ExtensionStatus, Host, HostConfig, SpecSource, run_in_background};
 use haft_launch::Launcher;
 use haft_packages::discovery::DiscoveryOptions;
 use haft_packages::install::LockFileToolPins;
 use haft_packages::install::lock::ApprovalStore;
-use haft_packages::{ExtensionEnv, ToolPins, check_grant};
+use haft_packages::{ExtensionEnv, ExtensionOrigin, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
@@ -300,9 +300,14 @@ impl RunningAgent {
         });
         match missing {
             None => Ok(()),
-            Some(status) => Exit::RequiredExtension.fail(format!(
-                "the required extension {} is not running; run `haft doctor` for the reason and the next step",
-                status.name
+            // `haft doctor` does not check extensions of `--ext`.
+            Some(ExtensionStatus { name, origin: ExtensionOrigin::Explicit, .. }) => {
+                Exit::RequiredExtension.fail(format!(
+                    "the required extension {name} is not running; see the error above, or run `haft ext logs {name}`"
+                ))
+            }
+            Some(ExtensionStatus { name, .. }) => Exit::RequiredExtension.fail(format!(
+                "the required extension {name} is not running; run `haft doctor` for the reason and the next step"
             )),
         }
     }

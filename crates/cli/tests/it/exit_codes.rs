@@ -60,6 +60,11 @@ fn unusable_named_extension_ends_run() {
     named("./typo", "no such directory: ROOT/project/typo");
     named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
     named("./redact", "gone.js");
+    world.extension("gate", r#"{"name":"gate","exec":"false","required":true}"#);
+    named(
+        "./gate",
+        "the required extension gate is not running; see the error above, or run `haft ext logs gate`",
+    );
 }
 
 #[test]

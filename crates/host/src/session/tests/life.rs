@@ -175,7 +175,7 @@ fn fails_query_that_was_never_delivered() {
 #[test]
 fn explains_program_that_could_not_be_run() {
     let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
-    insta::assert_snapshot!(told, @"ended before hello: exited with status 126 (the command was found, but could not be executed); if the program is a shim, for example of pyenv, the sandbox may block the interpreter behind the shim: set `exec` to the path of the interpreter; it printed: pyenv: cannot execute");
+    insta::assert_snapshot!(told, @"ended before hello: exited with status 126 (the command was found, but could not be executed); if the interpreter is a shim, for example of pyenv, the sandbox may block it: in the manifest, set `exec` to the interpreter, for example `python3`, and `args` to the script; it printed: pyenv: cannot execute");
     assert!(ended_before_hello("exited with status 127").contains("was not found); if"));
     for other in ["exited with status 1", "exited with status 1267", "was killed by signal 9"] {
         assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
