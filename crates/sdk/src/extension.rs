@@ -268,10 +268,11 @@ impl Extension {
     /// use haft_sdk::{Extension, GateDecision};
     ///
     /// let extension = Extension::new("guard", "1.0.0").gate("bash", |call, _host| async move {
-    ///     match call.tool_args.as_str().contains("git push") {
-    ///         true => GateDecision::block("pushing is for people"),
-    ///         false => GateDecision::allow(),
-    ///     }
+    ///     let args: serde_json::Value = call.tool_args.read()?;
+    ///     Ok::<_, serde_json::Error>(match args["command"].as_str() {
+    ///         Some(command) if !command.contains("git push") => GateDecision::allow(),
+    ///         _ => GateDecision::block("pushing is for people"),
+    ///     })
     /// });
     /// # drop(extension);
     /// ```

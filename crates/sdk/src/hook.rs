@@ -12,10 +12,11 @@
 //!             HookToolResult::text(format!("{}: not in the glossary", args.word))
 //!         })
 //!         .before_tool(|call| async move {
-//!             match call.arguments.as_str().contains("git push") {
-//!                 true => ToolDecision::deny("pushing is for people"),
-//!                 false => ToolDecision::Continue,
-//!             }
+//!             let args: serde_json::Value = call.arguments.read()?;
+//!             Ok::<_, serde_json::Error>(match args["command"].as_str() {
+//!                 Some(command) if command.contains("git push") => ToolDecision::deny("pushing is for people"),
+//!                 _ => ToolDecision::Continue,
+//!             })
 //!         })
 //!         .approve_tool(|_call| async { ApprovalDecision::Approve })
 //!         .after_tool(|mut call| async move {

@@ -131,10 +131,11 @@ fn extension() -> Extension {
     program::note(program::units(program::search(Extension::new("guide", "1.0.0"))))
         .on_event("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {
-            if call.tool_args.as_str().contains("git push") {
-                return GateDecision::block("pushing is left to people");
+            let args: Value = call.tool_args.read()?;
+            if args["command"].as_str().is_some_and(|command| command.contains("git push")) {
+                return Ok(GateDecision::block("pushing is left to people"));
             }
-            GateDecision::allow()
+            Ok::<_, serde_json::Error>(GateDecision::allow())
         })
         .rewrite(["read", "ls"], |call, _host| async move {
             let mut args: Value = call.tool_args.read()?;
