@@ -161,6 +161,7 @@ fn start_through_launcher(launcher: crate::Launcher, spec: &mut SpawnOptions) ->
         spec.sandbox.take().map(|sandbox| crate::guardian::SandboxOrder::new(sandbox, &launcher.args));
     let order = crate::guardian::LaunchOrder {
         host: rustix::process::getpid(),
+        kind: spec.kind,
         sandbox: sandbox.transpose()?,
         program: program.into(),
         args: std::mem::take(&mut spec.args),

@@ -24,6 +24,7 @@ use host::HostWatch;
 pub(crate) use order::{LaunchOrder, SandboxOrder};
 use signals::SignalInbox;
 
+use crate::spawn::ProgramKind;
 use crate::sys;
 
 /// Asks a guardian to kill the whole tree immediately.
@@ -60,8 +61,10 @@ fn run_order(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStat
     prepare::harden_guardian();
     let mut tree = start(&order, &mut inbox, &host)?;
     // A guardian that cannot watch the tree does not let the program run.
-    let _ = release_streams().and_then(|()| tree.watch_until_end(&mut inbox, &host));
-    tree.kill(&mut inbox);
+    let end = release_streams().and_then(|()| tree.watch_until_end(&mut inbox, &host));
+    if order.kind == ProgramKind::Service || !matches!(end, Ok(WatchEnd::Exited)) {
+        tree.kill(&mut inbox);
+    }
     Ok(tree.status)
 }
 
@@ -94,6 +97,14 @@ fn release_streams() -> io::Result<()> {
     Ok(())
 }
 
+/// The reason why a guardian stopped watching.
+enum WatchEnd {
+    /// The program has ended.
+    Exited,
+    /// The host is gone, or requested a kill.
+    KillRequested,
+}
+
 /// The program and all processes below it.
 struct GuardedTree {
     /// The started process: the program, or the wrapper in front of it.
@@ -105,12 +116,15 @@ struct GuardedTree {
 
 impl GuardedTree {
     /// Waits until the program has ended, the host is gone, or a kill was requested.
-    fn watch_until_end(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
+    fn watch_until_end(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<WatchEnd> {
         loop {
             let news = inbox.take();
             self.reap_children();
-            if self.status.is_some() || news.kill || host.is_gone()? {
-                return Ok(());
+            if news.kill || host.is_gone()? {
+                return Ok(WatchEnd::KillRequested);
+            }
+            if self.status.is_some() {
+                return Ok(WatchEnd::Exited);
             }
             if news.terminate {
                 // The program may have left its group empty; then the signal has no receiver.

@@ -38,5 +38,5 @@ pub use harden::{HardenError, harden_self};
 pub use launcher::{Launcher, launcher_main};
 pub use program::find_program;
 pub use sandbox::Sandbox;
-pub use spawn::{EnvPolicy, SpawnOptions, StderrMode, StdioMode};
+pub use spawn::{EnvPolicy, ProgramKind, SpawnOptions, StderrMode, StdioMode};
 pub use terminal_request::TerminalRequestWatch;

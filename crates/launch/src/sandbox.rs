@@ -5,6 +5,8 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 mod confinement;
 #[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
 mod rules;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
@@ -22,7 +24,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(target_os = "linux")]
 pub(crate) use bubblewrap::{Bubblewrap, WrappedLaunch};
 #[cfg(target_os = "linux")]
-pub(crate) use confinement::Confinement;
+pub(crate) use confinement::{Confinement, confine_process};
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::command_line as seatbelt_command_line;
 pub use support::{SandboxBasis, SandboxSupport, detect_support};
@@ -47,10 +49,14 @@ pub struct Sandbox {
     /// The paths that the program may read: its own directory, the directory of its interpreter, and granted paths.
     #[serde(default)]
     pub read: Vec<PathBuf>,
+    /// If set, the program may read and execute all files except these paths. Sockets, devices and `/run` are not
+    /// included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_all_except: Option<Vec<PathBuf>>,
     /// The paths that the program may read and change, including creating, renaming and removing files below them.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// The paths below `write` that the program may only read. Needs [`ConfinementLevel::Strict`].
+    /// The paths below `write` that the program may only read. Needs [`ConfinementLevel::Isolated`].
     #[serde(default)]
     pub protect: Vec<PathBuf>,
     /// The files that the program may read and execute, in addition to itself and its interpreter.
@@ -74,6 +80,9 @@ pub enum ConfinementLevel {
     /// The kernel's access control (Landlock) and a filter of system calls (seccomp); needs no privileges. On macOS:
     /// `sandbox-exec`.
     Standard,
+    /// `Standard` plus separate mounts and a separate network, made by the launcher itself. All files that the program
+    /// may not write are on read-only mounts, so it cannot change their permissions either. Linux only.
+    Isolated,
     /// `Standard` plus separate namespaces (bubblewrap), in which paths that are not listed do not exist.
     Strict,
 }
@@ -85,7 +94,7 @@ pub enum NetworkAccess {
     /// No sockets, except pairs of sockets among the program's own processes.
     #[default]
     None,
-    /// IP among the program's own processes, over a separate loopback device. Needs [`ConfinementLevel::Strict`].
+    /// IP among the program's own processes, over a separate loopback device. Needs [`ConfinementLevel::Isolated`].
     Loopback,
     /// TCP and UDP to every peer, including services on the machine's own loopback device; no Unix sockets.
     All,
@@ -115,9 +124,19 @@ pub enum SandboxError {
         reason: &'static str,
     },
     /// The level cannot enforce the request.
-    #[error("{0} cannot be enforced at sandbox level standard; choose strict")]
-    NeedsStrict(&'static str),
+    #[error("{what} cannot be enforced at sandbox level {level}; choose {needed}")]
+    NeedsLevel {
+        /// The request.
+        what: &'static str,
+        /// The level of the sandbox.
+        level: ConfinementLevel,
+        /// A level that can enforce the request.
+        needed: ConfinementLevel,
+    },
 }
+
+/// True if [`ConfinementLevel::Standard`] can deny a path below a permitted one.
+const STANDARD_PROTECTS: bool = cfg!(target_os = "macos");
 
 impl Sandbox {
     /// The version of the format that this version of haft writes and reads.
@@ -129,6 +148,7 @@ impl Sandbox {
             version: Self::VERSION,
             level,
             read: Vec::new(),
+            read_all_except: None,
             write: Vec::new(),
             protect: Vec::new(),
             exec: Vec::new(),
@@ -165,7 +185,8 @@ impl Sandbox {
     }
 
     fn listed_paths(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten()
+        let hidden = self.read_all_except.iter().flatten();
+        [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten().chain(hidden)
     }
 
     /// Checks the parts that do not depend on the machine.
@@ -185,15 +206,18 @@ impl Sandbox {
                 reason: "is protected but not below a writable path",
             });
         }
-        match (self.level, self.net, self.protect.is_empty()) {
-            (ConfinementLevel::Strict, _, _)
-            | (ConfinementLevel::Standard, NetworkAccess::None | NetworkAccess::All, true) => Ok(()),
-            (ConfinementLevel::Standard, NetworkAccess::Loopback, _) => {
-                Err(SandboxError::NeedsStrict("network access to loopback only"))
+        let needs = |what, needed| Err(SandboxError::NeedsLevel { what, level: self.level, needed });
+        match self.level {
+            ConfinementLevel::Strict if self.read_all_except.is_some() => {
+                needs("reading all files except some", ConfinementLevel::Isolated)
             }
-            (ConfinementLevel::Standard, _, false) => {
-                Err(SandboxError::NeedsStrict("a protected path below a writable path"))
+            ConfinementLevel::Standard if self.net == NetworkAccess::Loopback => {
+                needs("network access to loopback only", ConfinementLevel::Strict)
             }
+            ConfinementLevel::Standard if !self.protect.is_empty() && !STANDARD_PROTECTS => {
+                needs("a protected path below a writable path", ConfinementLevel::Strict)
+            }
+            ConfinementLevel::Standard | ConfinementLevel::Isolated | ConfinementLevel::Strict => Ok(()),
         }
     }
 
@@ -207,7 +231,7 @@ impl SandboxError {
     fn with_path(self, listed: &Path) -> Self {
         match self {
             Self::Path { reason, .. } => Self::Path { path: listed.to_owned(), reason },
-            other @ (Self::Unavailable { .. } | Self::Version(_) | Self::NeedsStrict(_)) => other,
+            other @ (Self::Unavailable { .. } | Self::Version(_) | Self::NeedsLevel { .. }) => other,
         }
     }
 }
@@ -247,6 +271,7 @@ impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Standard => "standard",
+            Self::Isolated => "isolated",
             Self::Strict => "strict",
         })
     }

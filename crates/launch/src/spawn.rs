@@ -31,6 +31,8 @@ pub struct SpawnOptions {
     /// The launcher that starts and guards the program. If `None`, and always on Windows, this process starts the
     /// program in its own group.
     pub launcher: Option<Launcher>,
+    /// The kind of program, which determines the launcher's rules.
+    pub kind: ProgramKind,
     /// The sandbox, which the launcher applies. `None` means the rights of this process.
     pub sandbox: Option<Sandbox>,
 }
@@ -47,6 +49,7 @@ impl SpawnOptions {
             stdout: StdioMode::Null,
             stderr: StderrMode::Own(StdioMode::Null),
             launcher: None,
+            kind: ProgramKind::Service,
             sandbox: None,
         }
     }
@@ -57,6 +60,18 @@ impl SpawnOptions {
         self.args = args.into_iter().map(Into::into).collect();
         self
     }
+}
+
+/// The kind of a program behind a [`Launcher`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ProgramKind {
+    /// A program that serves this process, for example an extension. It gains no privileges, has a low limit of open
+    /// files, and everything that it started ends with it.
+    #[default]
+    Service,
+    /// A command, for example of a shell. It has the limits of this process, and, without a sandbox, may gain
+    /// privileges (`sudo`). Programs that it leaves in the background continue.
+    Command,
 }
 
 /// The environment of a program.

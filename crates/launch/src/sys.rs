@@ -181,6 +181,79 @@ pub(crate) fn can_filter_calls() -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Gives the calling process namespaces of its own. The caller must have a single thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn unshare(flags: libc::c_int) -> rustix::io::Result<()> {
+    // SAFETY: the call changes only what this process sees of the system; no memory or descriptor becomes invalid.
+    if unsafe { libc::unshare(flags) } == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Makes the mounts at and below a path read-only.
+#[cfg(target_os = "linux")]
+pub(crate) fn set_read_only(path: &std::path::Path) -> rustix::io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| rustix::io::Errno::INVAL)?;
+    let change =
+        libc::mount_attr { attr_set: libc::MOUNT_ATTR_RDONLY, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path and the attributes are readable for the time of the call, and the size is that of the latter.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const change,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Enables the loopback device of a separate network.
+#[cfg(target_os = "linux")]
+pub(crate) fn enable_loopback() -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
+    // SAFETY: an all-zero request is a valid one: no name, no flags.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the request outlives the call, and this operation reads nothing else.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tries in a short-lived process whether this user may make namespaces and change mounts in them.
+#[cfg(target_os = "linux")]
+pub(crate) fn try_namespaces() -> io::Result<()> {
+    let (none, root) = (std::ptr::null(), c"/".as_ptr());
+    let flags = libc::CLONE_NEWNS | libc::CLONE_NEWNET;
+    // SAFETY: the new process makes only system calls, which are safe after a fork of a process with threads.
+    let child = unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            let made = libc::unshare(flags) == 0 || libc::unshare(flags | libc::CLONE_NEWUSER) == 0;
+            let ok = made && libc::mount(none, root, none, libc::MS_REC | libc::MS_SLAVE, none.cast()) == 0;
+            libc::_exit(if ok { 0 } else { (*libc::__errno_location()).clamp(1, 255) });
+        }
+        child
+    };
+    let Some(child) = rustix::process::Pid::from_raw(child) else { return Err(io::Error::last_os_error()) };
+    let status = rustix::io::retry_on_intr(|| {
+        rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())
+    })?;
+    match status.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code.unwrap_or(libc::EPERM))),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn last_errno() -> rustix::io::Errno {
+    rustix::io::Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(rustix::io::Errno::INVAL)
+}
+
 /// The number of descriptors to close if the system does not report a limit.
 const MANY: libc::c_int = 65_536;
 

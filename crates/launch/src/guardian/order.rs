@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(target_os = "linux")]
 use crate::sandbox::Bubblewrap;
 use crate::sandbox::Sandbox;
+use crate::spawn::ProgramKind;
 
 /// The separator before the program; all arguments before it belong to the launcher.
 pub(super) const SEPARATOR: &str = "--";
@@ -19,10 +20,14 @@ const HOST: &str = "--host";
 /// The flag before the JSON text of a [`SandboxOrder`].
 const SANDBOX: &str = "--sandbox";
 
-/// A request to start and guard a program: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
+/// The flag of a program of the kind [`ProgramKind::Command`].
+const COMMAND: &str = "--command";
+
+/// A request to start and guard a program: `--host PID [--command] [--sandbox TEXT] -- PROGRAM ARGS…`.
 pub(crate) struct LaunchOrder {
     /// The process whose end ends the whole tree.
     pub(crate) host: Pid,
+    pub(crate) kind: ProgramKind,
     pub(crate) sandbox: Option<SandboxOrder>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
@@ -48,7 +53,9 @@ impl SandboxOrder {
         Ok(Self {
             #[cfg(target_os = "linux")]
             bubblewrap: match sandbox.level {
-                crate::sandbox::ConfinementLevel::Standard => None,
+                crate::sandbox::ConfinementLevel::Standard | crate::sandbox::ConfinementLevel::Isolated => {
+                    None
+                }
                 crate::sandbox::ConfinementLevel::Strict => {
                     Some(crate::sandbox::found_bubblewrap().map_err(io::Error::other)?)
                 }
@@ -63,6 +70,9 @@ impl LaunchOrder {
     /// Returns the arguments that [`parse`](Self::parse) reads.
     pub(crate) fn into_args(self) -> io::Result<Vec<OsString>> {
         let mut words = vec![HOST.into(), self.host.as_raw_nonzero().to_string().into()];
+        if self.kind == ProgramKind::Command {
+            words.push(COMMAND.into());
+        }
         if let Some(confine) = &self.sandbox {
             words.extend([SANDBOX.into(), serde_json::to_string(confine)?.into()]);
         }
@@ -80,13 +90,18 @@ impl LaunchOrder {
         args.next().filter(|flag| flag == HOST)?;
         let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
         let mut next = args.next()?;
+        let mut kind = ProgramKind::Service;
+        if next == COMMAND {
+            kind = ProgramKind::Command;
+            next = args.next()?;
+        }
         let mut sandbox = None;
         if next == SANDBOX {
             sandbox = Some(from_text(&args.next()?)?);
             next = args.next()?;
         }
         (next == SEPARATOR).then_some(())?;
-        Some(Self { host, sandbox, program: args.next()?, args: args.collect() })
+        Some(Self { host, kind, sandbox, program: args.next()?, args: args.collect() })
     }
 }
 

@@ -4,6 +4,8 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
@@ -14,7 +16,8 @@ use super::inner_launcher;
 use super::order::SandboxOrder;
 use crate::program::start_error;
 #[cfg(target_os = "linux")]
-use crate::sandbox::Confinement;
+use crate::sandbox::confine_process;
+use crate::spawn::ProgramKind;
 use crate::sys;
 
 const OPEN_FILES: u64 = 1024;
@@ -63,12 +66,14 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
     let LaunchOrder { program, args, .. } = order;
     let image = sys::ExecImage::new(program, args)?;
     match &order.sandbox {
-        None => spawn_program(image, || Ok(()), None),
+        None => spawn_program(image, order.kind, || Ok(()), None),
         Some(SandboxOrder { bubblewrap: None, sandbox, .. }) => {
-            let mut confinement = Confinement::prepare(sandbox, Path::new(program))?;
             let (mut reader, writer) = io::pipe()?;
-            let confine = move || confinement.apply().inspect_err(|error| write_reason(&writer, error));
-            spawn_program(image, confine, None).map_err(|error| read_reason(&mut reader).unwrap_or(error))
+            let (sandbox, path) = (sandbox.clone(), PathBuf::from(program));
+            let confine =
+                move || confine_process(&sandbox, &path).inspect_err(|error| write_reason(&writer, error));
+            spawn_program(image, order.kind, confine, None)
+                .map_err(|error| read_reason(&mut reader).unwrap_or(error))
         }
         Some(confine @ SandboxOrder { bubblewrap: Some(bubblewrap), .. }) => {
             let (report, writer) = inner_launcher::StartReportReader::open_pipe()?;
@@ -76,6 +81,7 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
             let (bubblewrap, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
             spawn_program(
                 sys::ExecImage::new(bubblewrap, args)?,
+                order.kind,
                 move || inner_launcher::keep_open(&writer),
                 Some(report),
             )
@@ -97,7 +103,7 @@ fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
         #[cfg(not(target_os = "macos"))]
         Some(_) => return Err(io::Error::other("no sandbox: haft has no sandbox for this operating system")),
     };
-    spawn_program(image, || Ok(()))
+    spawn_program(image, order.kind, || Ok(()))
 }
 
 /// Sends the reason to the parent; otherwise only an error number leaves the new process.
@@ -118,11 +124,12 @@ fn read_reason(from: &mut PipeReader) -> Option<io::Error> {
 
 fn spawn_program(
     image: sys::ExecImage,
+    kind: ProgramKind,
     mut confine: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
     #[cfg(target_os = "linux")] report: Option<inner_launcher::StartReportReader>,
 ) -> io::Result<StartedProgram> {
     let guardian = getpid();
-    let started = sys::start(image, move || program_process(guardian).and_then(|()| confine()))?;
+    let started = sys::start(image, move || program_process(guardian, kind).and_then(|()| confine()))?;
     // The process is waited for by number, like all other children of this process.
     let pid = i32::try_from(started).ok().and_then(Pid::from_raw);
     Ok(StartedProgram {
@@ -132,7 +139,7 @@ fn spawn_program(
     })
 }
 
-fn program_process(guardian: Pid) -> io::Result<()> {
+fn program_process(guardian: Pid, kind: ProgramKind) -> io::Result<()> {
     // A separate session has no terminal to read from, to write to or to inject input into.
     rustix::process::setsid()?;
     #[cfg(target_os = "linux")]
@@ -148,14 +155,18 @@ fn program_process(guardian: Pid) -> io::Result<()> {
         if getppid() != Some(guardian) {
             return Err(io::Error::other("the guardian has ended"));
         }
-        rustix::thread::set_no_new_privs(true)?;
+        if kind == ProgramKind::Service {
+            rustix::thread::set_no_new_privs(true)?;
+        }
         // Fails if the score is already higher, which is also fine.
         let _ = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     }
     #[cfg(not(target_os = "linux"))]
     let _ = guardian;
     no_core_dumps()?;
-    few_open_files()?;
+    if kind == ProgramKind::Service {
+        few_open_files()?;
+    }
     sys::default_signals()
 }
 

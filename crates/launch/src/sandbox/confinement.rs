@@ -11,7 +11,7 @@ use rustix::thread::{
 
 use super::rules::{LandlockRules, ProgramLocation};
 use super::seccomp::SyscallFilters;
-use super::{Sandbox, landlock_abi};
+use super::{ConfinementLevel, Sandbox, landlock_abi, mounts};
 
 /// A prepared sandbox. All steps that can fail with a readable reason are done; only a few kernel calls remain.
 pub(crate) struct Confinement {
@@ -20,6 +20,21 @@ pub(crate) struct Confinement {
     filters: SyscallFilters,
     place: ProgramLocation,
     max_file_bytes: Option<u64>,
+}
+
+/// Confines the calling process at the level of a sandbox without bubblewrap. Must be called only in a process with a
+/// single thread, immediately before it executes the program.
+///
+/// # Errors
+/// When a part of the sandbox is not available; the process must not continue.
+pub(crate) fn confine_process(sandbox: &Sandbox, program: &Path) -> io::Result<()> {
+    if sandbox.level == ConfinementLevel::Isolated {
+        let cwd = std::env::current_dir()?;
+        mounts::separate(sandbox).map_err(sandbox_error)?;
+        // The directory may be on one of the new mounts now.
+        std::env::set_current_dir(cwd)?;
+    }
+    Confinement::prepare(sandbox, program)?.apply()
 }
 
 impl Confinement {
@@ -46,7 +61,7 @@ impl Confinement {
     fn apply_all(&mut self) -> io::Result<()> {
         let mut rules =
             self.rules.take().ok_or_else(|| io::Error::other("the sandbox was already applied"))?;
-        if self.place == ProgramLocation::Outside {
+        if self.place != ProgramLocation::Inside {
             rules.allow_own_process()?;
         }
         if self.max_file_bytes.is_some() {

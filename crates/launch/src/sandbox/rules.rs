@@ -10,13 +10,15 @@ use landlock::{
     RulesetStatus, Scope,
 };
 
-use super::system_paths;
 use super::{ConfinementLevel, NetworkAccess, Sandbox};
+use super::{mounts, system_paths};
 
-/// The location of a program: outside or inside separate namespaces.
+/// The location of a program: outside of separate namespaces, on separate mounts, or inside of namespaces where only
+/// listed paths exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramLocation {
     Outside,
+    OwnMounts,
     Inside,
 }
 
@@ -24,6 +26,7 @@ impl ProgramLocation {
     pub(super) fn for_level(level: ConfinementLevel) -> Self {
         match level {
             ConfinementLevel::Standard => Self::Outside,
+            ConfinementLevel::Isolated => Self::OwnMounts,
             ConfinementLevel::Strict => Self::Inside,
         }
     }
@@ -82,11 +85,27 @@ impl LandlockRules {
         add(system_paths::SOURCES, AccessRight::Read);
         add(system_paths::SINKS, AccessRight::Write);
         match place {
-            ProgramLocation::Outside => add(system_paths::KERNEL, AccessRight::Read),
+            ProgramLocation::Outside | ProgramLocation::OwnMounts => {
+                add(system_paths::KERNEL, AccessRight::Read)
+            }
             // All processes and directories in there belong to the program.
             ProgramLocation::Inside => {
                 add(&["/proc", "/sys"], AccessRight::Read);
                 add(&["/tmp", "/dev/shm"], AccessRight::Write);
+            }
+        }
+        if place == ProgramLocation::OwnMounts {
+            all.push((mounts::SHARED_MEMORY.into(), AccessRight::Write));
+        }
+        if let Some(hidden) = &sandbox.read_all_except {
+            // Landlock denies access to the files of processes outside of the sandbox in `/proc`.
+            all.extend(["/proc", "/sys"].map(|path| (path.into(), AccessRight::Read)));
+            all.extend(
+                system_paths::visible_paths(hidden).into_iter().map(|path| (path, AccessRight::Execute)),
+            );
+            if place == ProgramLocation::OwnMounts {
+                // Hidden directories are empty there.
+                all.push(("/".into(), AccessRight::List));
             }
         }
         if sandbox.net == NetworkAccess::All {
@@ -144,6 +163,8 @@ impl LandlockRules {
 
 #[derive(Debug, Clone, Copy)]
 enum AccessRight {
+    /// To see the names in directories.
+    List,
     Read,
     Execute,
     Write,
@@ -153,6 +174,7 @@ impl AccessRight {
     fn access_flags(self, abi: ABI) -> BitFlags<AccessFs> {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         match self {
+            Self::List => AccessFs::ReadDir.into(),
             Self::Read => read,
             Self::Execute => read | AccessFs::Execute,
             // New devices could bypass the rules; sockets of other programs are not reachable anyway.

@@ -7,6 +7,8 @@ use super::{ConfinementLevel, SandboxError};
 pub struct SandboxSupport {
     /// The basis of [`ConfinementLevel::Standard`], or the reason why the level is not available.
     pub standard: Result<SandboxBasis, String>,
+    /// The basis of [`ConfinementLevel::Isolated`], or the reason why the level is not available.
+    pub isolated: Result<SandboxBasis, String>,
     /// The basis of [`ConfinementLevel::Strict`], or the reason why the level is not available.
     pub strict: Result<SandboxBasis, String>,
 }
@@ -23,12 +25,17 @@ pub struct SandboxBasis {
 /// Detects the supported levels, once per process. The first call blocks for about ten milliseconds, because bubblewrap
 /// is tried.
 pub fn detect_support() -> SandboxSupport {
-    SandboxSupport { standard: system::detect_standard(), strict: system::detect_strict() }
+    SandboxSupport {
+        standard: system::detect_standard(),
+        isolated: system::detect_isolated(),
+        strict: system::detect_strict(),
+    }
 }
 
 pub(super) fn check(level: ConfinementLevel) -> Result<(), SandboxError> {
     let basis = match level {
         ConfinementLevel::Standard => system::detect_standard(),
+        ConfinementLevel::Isolated => system::detect_isolated(),
         ConfinementLevel::Strict => system::detect_strict(),
     };
     basis.map(drop).map_err(|reason| SandboxError::Unavailable { level, reason })
@@ -57,6 +64,19 @@ mod system {
         let gaps =
             if abi < SCOPES_SIGNALS { vec!["programs of the same user can be signaled"] } else { Vec::new() };
         Ok(SandboxBasis { means: format!("Landlock {abi}, seccomp"), gaps })
+    }
+
+    pub(super) fn detect_isolated() -> Result<SandboxBasis, String> {
+        static NAMESPACES: OnceLock<Result<(), String>> = OnceLock::new();
+        let SandboxBasis { means, gaps } = detect_standard()?;
+        NAMESPACES.get_or_init(can_make_namespaces).clone()?;
+        Ok(SandboxBasis { means: format!("namespaces, {means}"), gaps })
+    }
+
+    fn can_make_namespaces() -> Result<(), String> {
+        crate::sys::try_namespaces().map_err(|error| {
+            format!("this machine does not allow namespaces ({error}); allow unprivileged user namespaces")
+        })
     }
 
     pub(super) fn detect_strict() -> Result<SandboxBasis, String> {
@@ -100,6 +120,10 @@ mod system {
         Ok(SandboxBasis { means: "sandbox-exec (untested)".to_owned(), gaps: Vec::new() })
     }
 
+    pub(super) fn detect_isolated() -> Result<SandboxBasis, String> {
+        detect_strict()
+    }
+
     pub(super) fn detect_strict() -> Result<SandboxBasis, String> {
         Err("macOS has only the level standard".to_owned())
     }
@@ -111,6 +135,10 @@ mod system {
 
     pub(super) fn detect_standard() -> Result<SandboxBasis, String> {
         Err("haft has no sandbox for this operating system".to_owned())
+    }
+
+    pub(super) fn detect_isolated() -> Result<SandboxBasis, String> {
+        detect_standard()
     }
 
     pub(super) fn detect_strict() -> Result<SandboxBasis, String> {

@@ -30,6 +30,42 @@ pub(super) const SOURCES: &[&str] = &["/dev/random", "/dev/urandom"];
 /// Devices to read and to write.
 pub(super) const SINKS: &[&str] = &["/dev/full", "/dev/null", "/dev/zero"];
 
+/// Directories of the kernel and of running services: their contents are listed one by one, or not at all.
+const SPECIAL: &[&str] = &["/dev", "/proc", "/run", "/sys", "/var/run"];
+
+/// Returns paths that together cover all files except the hidden ones and special directories. Landlock can only
+/// permit, so a directory with a hidden path inside is replaced by its entries; entries that appear later are not
+/// covered.
+pub(super) fn visible_paths(hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let hidden: Vec<&Path> =
+        SPECIAL.iter().map(Path::new).chain(hidden.iter().map(PathBuf::as_path)).collect();
+    let (mut visible, mut open) = (Vec::new(), vec![PathBuf::from("/")]);
+    while let Some(dir) = open.pop() {
+        if hidden.contains(&dir.as_path()) {
+            continue;
+        }
+        let inside: Vec<&&Path> = hidden.iter().filter(|path| path.starts_with(&dir)).collect();
+        if inside.is_empty() {
+            visible.push(dir);
+            continue;
+        }
+        match std::fs::read_dir(&dir) {
+            // The target of a link has a path of its own.
+            Ok(entries) => open.extend(
+                entries
+                    .flatten()
+                    .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()))
+                    .map(|entry| entry.path()),
+            ),
+            // A directory that cannot be listed may still contain the user's home directory.
+            Err(_) => open.extend(inside.iter().filter_map(|path| {
+                path.strip_prefix(&dir).ok()?.components().next().map(|name| dir.join(name))
+            })),
+        }
+    }
+    visible
+}
+
 /// Returns the file with the name servers, which on many systems is a link to a path outside `/etc`.
 pub(super) fn name_servers() -> Option<PathBuf> {
     std::fs::canonicalize("/etc/resolv.conf").ok()

@@ -1,5 +1,6 @@
 //! Tests of what a sandbox prevents on this machine, as root and as the user nobody.
 
+mod isolated;
 mod limits;
 mod probes;
 mod programs;

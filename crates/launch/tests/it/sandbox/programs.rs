@@ -81,6 +81,11 @@ async fn languages_start_at_level_standard() {
 }
 
 #[tokio::test]
+async fn languages_start_at_level_isolated() {
+    check(Sandbox::new(ConfinementLevel::Isolated)).await;
+}
+
+#[tokio::test]
 async fn languages_start_at_level_strict() {
     check(Sandbox::new(ConfinementLevel::Strict)).await;
 }

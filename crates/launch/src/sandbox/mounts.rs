@@ -1,0 +1,118 @@
+//! Separate mounts and a separate network for a program, made by the launcher itself.
+//!
+//! Landlock permits paths but cannot deny a path inside a permitted one, and it does not restrict `chmod`. Mounts close
+//! both gaps.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::CWD;
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
+    mount_bind_recursive, mount_change, move_mount, open_tree,
+};
+use rustix::process::{getegid, geteuid};
+
+use super::{NetworkAccess, Sandbox};
+use crate::sys;
+
+/// Files in memory that programs share by name.
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Gives this process separate mounts, on which everything is read-only except `write` without `protect`, and without
+/// the paths in `read_all_except`. Must be called only in a process with a single thread, before other restrictions.
+///
+/// # Errors
+/// When the kernel refuses a step; the process must not continue.
+pub(super) fn separate(sandbox: &Sandbox) -> io::Result<()> {
+    let own_network = sandbox.net != NetworkAccess::All;
+    separate_namespaces(own_network)
+        .map_err(|error| step_failed("make namespaces", Path::new("/"), error))?;
+    if sandbox.net == NetworkAccess::Loopback {
+        sys::enable_loopback()?;
+    }
+    restrict_writing(&sandbox.write)?;
+    sandbox.protect.iter().try_for_each(|path| protect(path, &sandbox.write))?;
+    hide_paths(sandbox)?;
+    mount("tmpfs", SHARED_MEMORY, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")
+        .map_err(|error| step_failed("mount", Path::new(SHARED_MEMORY), error))
+}
+
+/// Makes the namespaces. A user without privileges also gets a user namespace, in which the ids stay the same.
+fn separate_namespaces(own_network: bool) -> rustix::io::Result<()> {
+    let flags = libc::CLONE_NEWNS | if own_network { libc::CLONE_NEWNET } else { 0 };
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    match sys::unshare(flags) {
+        Err(Errno::PERM) => {
+            sys::unshare(flags | libc::CLONE_NEWUSER)?;
+            let write = |file: &str, text: String| std::fs::write(file, text).map_err(|_| Errno::PERM);
+            // The kernel accepts a group mapping only after this.
+            write("/proc/self/setgroups", "deny".to_owned())?;
+            write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+            write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+        }
+        result => result?,
+    }
+    // Later mounts and unmounts of the system arrive here, but not the other way round.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+}
+
+fn restrict_writing(writable: &[PathBuf]) -> io::Result<()> {
+    let covered = |path: &&PathBuf| !writable.iter().any(|other| other != *path && path.starts_with(other));
+    let trees: Vec<(&PathBuf, OwnedFd)> = writable
+        .iter()
+        .filter(covered)
+        .map(|path| Ok((path, clone_tree(path).map_err(|error| step_failed("open", path, error))?)))
+        .collect::<io::Result<_>>()?;
+    sys::set_read_only(Path::new("/")).map_err(|error| step_failed("protect", Path::new("/"), error))?;
+    let place = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+    trees.iter().try_for_each(|(path, tree)| {
+        move_mount(tree, c"", CWD, path.as_path(), place).map_err(|error| step_failed("mount", path, error))
+    })
+}
+
+fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    open_tree(CWD, path, flags)
+}
+
+/// Makes a path read-only, and keeps the directories between it and its writable directory from being renamed: a mount
+/// point cannot be.
+fn protect(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
+    let root = writable.iter().find(|writable| path.starts_with(writable));
+    let between = path.ancestors().skip(1).take_while(|dir| root.is_some_and(|root| dir != root));
+    let mut pinned: Vec<&Path> = between.collect();
+    pinned.reverse();
+    pinned.push(path);
+    for dir in pinned {
+        mount_bind_recursive(dir, dir).map_err(|error| step_failed("protect", dir, error))?;
+    }
+    sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))
+}
+
+/// Replaces the paths that the program may not read with empty ones. A path with a listed path inside stays, because
+/// the listed path must be reachable; the Landlock rules deny the remaining contents.
+fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
+    for path in sandbox.read_all_except.iter().flatten() {
+        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
+        let Ok(data) = path.metadata() else { continue };
+        if listed.into_iter().any(|listed| listed.starts_with(path)) {
+            continue;
+        }
+        let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        let hidden = match data.is_dir() {
+            true => mount("tmpfs", path, "tmpfs", flags, c"mode=555"),
+            false => mount_bind("/dev/null", path),
+        };
+        hidden.map_err(|error| step_failed("hide", path, error))?;
+    }
+    Ok(())
+}
+
+fn step_failed(step: &str, path: &Path, error: Errno) -> io::Error {
+    let error = io::Error::from(error);
+    io::Error::new(error.kind(), format!("cannot {step} {}: {error}", path.display()))
+}
