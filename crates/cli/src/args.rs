@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString};
+use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString, ToolSandboxLevel, Tools};
 use haft_core::model::ThinkingLevel;
 use haft_core::sanitize::sanitize;
 use haft_providers::PRESETS;
@@ -207,6 +207,12 @@ pub(crate) struct AgentArgs {
     /// Offer the model no tools
     #[arg(long, conflicts_with = "tools")]
     pub(crate) no_tools: bool,
+    /// Limit the tools: read-only, workspace (default), or full
+    ///
+    /// read-only: the tools read files, except secrets. workspace: they also change files in the working directory.
+    /// Other calls need your approval, or fail without a person. full: the tools may do what you may do.
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(ToolSandboxLevel::NAMES).try_map(|name| sandbox_level(&name)))]
+    pub(crate) sandbox: Option<ToolSandboxLevel>,
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
@@ -241,6 +247,7 @@ impl ModelArgs {
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
+            tools: Tools { sandbox: agent.sandbox, ..Tools::default() },
             ..ConfigFile::default()
         };
         ConfigLayer::new(LayerSource::Flags, values)
@@ -352,6 +359,12 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         trust: TrustProjectArgs,
     },
+}
+
+/// Parses the level of the tools' sandbox.
+fn sandbox_level(name: &str) -> Result<ToolSandboxLevel, String> {
+    let levels = [ToolSandboxLevel::ReadOnly, ToolSandboxLevel::Workspace, ToolSandboxLevel::Full];
+    levels.into_iter().find(|level| level.name() == name).ok_or_else(|| "unknown level".to_owned())
 }
 
 /// Parses a provider. Any name is valid, because `--base-url` works with any; completions offer the known providers.

@@ -200,6 +200,7 @@ fn ui_context(args: &RunArgs, setup: &RunSetup) -> Arc<UiContext> {
         home: Home::at(setup.home.root()),
         cwd: setup.cwd.clone(),
         args: Arc::new(args.clone()),
+        tools: setup.config.tools.clone(),
         open: Arc::new(OpenSessions::default()),
     })
 }

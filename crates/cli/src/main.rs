@@ -26,6 +26,7 @@ mod sinks;
 mod skill;
 mod timeouts;
 mod token;
+mod tool_sandbox;
 mod trust;
 
 use std::process::ExitCode;

@@ -22,7 +22,7 @@ use crate::session::SessionFinder;
 use crate::setup::RunSetup;
 use crate::{console, extensions, hooks, logging, prompt};
 
-pub(crate) use build_agent::{RunParts, ToolChoice, build_agent};
+pub(crate) use build_agent::{RunParts, ToolChoice, build_agent, launcher};
 use compact::CompactOptions;
 pub(crate) use display::{RunFlow, handle_interrupt};
 use drive::RunTask;

@@ -178,6 +178,12 @@ keys! {
                 unset: "none",
                 reach: TrustedProject,
             }
+            /// The access of haft's own tools to files, programs and the network. See
+            /// [sandbox.md](sandbox.md#tools-of-the-model).
+            tools: Tools = "tools" {
+                kind: Table(TableKind::Keys),
+                unset: "as below",
+            }
             /// The appearance and behavior of the interactive mode.
             tui: Tui = "tui" {
                 kind: Table(TableKind::Keys),
@@ -217,6 +223,61 @@ keys! {
             unset: "20,000; less in a small window",
             reach: TrustedProject,
         }
+    }
+}
+
+keys! {
+    /// The access of haft's own tools to files, programs and the network.
+    Tools as ToolSettings {
+        /// What the tools may do without your approval, including `!` commands. `read-only`: read files, except secrets.
+        /// `workspace`: also change files in the working directory. `full`: everything that you may do; haft never asks.
+        sandbox: ToolSandboxLevel = "tools.sandbox" {
+            kind: Choice(ToolSandboxLevel::NAMES),
+            default: ToolSandboxLevel::Workspace,
+            variables: &["HAFT_SANDBOX"],
+            flag: "--sandbox",
+        }
+        /// True if sandboxed commands may use the network. Otherwise they have a private loopback device.
+        network: bool = "tools.network" {
+            kind: Bool,
+            default: false,
+        }
+        /// Directories and files outside of the working directory that the tools may change at level `workspace`, for
+        /// example `~/.cargo/registry`. A path is absolute or begins with `~`.
+        write: Vec<String> = "tools.write" {
+            kind: List("paths"),
+            default: Vec::<String>::new(),
+        }
+        /// Directories and files that the tools may not read, in addition to well-known places of secrets such as `~/.ssh`.
+        hide: Vec<String> = "tools.hide" {
+            kind: List("paths"),
+            default: Vec::<String>::new(),
+        }
+        /// Names of environment variables that commands receive although the names look like secrets, for example
+        /// `NPM_TOKEN`.
+        env: Vec<String> = "tools.env" {
+            kind: List("names"),
+            default: Vec::<String>::new(),
+        }
+    }
+}
+
+impl Default for ToolSettings {
+    /// Returns the settings without any file, flag or variable.
+    fn default() -> Self {
+        Self::from_layers(&[], "", |file| Some(&file.tools))
+    }
+}
+
+choices! {
+    /// What haft's own tools may do without an approval.
+    ToolSandboxLevel {
+        /// Read files, except secrets.
+        ReadOnly = "read-only",
+        /// Also change files in the working directory.
+        Workspace = "workspace",
+        /// Everything that the user may do.
+        Full = "full",
     }
 }
 
@@ -320,6 +381,7 @@ pub fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
         Hooks::KEYS,
         HookDefaults::KEYS,
         HookProcess::KEYS,
+        Tools::KEYS,
         Tui::KEYS,
         Grant::KEYS,
     ];

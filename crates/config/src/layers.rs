@@ -11,7 +11,7 @@ use crate::home::Home;
 use crate::hooks::{HookTimeouts, ProcessHook};
 use crate::keys::{
     CompactionSettings, ConfigKey, ConfigLayer, ConfigRow, GrantSettings, HIDDEN, HookDefaults, HookProcess,
-    Hooks, ModelNameSplitter, Settings, TableKind, TuiSettings, ValueKind, quoted_key,
+    Hooks, ModelNameSplitter, Settings, TableKind, ToolSettings, TuiSettings, ValueKind, quoted_key,
 };
 use crate::origin::{Owner, SettingOrigin, SourcedValue};
 use crate::project::{self, UntrustedItem};
@@ -41,6 +41,8 @@ pub struct Config {
     pub settings: Settings,
     /// When the conversation is summarized.
     pub compaction: CompactionSettings,
+    /// The access of haft's own tools.
+    pub tools: ToolSettings,
     /// The appearance and behavior of the interactive mode.
     pub tui: TuiSettings,
     /// Additional directories of extensions, the user's before the project's.
@@ -179,7 +181,9 @@ impl ConfigFiles {
         let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);
         // A project's file cannot set any of the following keys.
-        let [.., user] = &layers;
+        let [flags, env, _, user] = &layers;
+        let tool_layers = [flags, env, user].map(Clone::clone);
+        let tools = ToolSettings::from_layers(&tool_layers, "", |file| Some(&file.tools));
         let user = std::slice::from_ref(user);
         let tui = TuiSettings::from_layers(user, "", |file| Some(&file.tui));
         let names = self.user.content.grant.keys();
@@ -189,6 +193,7 @@ impl ConfigFiles {
         Config {
             settings,
             compaction: CompactionSettings::from_layers(&layers, "", |file| Some(&file.compaction)),
+            tools,
             tui,
             extensions: extension_places(&self.user, Owner::User)
                 .chain(extension_places(&self.project, Owner::Project))

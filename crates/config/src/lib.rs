@@ -48,8 +48,8 @@ pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
     Compaction, CompactionSettings, ConfigFile, ConfigKey, ConfigLayer, ConfigRow, EventKind, Grant,
     GrantSettings, HookDefaults, HookProcess, Hooks, KeyScope, LayerError, LayerSource, ModelNameSplitter,
-    OnTimeout, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, Tui, TuiImages, TuiScreen,
-    TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
+    OnTimeout, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, ToolSandboxLevel, ToolSettings,
+    Tools, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
 };
 pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
 pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};

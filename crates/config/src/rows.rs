@@ -40,6 +40,7 @@ impl Config {
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "hooks" => self.hook_rows.clone(),
+            "tools" => self.tools.rows(),
             "tui" => self.tui.rows(),
             "grant.NAME" => self.grant_rows(),
             // Other settings already have a row.
@@ -183,6 +184,11 @@ mod tests {
         hooks.processes.gate.command = ["g"] # /config.toml:13
         hooks.processes.gate.env = {"A":"(hidden)","MY_KEY":"(hidden)"} # /config.toml:14
         hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
+        tools.sandbox = "workspace" # default
+        tools.network = false # default
+        tools.write = [] # default
+        tools.hide = [] # default
+        tools.env = [] # default
         tui.theme = "auto" # default
         tui.screen = "alternate" # default
         tui.mouse = "on" # default

@@ -20,16 +20,18 @@ use crate::hooks::{FinishedCall, Refusal, ResultDecision};
 use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::InterventionAction;
 use crate::timeouts;
-use crate::tool::{Tool, ToolContext, ToolOutput};
+use crate::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput};
 
 pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
-pub(crate) use gate::{CallCancelled, GateScope, ToolGate, validate_args};
+pub(crate) use gate::{CallCancelled, GateDecision, GateScope, ToolGate, validate_args};
 
 /// A call that every gate allowed.
 pub(crate) struct ApprovedCall<'a> {
     pub(crate) run: &'a RunContext,
     pub(crate) call: ToolCall,
     pub(crate) tool: &'a dyn Tool,
+    /// The request that a person approved.
+    pub(crate) approved: Option<ApprovalRequest>,
 }
 
 pub(crate) struct CallResult {
@@ -59,15 +61,16 @@ impl ApprovedCall<'_> {
 
     /// Runs the tool. A cancelled tool has a short time to return its output, then it is dropped.
     async fn run_tool(&self) -> ToolOutput {
-        let Self { run, call, tool } = self;
+        let Self { run, call, tool, approved } = self;
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
-        let context = ToolContext::new(run.cancel.child_token(), move |text| {
+        let mut context = ToolContext::new(run.cancel.child_token(), move |text| {
             if let Some(emitter) = open.upgrade() {
                 emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
             }
         });
+        context.approved.clone_from(approved);
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
         let outcome = match run.cancel.run_until_cancelled(&mut work).await {

@@ -60,6 +60,34 @@ pub trait Tool: Send + Sync {
 
     /// Runs one call. The arguments match the schema, and every gate allowed the call. A panic becomes an error result.
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput;
+
+    /// Returns the reason why a person must approve the call before it runs; `None` if that is not needed. The agent
+    /// asks after all gates, and never runs the call without the approval. The tool compares
+    /// [`ToolContext::approved`] with the reason at the time of the execution.
+    async fn approval_request(&self, _call: &ToolCall) -> Option<ApprovalRequest> {
+        None
+    }
+}
+
+/// The reason why a person must approve a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRequest {
+    /// The reason for the person: a sentence without a period, such as `write outside of the workspace: /etc/hosts`.
+    pub reason: String,
+    /// The setting that permits such calls without an approval, such as `--sandbox full`; `None` if there is none.
+    pub permitted_by: Option<String>,
+}
+
+impl ApprovalRequest {
+    /// Returns the reason for the model why the call does not run: no person can be asked.
+    pub(crate) fn without_person(&self) -> String {
+        let text =
+            format!("{}: this needs the approval of a person, and no person can be asked", self.reason);
+        match &self.permitted_by {
+            Some(setting) => format!("{text}; {setting} permits it"),
+            None => text,
+        }
+    }
 }
 
 /// The description of a tool for the model, and how the agent may run it.
@@ -160,13 +188,15 @@ pub enum ToolConcurrency {
 pub struct ToolContext {
     /// Cancelled with the run. A tool should then stop soon and return its partial output.
     pub cancel: CancellationToken,
+    /// The request that a person approved for this call.
+    pub approved: Option<ApprovalRequest>,
     progress: Arc<dyn Fn(String) + Send + Sync>,
 }
 
 impl ToolContext {
     /// Creates a context that passes progress to `progress`.
     pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
-        Self { cancel, progress: Arc::new(progress) }
+        Self { cancel, approved: None, progress: Arc::new(progress) }
     }
 
     /// Reports output of the running call to observers; never blocks.
@@ -177,7 +207,10 @@ impl ToolContext {
 
 impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolContext").field("cancel", &self.cancel).finish_non_exhaustive()
+        f.debug_struct("ToolContext")
+            .field("cancel", &self.cancel)
+            .field("approved", &self.approved)
+            .finish_non_exhaustive()
     }
 }
 

@@ -63,6 +63,11 @@ impl DialogRegistry {
         self.answers = answers;
     }
 
+    /// True if the client answers questions.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.answers
+    }
+
     /// Opens a question and returns the request for the client; a [`ClosedDialog`] follows later.
     /// Returns `None` if the client answers no questions; the default then applies.
     pub(crate) fn ask(&mut self, question: UserQuestion, now: Instant) -> Option<UiRequest> {

@@ -58,6 +58,11 @@ impl QuestionBroker {
         self.lock().approve.iter().any(|name| name == ALL || name == tool)
     }
 
+    /// True if the client answers questions.
+    pub(crate) fn has_person(&self) -> bool {
+        self.lock().dialogs.has_answers()
+    }
+
     /// Asks a question and waits for the answer. Returns `None` if the question was not sent or was
     /// withdrawn; the default then applies.
     pub(crate) async fn ask(

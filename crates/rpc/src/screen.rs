@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use haft_core::AgentBuilder;
 use haft_core::hooks::{ApproveTool, ApproverDecision, Observer};
 use haft_core::session::Session;
+use haft_core::tool::ApprovalRequest;
 use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -196,11 +197,36 @@ impl ApproveTool for ScreenHooks {
         if !screen.questions.wants_approval(&call.name) {
             return ApproverDecision::Approve;
         }
+        self.ask(cancel, call, String::new()).await
+    }
+
+    async fn ask_person(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        request: &ApprovalRequest,
+    ) -> Option<ApproverDecision> {
+        let Self(screen) = self;
+        if !screen.questions.has_person() {
+            return None;
+        }
+        Some(self.ask(cancel, call, request.reason.clone()).await)
+    }
+
+    fn name(&self) -> &str {
+        "the user"
+    }
+}
+
+impl ScreenHooks {
+    /// Asks the person about a call.
+    async fn ask(&self, cancel: &CancellationToken, call: &ToolCall, message: String) -> ApproverDecision {
+        let Self(screen) = self;
         let question = UserQuestion {
             extension: None,
             kind: UiKind::Approve,
             title: format!("Run {}?", call.name),
-            message: String::new(),
+            message,
             options: Vec::new(),
             call: Some(call.clone()),
             default: UiAnswer::Confirmed(false),
@@ -217,10 +243,6 @@ impl ApproveTool for ScreenHooks {
             }
         };
         ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
-    }
-
-    fn name(&self) -> &str {
-        "the user"
     }
 }
 

@@ -1,5 +1,7 @@
 //! `bash`: a shell command.
 
+mod blocked;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,9 +11,11 @@ use haft_protocol::content::ContentBlock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
+use blocked::blocked_note;
 
 pub(crate) struct BashTool;
 
@@ -22,6 +26,8 @@ pub(crate) struct BashArgs {
     /// Seconds after which the command is killed. Default: 120
     #[schemars(range(min = 1, max = 86400))]
     timeout: Option<u64>,
+    /// Only after the sandbox blocked the command: why it must run outside of the sandbox. The user is asked
+    outside_sandbox: Option<String>,
 }
 
 impl BuiltIn for BashTool {
@@ -39,6 +45,10 @@ impl BuiltIn for BashTool {
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Exclusive;
     type Args = BashArgs;
 
+    fn subject(args: &BashArgs) -> CallSubject<'_> {
+        CallSubject::Command { outside: args.outside_sandbox.as_deref() }
+    }
+
     async fn run(
         context: &ToolContext,
         ground: &SharedToolState,
@@ -53,12 +63,15 @@ impl BuiltIn for BashTool {
         });
         let command = ShellCommand { command: args.command, timeout };
         let report = environment.run(&context.cancel, command, &|piece| context.progress(piece)).await?;
-        Ok(output(&report, timeout, ground.reader))
+        let mut notes = notes(&report, timeout);
+        if report.end != RunEnd::Exited(0) {
+            notes.extend(blocked_note(environment, &report.tail).await);
+        }
+        Ok(output(&report, notes, ground.reader))
     }
 }
 
-fn output(report: &RunReport, timeout: Duration, reader: ResultAudience) -> ToolOutput {
-    let notes = notes(report, timeout);
+fn output(report: &RunReport, notes: Vec<String>, reader: ResultAudience) -> ToolOutput {
     let output = match reader {
         ResultAudience::Model => ToolOutput::text(output_for_model(report, &notes)),
         ResultAudience::Program => output_for_program(report, notes),

@@ -6,7 +6,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{
+    ApprovalRequest, Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolSpec,
+};
 use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -15,13 +17,15 @@ use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
+use crate::approval::{CallSubject, approval_request};
 use crate::environment::{Environment, EnvironmentError};
 use crate::read_tracker::ReadTracker;
 
 /// The state that the tools of a session share.
+#[derive(Clone)]
 pub(crate) struct SharedToolState {
     pub(crate) environment: Arc<dyn Environment>,
-    pub(crate) seen: ReadTracker,
+    pub(crate) seen: Arc<ReadTracker>,
     pub(crate) reader: ResultAudience,
 }
 
@@ -35,7 +39,13 @@ pub(crate) enum ResultAudience {
 impl SharedToolState {
     /// Creates the state of a session that has not read any file.
     pub(crate) fn new(environment: Arc<dyn Environment>, reader: ResultAudience) -> Arc<Self> {
-        Arc::new(Self { environment, seen: ReadTracker::default(), reader })
+        Arc::new(Self { environment, seen: Arc::default(), reader })
+    }
+
+    /// Returns the state for a call outside of the sandbox.
+    fn without_sandbox(&self) -> Self {
+        let environment = self.environment.without_sandbox();
+        Self { environment: environment.unwrap_or_else(|| Arc::clone(&self.environment)), ..self.clone() }
     }
 }
 
@@ -45,7 +55,10 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const GUIDELINES: &'static [&'static str];
     const CONCURRENCY: ToolConcurrency;
-    type Args: DeserializeOwned + JsonSchema + Send;
+    type Args: DeserializeOwned + JsonSchema + Send + Sync;
+
+    /// Returns the use of the environment, for the check of the sandbox.
+    fn subject(args: &Self::Args) -> CallSubject<'_>;
 
     fn run(
         context: &ToolContext,
@@ -126,6 +139,12 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         Arc::clone(&self.spec)
     }
 
+    async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
+        // The call itself reports invalid arguments.
+        let args = call.args.read::<T::Args>().ok()?;
+        approval_request(self.ground.environment.as_ref(), T::subject(&args)).await
+    }
+
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
         if context.cancel.is_cancelled() {
             return ToolFailure::from(EnvironmentError::Cancelled).output();
@@ -137,7 +156,19 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
                 return ToolOutput::failed(ToolFailureKind::InvalidArgs, text);
             }
         };
-        match T::run(&context, &self.ground, args).await {
+        let request = approval_request(self.ground.environment.as_ref(), T::subject(&args)).await;
+        let result = match request {
+            None => T::run(&context, &self.ground, args).await,
+            // The request names the place to which a path leads, so a changed link makes another request.
+            Some(request) if context.approved.as_ref() == Some(&request) => {
+                T::run(&context, &self.ground.without_sandbox(), args).await
+            }
+            Some(request) => Err(ToolFailure::classified(
+                ToolFailureKind::OutOfReach,
+                format!("not run without an approval: {}", request.reason),
+            )),
+        };
+        match result {
             Ok(output) => output,
             Err(failure) => failure.output(),
         }

@@ -7,9 +7,10 @@ use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head};
 use crate::diff::Diff;
-use crate::environment::{ParentPolicy, run_blocking};
+use crate::environment::{AccessKind, ParentPolicy, run_blocking};
 use crate::path;
 use crate::write::{claim_file, in_place_remark, read_for_change, replace_content};
 use replace::{TextReplacement, replace};
@@ -52,6 +53,10 @@ impl BuiltIn for EditTool {
     ];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = EditArgs;
+
+    fn subject(args: &EditArgs) -> CallSubject<'_> {
+        CallSubject::File(Some(&args.path), AccessKind::Write)
+    }
 
     async fn run(
         context: &ToolContext,

@@ -5,6 +5,7 @@ mod host;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use blocking::{run_blocking, run_blocking_if_large};
-pub use host::{FileAccessRules, HostEnvironment};
+pub use host::{FileAccessRules, HostEnvironment, ToolSandbox, ToolSandboxGap};
 
 /// Files and processes on this machine, in a sandbox, or on another machine.
 ///
@@ -79,6 +80,47 @@ pub trait Environment: Send + Sync {
         command: ShellCommand,
         progress: &(dyn Fn(String) + Send + Sync),
     ) -> Result<RunReport, EnvironmentError>;
+
+    /// Checks whether a path, which may be missing, can be used without an approval. The default permits all paths.
+    ///
+    /// # Errors
+    /// The reason why an approval is needed.
+    async fn check_access(&self, _path: &Path, _access: AccessKind) -> Result<(), EnvironmentError> {
+        Ok(())
+    }
+
+    /// Resolves the links of a path as far as it exists. The default returns the path.
+    ///
+    /// # Errors
+    /// If the call was cancelled.
+    async fn resolve(&self, path: &Path) -> Result<PathBuf, EnvironmentError> {
+        Ok(path.to_owned())
+    }
+
+    /// Returns the sandbox of commands and file tools, if there is one.
+    fn sandbox(&self) -> Option<&ToolSandbox> {
+        None
+    }
+
+    /// Returns the reason why each command needs an approval; `None` if commands may run in the sandbox, or without
+    /// one.
+    fn needs_approval_to_run(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns this environment without its sandbox, for calls that a person approved; `None` if there is no sandbox.
+    fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
+        None
+    }
+}
+
+/// The way in which a tool uses a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// It reads the file, or lists or searches the directory.
+    Read,
+    /// It creates or changes the file.
+    Write,
 }
 
 /// A claimed file, which no other caller changes.

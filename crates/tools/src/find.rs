@@ -6,8 +6,9 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
-use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
+use crate::environment::{AccessKind, FileKind, FindHit, FindHits, FindQuery};
 use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
 
@@ -38,6 +39,10 @@ impl BuiltIn for FindTool {
         &["Use find to look for files by name instead of find or fd in bash."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = FindArgs;
+
+    fn subject(args: &FindArgs) -> CallSubject<'_> {
+        CallSubject::File(args.path.as_deref(), AccessKind::Read)
+    }
 
     async fn run(
         context: &ToolContext,

@@ -7,8 +7,9 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
-use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
+use crate::environment::{AccessKind, Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 use crate::write::count;
 
@@ -49,6 +50,10 @@ impl BuiltIn for GrepTool {
         &["Use grep to search file contents instead of grep or rg in bash; narrow it with path and glob."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = GrepArgs;
+
+    fn subject(args: &GrepArgs) -> CallSubject<'_> {
+        CallSubject::File(args.path.as_deref(), AccessKind::Read)
+    }
 
     async fn run(
         context: &ToolContext,

@@ -5,6 +5,7 @@
 //! processes only through [`Environment`], which an embedder can replace. This crate contains nothing about
 //! extensions, the terminal or approval: gates are core's hooks.
 
+mod approval;
 mod bash;
 mod builtin;
 mod diff;
@@ -23,9 +24,10 @@ mod timeouts;
 mod write;
 
 pub use environment::{
-    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey, FileKind, FileStat,
-    FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine, GrepQuery, GrepText,
-    HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
+    AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey,
+    FileKind, FileStat, FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine,
+    GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
+    ToolSandbox, ToolSandboxGap,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

@@ -4,8 +4,9 @@ use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
-use crate::environment::{DirectoryEntry, FileKind};
+use crate::environment::{AccessKind, DirectoryEntry, FileKind};
 use crate::path;
 
 pub(crate) struct LsTool;
@@ -24,6 +25,10 @@ impl BuiltIn for LsTool {
         &["Use ls to see what is in a directory instead of ls in bash."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = LsArgs;
+
+    fn subject(args: &LsArgs) -> CallSubject<'_> {
+        CallSubject::File(args.path.as_deref(), AccessKind::Read)
+    }
 
     async fn run(
         context: &ToolContext,

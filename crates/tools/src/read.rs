@@ -15,8 +15,9 @@ use haft_protocol::content::{ContentBlock, Image};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure, run_until_cancelled};
-use crate::environment::{Environment, FileKind, ParentPolicy, run_blocking_if_large};
+use crate::environment::{AccessKind, Environment, FileKind, ParentPolicy, run_blocking_if_large};
 use crate::path;
 use crate::write::{MAX_FILE, claim_file};
 use pager::{LinePager, TextPage};
@@ -50,6 +51,10 @@ impl BuiltIn for ReadTool {
     ];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = ReadArgs;
+
+    fn subject(args: &ReadArgs) -> CallSubject<'_> {
+        CallSubject::File(Some(&args.path), AccessKind::Read)
+    }
 
     async fn run(
         context: &ToolContext,

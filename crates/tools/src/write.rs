@@ -7,10 +7,13 @@ use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled};
 use crate::diff::Diff;
 use crate::environment::run_blocking_if_large;
-use crate::environment::{ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy};
+use crate::environment::{
+    AccessKind, ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy,
+};
 use crate::path;
 use crate::read_tracker::{ContentFingerprint, UnreadFileError};
 
@@ -37,6 +40,10 @@ impl BuiltIn for WriteTool {
         &["Use write for new files and complete rewrites; change parts of an existing file with edit."];
     const CONCURRENCY: ToolConcurrency = ToolConcurrency::Parallel;
     type Args = WriteArgs;
+
+    fn subject(args: &WriteArgs) -> CallSubject<'_> {
+        CallSubject::File(Some(&args.path), AccessKind::Write)
+    }
 
     async fn run(
         context: &ToolContext,

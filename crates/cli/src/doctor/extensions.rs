@@ -208,6 +208,7 @@ fn start_obstacle(seen: &InstallationState, spec: &ExtensionSpec) -> Option<(Str
     let support = detect_support();
     let (level, basis) = match level_of(&seen.config, spec)? {
         level @ ConfinementLevel::Standard => (level, support.standard),
+        level @ ConfinementLevel::Isolated => (level, support.isolated),
         level @ ConfinementLevel::Strict => (level, support.strict),
     };
     let why = basis.err()?;

@@ -184,7 +184,8 @@ fn mark_shadowed(listed: &mut [ListedExtension]) {
 
 fn sandbox_level(level: ConfinementLevel) -> SandboxLevel {
     match level {
-        ConfinementLevel::Standard => SandboxLevel::Standard,
+        // Only the tools run at this level.
+        ConfinementLevel::Standard | ConfinementLevel::Isolated => SandboxLevel::Standard,
         ConfinementLevel::Strict => SandboxLevel::Strict,
     }
 }

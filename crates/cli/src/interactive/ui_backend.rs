@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Home, TrustDecision};
+use haft_config::{Home, ToolSettings, TrustDecision};
 use haft_protocol::rpc::CommandFailure;
+use haft_tools::HostEnvironment;
 use haft_tui::app::{BackendReply as Reply, BackendRequest as Request};
 use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
@@ -23,6 +24,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
 use crate::args::RunArgs;
+use crate::run::launcher;
+use crate::tool_sandbox::tool_environment;
 use crate::trust;
 
 pub(super) use sessions::OpenSessions;
@@ -41,10 +44,20 @@ pub(super) struct UiContext {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
     pub(super) args: Arc<RunArgs>,
+    /// The access of commands of the user, as of the tool `bash`.
+    pub(super) tools: ToolSettings,
     pub(super) open: Arc<OpenSessions>,
 }
 
 impl UiContext {
+    /// Returns the environment of a command of the user.
+    ///
+    /// # Errors
+    /// An invalid path in the settings, or no private directory for commands.
+    fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
+        tool_environment(&self.home, &self.cwd, &self.tools, launcher()?)
+    }
+
     /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions
     /// from the next session.
     fn trust_decision(&self) -> anyhow::Result<TrustDecision> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project};
+use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project, ToolSettings};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, ThinkingLevel};
 use haft_core::prompt::SystemPrompt;
@@ -26,7 +26,7 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{HostEnvironment, ServiceTools, builtin_tools, skill_tool};
+use haft_tools::{ServiceTools, builtin_tools, skill_tool};
 use tokio::sync::watch;
 
 use crate::args::RunArgs;
@@ -36,6 +36,7 @@ use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
+use crate::tool_sandbox::tool_environment;
 
 use super::model::{self, ModelResolver};
 use super::session_outputs::SessionOutputs;
@@ -57,6 +58,8 @@ pub(crate) struct RunParts {
     pub(crate) max_steps: Option<u32>,
     pub(crate) compaction: CompactSettings,
     pub(crate) tools: ToolChoice,
+    /// The access of haft's own tools.
+    pub(crate) tool_settings: ToolSettings,
 }
 
 /// The tools that the model receives.
@@ -108,6 +111,7 @@ impl RunParts {
             max_steps: None,
             compaction: CompactSettings::default(),
             tools: ToolChoice::All,
+            tool_settings: ToolSettings::default(),
         }
     }
 
@@ -149,6 +153,7 @@ impl RunParts {
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             compaction: compact_settings(&config.compaction),
             tools,
+            tool_settings: config.tools,
             ..plain
         })
     }
@@ -235,10 +240,9 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 
 /// Starts the extensions, waits until they are ready, and builds the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
-    let environment = HostEnvironment::new(&parts.host.cwd)
-        .with_scratch(parts.home.results_dir())
-        .with_backup_dir(parts.home.state_dir().join("in-place"))
-        .without_variables(TOKEN_VARIABLES);
+    let launcher = launcher()?;
+    let environment = tool_environment(&parts.home, &parts.host.cwd, &parts.tool_settings, launcher.clone())
+        .or_exit(Exit::Configuration)?;
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
@@ -246,7 +250,7 @@ pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow
     parts.trust_event.into_iter().for_each(|event| events(event));
     let reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     let source = parts.source;
-    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher()?), ..parts.host })
+    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher), ..parts.host })
         .frontend(frontend)
         .events(events)
         .services(Arc::new(services))
@@ -345,12 +349,12 @@ impl RunningAgent {
 }
 
 #[cfg(not(test))]
-fn launcher() -> anyhow::Result<Launcher> {
+pub(crate) fn launcher() -> anyhow::Result<Launcher> {
     Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot find the program file of haft")
 }
 
 /// In tests, the current program is the test, which has no launcher role.
 #[cfg(test)]
-fn launcher() -> anyhow::Result<Launcher> {
+pub(crate) fn launcher() -> anyhow::Result<Launcher> {
     Ok(Launcher { program: haft_test_support::launcher_path(), args: Vec::new() })
 }

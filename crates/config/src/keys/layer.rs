@@ -75,11 +75,11 @@ impl ConfigLayer {
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
         let mut layer = Self::empty(LayerSource::Env);
         let mut table = toml::Table::new();
-        for key in ConfigFile::KEYS {
+        for key in all_keys() {
             let set = |name: &&'static str| Some((*name, var(name).filter(|value| !value.is_empty())?));
             let Some((variable, value)) = key.variables.iter().find_map(set) else { continue };
             let read = key.kind.read(&value).and_then(|read| {
-                table.insert(key.path.to_owned(), read);
+                insert_at(&mut table, key.path, read);
                 table.clone().try_into().ok()
             });
             let wrong = || LayerError { variable, value, expected: key.kind.expected_text() };
@@ -130,6 +130,19 @@ fn split_model_names(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) {
             layer.origins.insert("provider", layer.origin("model"));
         }
         (layer.values.provider, layer.values.model) = (Some(provider), Some(model));
+    }
+}
+
+/// Inserts a value at a path such as `tools.sandbox`.
+fn insert_at(table: &mut toml::Table, path: &str, value: toml::Value) {
+    match path.split_once('.') {
+        None => _ = table.insert(path.to_owned(), value),
+        Some((name, below)) => {
+            let inner = table.entry(name).or_insert_with(|| toml::Table::new().into());
+            if let Some(inner) = inner.as_table_mut() {
+                insert_at(inner, below, value);
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApprovedCall, CallCancelled, CallResult, GateScope, ToolGate, validate_args};
+use super::{ApprovedCall, CallCancelled, CallResult, GateDecision, GateScope, ToolGate, validate_args};
 use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
 use crate::emitter::EventEmitter;
@@ -78,23 +78,26 @@ impl CallableTool {
         validator: &SchemaValidator,
     ) -> ExtensionCallResult {
         // A hook cannot replace the tool of an extension's call.
-        let scope = GateScope { validator: Some(validator), others: None };
-        let args = match ToolGate::new(run, call, scope).decide().await {
-            Ok(Verdict::Run { args, .. }) => args,
-            Ok(Verdict::Respond { by, output }) => {
+        let scope = GateScope { validator: Some(validator), tool: Some(self.tool.as_ref()), others: None };
+        let GateDecision { verdict, approved } = match ToolGate::new(run, call, scope).decide().await {
+            Ok(decision) => decision,
+            Err(CallCancelled) => return cancelled_result(),
+        };
+        let args = match verdict {
+            Verdict::Run { args, .. } => args,
+            Verdict::Respond { by, output } => {
                 let result = CallResult::from_hook_response(run, call.clone(), output).await;
                 return ExtensionCallResult { by: Some(by), ..ExtensionCallResult::from_result(result) };
             }
             // The call is not part of a run, so a refusal that ends the run ends only the call.
-            Ok(Verdict::Refuse(refusal)) => return ExtensionCallResult::from_refusal(refusal),
-            Err(CallCancelled) => return cancelled_result(),
+            Verdict::Refuse(refusal) => return ExtensionCallResult::from_refusal(refusal),
         };
         if run.cancel.is_cancelled() {
             return cancelled_result();
         }
         let call = ToolCall { args, ..call.clone() };
         let mut called = ExtensionCallResult::from_result(
-            ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await,
+            ApprovedCall { run, call, tool: self.tool.as_ref(), approved }.execute().await,
         );
         // The output of a cancelled tool reports its progress.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {

@@ -22,6 +22,7 @@ use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
 use crate::session::intervention::InterventionAction;
 use crate::timeouts::MAX_DECISION_TIME;
+use crate::tool::{ApprovalRequest, Tool};
 
 /// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
@@ -30,8 +31,18 @@ const BUDGET: &str = names::HAFT;
 pub(crate) struct GateScope<'a> {
     /// The validator that accepted the arguments; `None` for a tool that only hooks know.
     pub(crate) validator: Option<&'a SchemaValidator>,
+    /// The called tool; `None` for a tool that only hooks know.
+    pub(crate) tool: Option<&'a dyn Tool>,
     /// The tools that a hook can select instead; `None` if it cannot.
     pub(crate) others: Option<&'a OfferedTools>,
+}
+
+/// A decision that the call may run or has its result.
+#[derive(Debug)]
+pub(crate) struct GateDecision {
+    pub(crate) verdict: Verdict,
+    /// The request of the tool that a person approved.
+    pub(crate) approved: Option<ApprovalRequest>,
 }
 
 /// The gate for one call: first the hooks, then the approvers.
@@ -92,7 +103,16 @@ impl<'a> ToolGate<'a> {
     ///
     /// # Errors
     /// The call was cancelled.
-    pub(crate) async fn decide(&self) -> Result<Verdict, CallCancelled> {
+    pub(crate) async fn decide(&self) -> Result<GateDecision, CallCancelled> {
+        let mut approved = None;
+        let verdict = self.decide_with_approval(&mut approved).await?;
+        Ok(GateDecision { verdict, approved })
+    }
+
+    async fn decide_with_approval(
+        &self,
+        approved: &mut Option<ApprovalRequest>,
+    ) -> Result<Verdict, CallCancelled> {
         let roles = self.hooks.iter().map(|hook| hook.role(&self.call.name));
         let mut chain = ToolChain::new(&self.call.name, self.call.args.clone(), roles);
         let mut outcome = match self.run_chain(&mut chain).await {
@@ -105,10 +125,12 @@ impl<'a> ToolGate<'a> {
             }
         };
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
-        if self.needs_approval(&outcome)
-            && let Some((approver, refusal)) = self.ask_approvers(&self.to_tool_call(&outcome.call)).await?
+        let call = self.to_tool_call(&outcome.call);
+        *approved = self.approval_request(&outcome.verdict, &call).await?;
+        if (self.needs_approval(&outcome) || approved.is_some())
+            && let Some((approver, refusal)) = self.ask_approvers(&call, approved.as_ref()).await?
         {
-            (outcome.verdict, decider) = (Verdict::Refuse(refusal), Some(RefusalSource::Approver(approver)));
+            (outcome.verdict, decider) = (Verdict::Refuse(refusal), approver.map(RefusalSource::Approver));
         }
         match outcome.verdict {
             Verdict::Refuse(Refusal { by, reason, scope }) => {
@@ -149,22 +171,58 @@ impl<'a> ToolGate<'a> {
         }))
     }
 
-    /// Asks the approvers in order; returns the first denial with its approver.
+    /// Returns the reason why the tool of a call that would run requires the approval of a person.
+    async fn approval_request(
+        &self,
+        verdict: &Verdict,
+        call: &ToolCall,
+    ) -> Result<Option<ApprovalRequest>, CallCancelled> {
+        let Verdict::Run { .. } = verdict else { return Ok(None) };
+        let other = || Some(self.scope.others?.get(&call.name)?.0.as_ref());
+        let tool = if call.name == self.call.name { self.scope.tool } else { other() };
+        let Some(tool) = tool else { return Ok(None) };
+        match self.run.await_decision(tool.approval_request(call)).await {
+            Ok(request) => Ok(request),
+            Err(NoDecision::Cancelled) => Err(CallCancelled),
+            Err(NoDecision::Panicked) => {
+                let reason = format!("{} panicked when it checked the call", call.name);
+                Ok(Some(ApprovalRequest { reason, permitted_by: None }))
+            }
+        }
+    }
+
+    /// Asks the approvers in order; returns the first denial with its approver. A request of the tool needs the
+    /// approval of a person.
     async fn ask_approvers(
         &self,
         call: &ToolCall,
-    ) -> Result<Option<(&dyn ApproveTool, Refusal)>, CallCancelled> {
+        request: Option<&ApprovalRequest>,
+    ) -> Result<Option<(Option<&dyn ApproveTool>, Refusal)>, CallCancelled> {
+        let mut unapproved = request;
         for approver in &self.approvers {
-            let (by, reason) =
-                match self.run.await_decision(approver.approve_tool(&self.run.cancel, call)).await {
-                    Ok(ApproverDecision::Approve) => continue,
-                    Ok(ApproverDecision::Deny { by, reason }) => (by, reason),
-                    Err(NoDecision::Cancelled) => return Err(CallCancelled),
-                    Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+            let decision = self.run.await_decision(async {
+                let asked = match request {
+                    Some(request) => approver.ask_person(&self.run.cancel, call, request).await,
+                    None => None,
                 };
-            return Ok(Some((approver.as_ref(), Refusal::new(RefusalScope::Call, by, reason))));
+                match asked {
+                    Some(decision) => (true, decision),
+                    None => (false, approver.approve_tool(&self.run.cancel, call).await),
+                }
+            });
+            let (by, reason) = match decision.await {
+                Ok((by_person, ApproverDecision::Approve)) => {
+                    unapproved = unapproved.filter(|_| !by_person);
+                    continue;
+                }
+                Ok((_, ApproverDecision::Deny { by, reason })) => (by, reason),
+                Err(NoDecision::Cancelled) => return Err(CallCancelled),
+                Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+            };
+            return Ok(Some((Some(approver.as_ref()), Refusal::new(RefusalScope::Call, by, reason))));
         }
-        Ok(None)
+        Ok(unapproved
+            .map(|request| (None, Refusal::new(RefusalScope::Call, names::HAFT, request.without_person()))))
     }
 
     /// Records the hooks that changed or answered the call.

@@ -8,7 +8,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 
 use super::{CancellationToken, Refusal, RefusalScope};
-use crate::tool::ToolOutput;
+use crate::tool::{ApprovalRequest, ToolOutput};
 
 /// Hook before a tool call. See the [module](super) for an example.
 #[async_trait]
@@ -171,6 +171,17 @@ impl ToolDecision {
 pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision;
+
+    /// Asks a person about a call whose tool requires it, in place of [`approve_tool`](Self::approve_tool). `None` if
+    /// this approver cannot ask a person. If no approver can, the call does not run.
+    async fn ask_person(
+        &self,
+        _cancel: &CancellationToken,
+        _call: &ToolCall,
+        _request: &ApprovalRequest,
+    ) -> Option<ApproverDecision> {
+        None
+    }
 
     /// True if the approver belongs to this extension. It is not asked about the extension's own calls, because the
     /// extension waits for them.

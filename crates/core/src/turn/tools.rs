@@ -14,13 +14,13 @@ use haft_protocol::message::{Message, ToolMessage};
 use super::record_refusal;
 use super::state::TurnInput;
 use crate::agent_state::{AgentSetup, OfferedTools};
-use crate::call::{ApprovedCall, GateScope, ToolGate, validate_args};
+use crate::call::{ApprovedCall, GateDecision, GateScope, ToolGate, validate_args};
 use crate::chain::Verdict;
 use crate::hooks::{Refusal, RefusalScope};
 use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
-use crate::tool::{Tool, ToolConcurrency, ToolOutput};
+use crate::tool::{ApprovalRequest, Tool, ToolConcurrency, ToolOutput};
 
 /// The maximum number of concurrent calls of one message.
 const MAX_PARALLEL: usize = 16;
@@ -38,7 +38,7 @@ struct PlannedCall {
 
 enum CallAction {
     /// The call runs with the tool and the arguments that every gate allowed.
-    Run { call: ToolCall, tool: Arc<dyn Tool> },
+    Run { call: ToolCall, tool: Arc<dyn Tool>, approved: Option<ApprovalRequest> },
     /// The call does not run; this is the result.
     Answer { output: ToolOutput, source: ResultSource },
 }
@@ -199,13 +199,15 @@ impl ToolCalls<'_> {
             None if self.is_taken_by_hook(call, &offered) => None,
             None => return Ok(answer(unknown_tool_text(call, &offered))),
         };
-        let scope = GateScope { validator, others: Some(&offered) };
-        match ToolGate::new(self.run, call, scope).decide().await? {
+        let tool = offered.get(&call.name).map(|(tool, _)| tool.as_ref());
+        let scope = GateScope { validator, tool, others: Some(&offered) };
+        let GateDecision { verdict, approved } = ToolGate::new(self.run, call, scope).decide().await?;
+        match verdict {
             Verdict::Run { tool, args } => {
                 let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
                 Ok(match offered.get(&runs.name) {
                     Some((tool, _)) => {
-                        let plan = CallAction::Run { call: runs, tool: tool.clone() };
+                        let plan = CallAction::Run { call: runs, tool: tool.clone(), approved };
                         PlannedCall { call: call.clone(), plan }
                     }
                     None => answer(unknown_tool_text(call, &offered)),
@@ -244,11 +246,11 @@ impl ToolCalls<'_> {
         PlannedCall { call, plan }: PlannedCall,
         begun: Result<(), SessionError>,
     ) -> ToolCallOutcome {
-        let (runs, tool) = match plan {
+        let (runs, tool, approved) = match plan {
             CallAction::Answer { output, source } => {
                 return ToolCallOutcome { call, output, source, then: None };
             }
-            CallAction::Run { call, tool } => (call, tool),
+            CallAction::Run { call, tool, approved } => (call, tool, approved),
         };
         match begun {
             Err(error) => return ToolCallOutcome::not_run(call, Some(error.into())),
@@ -256,7 +258,8 @@ impl ToolCalls<'_> {
             Ok(()) => {}
         }
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
-        let result = ApprovedCall { run: self.run, call: runs, tool: tool.as_ref() }.execute().await;
+        let result =
+            ApprovedCall { run: self.run, call: runs, tool: tool.as_ref(), approved }.execute().await;
         let then = result.refusal.map(|refusal| record_refusal(self.run, refusal));
         ToolCallOutcome {
             call,

@@ -3,31 +3,39 @@
 mod atomic;
 mod claim;
 mod collector;
+mod command_dir;
 mod files;
 mod kind;
 mod private;
+mod sandbox;
 mod search;
 mod shell;
+mod variables;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use atomic::{PathBoundary, SharedWriteState};
 use collector::ScratchDir;
+use command_dir::CommandDir;
 use haft_core::file_queue::FileQueue;
-use haft_launch::EnvPolicy;
+use haft_launch::{EnvPolicy, Launcher, Sandbox};
+use sandbox::{FileBoundaries, resolve_missing};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery, GrepHits,
-    GrepQuery, ParentPolicy, RunReport, ShellCommand,
+    AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery,
+    GrepHits, GrepQuery, ParentPolicy, RunReport, ShellCommand,
 };
 use crate::environment::run_blocking;
 
-/// The files of this machine, and a shell in a process group of its own for each command.
+pub use sandbox::{ToolSandbox, ToolSandboxGap};
+
+/// The files of this machine, and a shell for each command: behind a launcher in its own session, otherwise in its own
+/// process group.
 #[derive(Debug, Clone)]
 pub struct HostEnvironment {
     cwd: PathBuf,
@@ -35,6 +43,14 @@ pub struct HostEnvironment {
     queue: FileQueue,
     /// Variables that commands do not inherit.
     withheld: Vec<OsString>,
+    /// Variables that commands inherit although they look like secrets.
+    permitted: Vec<OsString>,
+    launcher: Option<Launcher>,
+    /// The directory of commands, or the reason why it could not be created.
+    commands: Arc<OnceLock<Result<CommandDir, String>>>,
+    sandbox: Option<Arc<ToolSandbox>>,
+    /// The boundaries of file tools in the sandbox.
+    boundaries: Option<FileBoundaries>,
     scratch: ScratchDir,
     disk: Arc<SharedWriteState>,
     /// The files that may be read, or `None` for all.
@@ -45,8 +61,8 @@ pub struct HostEnvironment {
 
 impl HostEnvironment {
     /// Creates an environment with the working directory `cwd`, which is made absolute. Commands inherit this
-    /// process's environment, changed so that no program waits for a person at the terminal: no pager, no password
-    /// prompt of git.
+    /// process's environment without variables whose names look like secrets, and changed so that no program waits
+    /// for a person: no pager, no password prompt, and an editor that fails.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
         Self {
@@ -54,6 +70,11 @@ impl HostEnvironment {
             home: std::env::home_dir(),
             queue: FileQueue::default(),
             withheld: Vec::new(),
+            permitted: Vec::new(),
+            launcher: None,
+            commands: Arc::default(),
+            sandbox: None,
+            boundaries: None,
             scratch: ScratchDir::Own(private::private_temp_dir("results")),
             disk: Arc::new(SharedWriteState::new(private::private_temp_dir("in-place"))),
             reads: None,
@@ -68,7 +89,32 @@ impl HostEnvironment {
         self
     }
 
-    /// Withholds variables from commands, which inherit all others.
+    /// Starts commands through a launcher: in their own session, without a terminal.
+    #[must_use]
+    pub fn with_launcher(mut self, launcher: Launcher) -> Self {
+        self.launcher = Some(launcher);
+        self
+    }
+
+    /// Restricts commands and file tools. Needs a launcher; see [`with_launcher`](Self::with_launcher).
+    ///
+    /// # Errors
+    /// If the directory for temporary files cannot be created, and on systems other than Unix.
+    pub fn with_sandbox(mut self, sandbox: ToolSandbox) -> io::Result<Self> {
+        let boundaries = FileBoundaries::new(&sandbox, self.command_dir()?.path())?;
+        (self.sandbox, self.boundaries) = (Some(Arc::new(sandbox)), Some(boundaries));
+        self.disk = Arc::new(self.disk.new_for_same_dir());
+        Ok(self)
+    }
+
+    /// Lets commands inherit these variables although their names look like secrets.
+    #[must_use]
+    pub fn with_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.permitted.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Withholds variables from commands.
     #[must_use]
     pub fn without_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.withheld.extend(names.into_iter().map(Into::into));
@@ -128,19 +174,59 @@ impl HostEnvironment {
             read.as_ref().zip(write.as_ref()).map(|(read, write)| [read.as_slice(), write].concat());
         self.reads = Some(Arc::new(PathBoundary::from_rules(reads.as_deref(), own, never, "read")?));
         self.root = Some(Arc::new(PathBoundary::from_rules(write.as_deref(), own, never, "written")?));
+        self.boundaries = None;
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
 
-    fn env_policy(&self) -> EnvPolicy {
-        let set = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
-        EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }
+    fn env_policy(&self) -> io::Result<EnvPolicy> {
+        let commands = self.command_dir()?;
+        let mut set = variables::unattended(Some(commands.editor()));
+        if self.sandbox.is_some() {
+            let temp = commands.path().as_os_str();
+            set.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temp.to_owned())));
+        }
+        let secrets = variables::secret_variables(&self.permitted);
+        Ok(EnvPolicy::Inherit { remove: self.withheld.iter().cloned().chain(secrets).collect(), set })
     }
 
-    /// Rejects listing and searching if reading is restricted.
-    fn check_search_allowed(&self, path: &Path) -> Result<(), EnvironmentError> {
+    /// Returns the sandbox of a command. `None` on a machine without one; each command then needs an approval.
+    fn command_sandbox(&self) -> io::Result<Option<Sandbox>> {
+        let Some(sandbox) = &self.sandbox else { return Ok(None) };
+        if let Some(ToolSandboxGap::NoSandbox(_)) = ToolSandbox::gap() {
+            return Ok(None);
+        }
+        Ok(Some(sandbox.for_command(self.command_dir()?.path())))
+    }
+
+    /// Returns the directory of commands, which is created at the first use.
+    fn command_dir(&self) -> io::Result<&CommandDir> {
+        let created = self.commands.get_or_init(|| {
+            CommandDir::create()
+                .map_err(|error| format!("cannot create a private directory for commands: {error}"))
+        });
+        created.as_ref().map_err(|error| io::Error::other(error.clone()))
+    }
+
+    /// Returns the boundary for reading.
+    fn reads(&self) -> Option<Arc<PathBoundary>> {
+        let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.reads));
+        self.reads.clone().or_else(sandbox)
+    }
+
+    /// Returns the boundary for writing.
+    fn writes(&self) -> Option<Arc<PathBoundary>> {
+        let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.writes));
+        self.root.clone().or_else(sandbox)
+    }
+
+    /// Returns the boundary for listing and searching.
+    ///
+    /// # Errors
+    /// If only some files may be read.
+    fn search_boundary(&self, path: &Path) -> Result<Option<Arc<PathBoundary>>, EnvironmentError> {
         match &self.reads {
-            None => Ok(()),
+            None => Ok(self.reads()),
             Some(_) => Err(EnvironmentError::outside(
                 path,
                 "cannot be listed or searched with restricted file access",
@@ -173,19 +259,18 @@ impl Environment for HostEnvironment {
     }
 
     async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
-        let (reads, path) = (self.reads.clone(), path.to_owned());
+        let (reads, path) = (self.reads(), path.to_owned());
         run_blocking(move || files::stat(reads.as_deref(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-        let (reads, path) = (self.reads.clone(), path.to_owned());
+        let (reads, path) = (self.reads(), path.to_owned());
         run_blocking(move || files::read(reads.as_deref(), &path, start, len)).await
     }
 
     async fn list(&self, path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
-        self.check_search_allowed(path)?;
-        let path = path.to_owned();
-        run_blocking(move || files::list(&path)).await
+        let (reads, path) = (self.search_boundary(path)?, path.to_owned());
+        run_blocking(move || files::list(reads.as_deref(), &path)).await
     }
 
     async fn claim(
@@ -196,25 +281,22 @@ impl Environment for HostEnvironment {
         // The ticket is taken before any wait, so that callers are served in order.
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {
-            let (root, path) = (self.root.clone(), path.to_owned());
+            let (root, path) = (self.writes(), path.to_owned());
             run_blocking(move || atomic::create_parents(root.as_deref(), &path)).await?;
         }
-        let ground = claim::WriteContext {
-            disk: Arc::clone(&self.disk),
-            reads: self.reads.clone(),
-            root: self.root.clone(),
-        };
+        let ground =
+            claim::WriteContext { disk: Arc::clone(&self.disk), reads: self.reads(), root: self.writes() };
         Ok(Box::new(claim::HostFile::claim(place, ground, path).await?))
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
-        self.check_search_allowed(&query.root)?;
-        search(cancel, move |stop| search::find(stop, &query)).await
+        let reads = self.search_boundary(&query.root)?;
+        search(cancel, move |stop| search::find(stop, reads.as_deref(), &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
-        self.check_search_allowed(&query.root)?;
-        search(cancel, move |stop| search::grep(stop, &query)).await
+        let reads = self.search_boundary(&query.root)?;
+        search(cancel, move |stop| search::grep(stop, reads.as_deref(), &query)).await
     }
 
     async fn run(
@@ -225,10 +307,39 @@ impl Environment for HostEnvironment {
     ) -> Result<RunReport, EnvironmentError> {
         shell::run(cancel, self, command, progress).await
     }
-}
 
-/// Variables that prevent programs from waiting for a person.
-const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+    async fn check_access(&self, path: &Path, access: AccessKind) -> Result<(), EnvironmentError> {
+        let Some(boundaries) = self.boundaries.clone() else { return Ok(()) };
+        let path = path.to_owned();
+        run_blocking(move || boundaries.check(&path, access)).await
+    }
+
+    async fn resolve(&self, path: &Path) -> Result<PathBuf, EnvironmentError> {
+        let path = path.to_owned();
+        run_blocking(move || Ok(resolve_missing(&path))).await
+    }
+
+    fn sandbox(&self) -> Option<&ToolSandbox> {
+        self.sandbox.as_deref()
+    }
+
+    fn needs_approval_to_run(&self) -> Option<String> {
+        self.sandbox.as_ref()?;
+        match ToolSandbox::gap() {
+            Some(ToolSandboxGap::NoSandbox(reason)) => Some(reason),
+            Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
+        }
+    }
+
+    fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
+        self.sandbox.as_ref()?;
+        Some(Arc::new(Self {
+            sandbox: None,
+            boundaries: self.boundaries.as_ref().map(FileBoundaries::approved),
+            ..self.clone()
+        }))
+    }
+}
 
 /// Searches until the call is cancelled or dropped. Then the search is abandoned, because it may hang in the kernel
 /// on a file that looks normal but never returns its content.

@@ -11,6 +11,7 @@ mod environment;
 mod ground;
 mod reach;
 mod read;
+mod sandbox;
 mod search;
 mod skill;
 mod specs;

@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::rpc::{CommandFailure, ErrorCode};
-use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
+use haft_tools::{Environment as _, EnvironmentError, RunEnd, RunReport, ShellCommand};
 use haft_tui::app::BackendReply;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{UiBackend, UiContext};
+use super::UiBackend;
 use crate::timeouts::SHELL;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 
@@ -57,7 +57,14 @@ impl UiBackend {
         command: String,
         answers: &mpsc::Sender<BackendReply>,
     ) -> BackendReply {
-        let (cancel, environment) = (self.shells.begin(number), host_environment(&self.context));
+        let environment = match self.context.tool_environment() {
+            Ok(environment) => environment,
+            Err(error) => {
+                let failure = CommandFailure::new(ErrorCode::Failed, format!("{error:#}"));
+                return BackendReply::ShellEnd(number, Err(failure));
+            }
+        };
+        let cancel = self.shells.begin(number);
         let (told, mut pieces) = mpsc::channel(PIECES);
         let running = self.runtime.spawn(async move {
             let told = move |piece: String| _ = told.try_send(piece);
@@ -71,13 +78,6 @@ impl UiBackend {
         self.shells.end(number);
         BackendReply::ShellEnd(number, shell_result(outcome))
     }
-}
-
-fn host_environment(context: &UiContext) -> HostEnvironment {
-    HostEnvironment::new(&context.cwd)
-        .with_scratch(context.home.results_dir())
-        .with_backup_dir(context.home.state_dir().join("in-place"))
-        .without_variables(TOKEN_VARIABLES)
 }
 
 fn shell_result(

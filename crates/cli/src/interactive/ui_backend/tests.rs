@@ -24,6 +24,7 @@ impl World {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::default(),
+            tools: ToolSettings::default(),
             open: Arc::default(),
         };
         let desk =

@@ -12,7 +12,12 @@ pub(super) fn stat(reads: Option<&PathBoundary>, path: &Path) -> Result<FileStat
     let failed = |error| EnvironmentError::io("read", path, error);
     let data = match reads {
         None => fs::metadata(path).map_err(failed)?,
-        Some(reads) => open_within(reads, path)?.metadata().map_err(failed)?,
+        Some(reads) if reads.is_bounded() => open_within(reads, path)?.metadata().map_err(failed)?,
+        Some(reads) => {
+            let path = path.canonicalize().map_err(failed)?;
+            reads.check(&path)?;
+            fs::metadata(&path).map_err(failed)?
+        }
     };
     Ok(FileStat { kind: kind(data.file_type()), len: data.len() })
 }
@@ -44,8 +49,11 @@ fn read_part(mut file: File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-pub(super) fn list(path: &Path) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
-    let stat = stat(None, path)?;
+pub(super) fn list(
+    reads: Option<&PathBoundary>,
+    path: &Path,
+) -> Result<Vec<DirectoryEntry>, EnvironmentError> {
+    let stat = stat(reads, path)?;
     if stat.kind != FileKind::Directory {
         return Err(EnvironmentError::refused(path, "is not a directory"));
     }

@@ -9,6 +9,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::{DirEntry, Walk, WalkBuilder};
 use tokio_util::sync::CancellationToken;
 
+use super::atomic::{PathBoundary, open_within};
 use crate::environment::{
     EnvironmentError, FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText,
 };
@@ -20,7 +21,11 @@ const MAX_LINE: usize = 500;
 /// unreadable.
 const MAX_SEARCHED_LINE: usize = 32 * 1024 * 1024;
 
-pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHits, EnvironmentError> {
+pub(super) fn grep(
+    stop: &CancellationToken,
+    reads: Option<&PathBoundary>,
+    query: &GrepQuery,
+) -> Result<GrepHits, EnvironmentError> {
     let matcher = build_matcher(query)?;
     let glob = query.glob.as_deref().map(GlobFilter::new).transpose()?;
     let mut searcher = SearcherBuilder::new()
@@ -31,7 +36,7 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
         .heap_limit(Some(MAX_SEARCHED_LINE))
         .build();
     let mut found = GrepHits::default();
-    for entry in walk_tree(&query.root) {
+    for entry in walk_tree(&query.root, reads)? {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }
@@ -47,13 +52,30 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
         if is_file && fits {
             let left = query.limit - found.matches;
             let mut sink = FileSink { stop, left, path: entry.path(), found: GrepHits::default() };
-            if searcher.search_path(&matcher, entry.path(), &mut sink).is_err() {
+            if search_file(&mut searcher, &matcher, reads, &mut sink).is_err() {
                 sink.found.unreadable += 1;
             }
             merge_hits(&mut found, sink.found);
         }
     }
     Ok(found)
+}
+
+/// Searches the file of a sink. With a boundary, no link is followed to a file outside, even if one was placed
+/// meanwhile.
+fn search_file(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    reads: Option<&PathBoundary>,
+    sink: &mut FileSink<'_>,
+) -> io::Result<()> {
+    match reads {
+        None => searcher.search_path(matcher, sink.path, sink),
+        Some(reads) => {
+            let file = open_within(reads, sink.path).map_err(io::Error::other)?;
+            searcher.search_file(matcher, &file, sink)
+        }
+    }
 }
 
 fn build_matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
@@ -127,20 +149,40 @@ fn clip_line(line: &[u8]) -> String {
 }
 
 /// Walks all entries below `root` in the order of their names, `root` first. Includes hidden files. Leaves out `.git`
-/// and ignored files, with or without a repository.
-pub(super) fn walk_tree(root: &Path) -> Walk {
-    WalkBuilder::new(root)
+/// and ignored files, with or without a repository, and paths outside of the boundary.
+pub(super) fn walk_tree(root: &Path, reads: Option<&PathBoundary>) -> Result<Walk, EnvironmentError> {
+    let denied = denied_below(root, reads)?;
+    Ok(WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            entry.depth() == 0
+                || (entry.file_name() != ".git" && !denied.iter().any(|path| path == entry.path()))
+        })
         .sort_by_file_name(Ord::cmp)
-        .build()
+        .build())
 }
 
-pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHits, EnvironmentError> {
+/// Returns the paths below a directory that must be left out, as the walk names them.
+///
+/// # Errors
+/// The directory itself is outside of the boundary.
+fn denied_below(root: &Path, reads: Option<&PathBoundary>) -> Result<Vec<PathBuf>, EnvironmentError> {
+    let Some(reads) = reads else { return Ok(Vec::new()) };
+    let real = root.canonicalize().map_err(|error| EnvironmentError::io("search", root, error))?;
+    reads.check(&real)?;
+    let below = reads.never_accessible().iter().filter_map(|path| path.strip_prefix(&real).ok());
+    Ok(below.map(|path| root.join(path)).collect())
+}
+
+pub(super) fn find(
+    stop: &CancellationToken,
+    reads: Option<&PathBoundary>,
+    query: &FindQuery,
+) -> Result<FindHits, EnvironmentError> {
     let glob = GlobFilter::new(&query.glob)?;
     let mut found = FindHits::default();
-    for entry in walk_tree(&query.root) {
+    for entry in walk_tree(&query.root, reads)? {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }

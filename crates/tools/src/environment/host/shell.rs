@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use haft_launch::{GroupChild, SpawnOptions, StderrMode, StdioMode, TerminalRequestWatch, find_program};
+use haft_launch::{
+    GroupChild, ProgramKind, SpawnOptions, StderrMode, StdioMode, TerminalRequestWatch, find_program,
+};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -16,6 +18,9 @@ use super::collector::OutputCollector;
 use crate::environment::run_blocking;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
+
+/// The first bytes of the output, which are searched for the warning of an editor.
+const WARNING_WITHIN: usize = 1024;
 
 /// The read buffer, as large as a pipe's.
 const BUFFER: usize = 64 * 1024;
@@ -74,6 +79,7 @@ struct RunningCommand<'a> {
     status: Option<ExitStatus>,
     wish: TerminalRequestWatch,
     wants_terminal: bool,
+    output_len: usize,
     eof: bool,
 }
 
@@ -85,7 +91,10 @@ impl<'a> RunningCommand<'a> {
     ) -> io::Result<Self> {
         let (shell, flags) = find_shell()?;
         let mut spec = SpawnOptions::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
-        spec.env = host.env_policy();
+        spec.env = host.env_policy()?;
+        spec.launcher.clone_from(&host.launcher);
+        spec.kind = ProgramKind::Command;
+        spec.sandbox = host.command_sandbox()?;
         spec.stdout = StdioMode::Piped;
         spec.stderr = StderrMode::SameAsStdout;
         let mut child = GroupChild::spawn(spec)?;
@@ -93,6 +102,7 @@ impl<'a> RunningCommand<'a> {
         Ok(Self {
             wish: child.watch_terminal_requests()?,
             wants_terminal: false,
+            output_len: 0,
             child,
             stdout,
             buffer: vec![0; BUFFER],
@@ -142,7 +152,12 @@ impl<'a> RunningCommand<'a> {
             status = self.child.wait(), if self.status.is_none() => self.status = Some(status?),
             read = self.stdout.read(&mut self.buffer), if !self.eof => match read {
                 Ok(0) | Err(_) => self.eof = true,
-                Ok(len) => self.collector.push(self.buffer.get(..len).unwrap_or_default()),
+                Ok(len) => {
+                    let piece = self.buffer.get(..len).unwrap_or_default();
+                    self.wants_terminal |= self.output_len < WARNING_WITHIN && waits_for_keys(piece);
+                    self.output_len += piece.len();
+                    self.collector.push(piece);
+                }
             },
             () = self.wish.wait(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
             () = sleep_until(self.next_progress), if self.collector.has_piece() => {
@@ -177,6 +192,12 @@ impl<'a> RunningCommand<'a> {
             tracing::warn!(pid = self.child.id(), %error, "cannot wait for a command");
         }
     }
+}
+
+/// True if the output begins with the message of an editor that then waits for keys forever: Vim without a terminal
+/// continues with a warning.
+fn waits_for_keys(output: &[u8]) -> bool {
+    String::from_utf8_lossy(output).contains("Vim: Warning: Input is not from a terminal")
 }
 
 /// Returns bash if there is one, because models write for bash. The user's own shell would make results differ

@@ -44,6 +44,18 @@ impl PathBoundary {
     pub(in super::super) fn admit(&self, _: &Path) {
         match *self {}
     }
+
+    pub(in super::super) fn check(&self, _: &Path) -> Result<(), EnvironmentError> {
+        match *self {}
+    }
+
+    pub(in super::super) fn never_accessible(&self) -> &[PathBuf] {
+        match *self {}
+    }
+
+    pub(in super::super) fn is_bounded(&self) -> bool {
+        match *self {}
+    }
 }
 
 fn unsupported_error() -> io::Error {

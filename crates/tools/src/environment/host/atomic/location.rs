@@ -86,8 +86,41 @@ impl PathBoundary {
     }
 
     /// True if access is restricted: then other names of a file may be outside.
-    pub(super) fn is_bounded(&self) -> bool {
+    pub(in super::super) fn is_bounded(&self) -> bool {
         self.allowed.is_some()
+    }
+
+    /// Checks a resolved path without opening it.
+    ///
+    /// # Errors
+    /// The path is outside.
+    pub(in super::super) fn check(&self, path: &Path) -> Result<(), EnvironmentError> {
+        let in_any = |places: &[BoundaryEntry]| places.iter().any(|place| path.starts_with(&place.path));
+        if in_any(&self.own) || self.is_admitted(path) {
+            return Ok(());
+        }
+        if self.is_never_accessible(path) {
+            return Err(self.never_error(path));
+        }
+        match &self.allowed {
+            Some(within) if !in_any(within) => {
+                Err(EnvironmentError::outside(path, self.outside_reason(within)))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Returns the paths that are never accessible.
+    pub(in super::super) fn never_accessible(&self) -> &[PathBuf] {
+        &self.never
+    }
+
+    fn is_never_accessible(&self, path: &Path) -> bool {
+        self.never.iter().any(|never| path.starts_with(never))
+    }
+
+    fn never_error(&self, path: &Path) -> EnvironmentError {
+        EnvironmentError::outside(path, format!("is protected and cannot be {}", self.action))
     }
 
     fn open_parent(&self, parent: &Path, path: &Path) -> Result<DirHandle, EnvironmentError> {
@@ -98,11 +131,8 @@ impl PathBoundary {
         if self.is_admitted(path) {
             return DirHandle::open(parent).map_err(|error| unreachable_error(parent, error));
         }
-        if self.never.iter().any(|never| path.starts_with(never)) {
-            return Err(EnvironmentError::outside(
-                path,
-                format!("belongs to haft and cannot be {}", self.action),
-            ));
+        if self.is_never_accessible(path) {
+            return Err(self.never_error(path));
         }
         let Some(within) = &self.allowed else {
             return DirHandle::open(parent).map_err(|error| unreachable_error(parent, error));

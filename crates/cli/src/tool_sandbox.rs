@@ -1,0 +1,150 @@
+//! The environment of haft's own tools: the sandbox that the settings describe.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use haft_config::{Home, ToolSandboxLevel, ToolSettings};
+use haft_launch::Launcher;
+use haft_packages::GrantedPath;
+use haft_tools::{HostEnvironment, ToolSandbox};
+
+use crate::token::VARIABLES as TOKEN_VARIABLES;
+
+/// Paths below the home directory that usually contain secrets: keys, tokens, passwords, browser profiles, histories.
+const SECRETS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude",
+    ".codex",
+    ".config/BraveSoftware",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/op",
+    ".docker/config.json",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".local/share/password-store",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".mysql_history",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pi",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".thunderbird",
+    ".vault-token",
+    ".zsh_history",
+    ".zot",
+    "Library/Application Support/BraveSoftware",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/Google/Chrome",
+    "Library/Keychains",
+];
+
+/// Paths below the working directory that make code run later, outside of the sandbox.
+const PROTECTED: &[&str] = &[
+    ".claude",
+    ".envrc",
+    ".git/config",
+    ".git/hooks",
+    ".haft",
+    ".idea",
+    ".mcp.json",
+    ".pi",
+    ".vscode",
+    ".zot",
+];
+
+/// Creates the environment of the tools in `cwd`.
+///
+/// # Errors
+/// An invalid path in the settings, or no private directory for commands.
+pub(crate) fn tool_environment(
+    home: &Home,
+    cwd: &Path,
+    settings: &ToolSettings,
+    launcher: Launcher,
+) -> anyhow::Result<HostEnvironment> {
+    let environment = HostEnvironment::new(cwd)
+        .with_scratch(home.results_dir())
+        .with_backup_dir(home.state_dir().join("in-place"))
+        .with_launcher(launcher)
+        .with_variables(settings.env.value.iter().map(String::as_str))
+        .without_variables(TOKEN_VARIABLES);
+    match tool_sandbox(home, cwd, settings)? {
+        None => Ok(environment),
+        Some(sandbox) => environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools"),
+    }
+}
+
+/// Returns the sandbox that the settings describe; `None` at level `full`.
+fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Result<Option<ToolSandbox>> {
+    let user_home = std::env::home_dir();
+    let write = match settings.sandbox.value {
+        ToolSandboxLevel::Full => return Ok(None),
+        ToolSandboxLevel::ReadOnly => Vec::new(),
+        ToolSandboxLevel::Workspace => {
+            let mut write = paths("tools.write", &settings.write.value, cwd, user_home.as_deref())?;
+            // A home directory is no workspace: its files make code run and contain secrets.
+            if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
+                write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
+            }
+            write
+        }
+    };
+    let protect = write.iter().flat_map(|root| protected_paths(root)).collect();
+    let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
+    let hide = secrets.chain(paths("tools.hide", &settings.hide.value, cwd, user_home.as_deref())?).collect();
+    Ok(Some(ToolSandbox {
+        write,
+        protect,
+        hide,
+        never: vec![home.root().to_owned()],
+        read: vec![home.results_dir()],
+        network: settings.network.value,
+    }))
+}
+
+fn paths(key: &str, texts: &[String], cwd: &Path, home: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
+    let parsed = texts.iter().map(|text| Ok(GrantedPath::parse(text, home)?.resolve(cwd, cwd)));
+    parsed.collect::<anyhow::Result<_>>().with_context(|| key.to_owned())
+}
+
+/// Returns the paths of a writable directory that stay read-only. `.git` itself does so if it is a file, which names
+/// the directory of the repository.
+fn protected_paths(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let git = root.join(".git");
+    let git_file = git.is_file().then_some(git);
+    let bare = [root.join("hooks"), root.join("config")].into_iter().filter(|_| root.join("HEAD").is_file());
+    PROTECTED.iter().map(move |path| root.join(path)).chain(git_file).chain(bare)
+}
+
+/// Returns the directories of a repository of which `cwd` is a worktree: its own and the shared one, which commits
+/// change. The repository must name this worktree, because a project could name any repository.
+fn git_directories(cwd: &Path) -> Vec<PathBuf> {
+    let named = |file: PathBuf, prefix: &str| {
+        let text = std::fs::read_to_string(&file).ok()?;
+        file.parent()?.join(text.strip_prefix(prefix)?.trim()).canonicalize().ok()
+    };
+    let Some(own) = named(cwd.join(".git"), "gitdir:") else { return Vec::new() };
+    let names_this = named(own.join("gitdir"), "") == cwd.join(".git").canonicalize().ok();
+    let common = named(own.join("commondir"), "");
+    [Some(own), common].into_iter().flatten().filter(|_| names_this).collect()
+}

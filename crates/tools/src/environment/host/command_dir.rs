@@ -1,0 +1,45 @@
+//! The private directory of commands: their temporary files, and the editor that they get.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::private;
+
+/// The editor of commands: no person can use one, so it says what to do instead.
+const EDITOR: &str = "#!/bin/sh
+echo 'no editor is available: pass the text in the command, for example git commit -m TEXT,' >&2
+echo 'or edit the file with the tools for files; set GIT_SEQUENCE_EDITOR for git rebase -i' >&2
+exit 1
+";
+
+/// A directory that exists as long as the value.
+#[derive(Debug)]
+pub(super) struct CommandDir {
+    temp: TempDir,
+    editor: PathBuf,
+}
+
+impl CommandDir {
+    /// Creates a directory in the system's temporary directory. Blocks.
+    pub(super) fn create() -> io::Result<Self> {
+        let base = private::private_temp_dir("commands");
+        private::create_private_dir(&base)?;
+        let temp = tempfile::Builder::new().prefix("run-").tempdir_in(base.canonicalize()?)?;
+        let editor = temp.path().join(".editor");
+        std::fs::write(&editor, EDITOR)?;
+        #[cfg(unix)]
+        std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+        Ok(Self { temp, editor })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.temp.path()
+    }
+
+    /// Returns the path of a program that fails and says why.
+    pub(super) fn editor(&self) -> &Path {
+        &self.editor
+    }
+}

@@ -1,0 +1,300 @@
+//! The tools in a sandbox: what they may do by themselves, and what needs an approval.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use haft_core::tool::{ApprovalRequest, ToolContext, ToolFailureKind, ToolOutput};
+use haft_launch::Launcher;
+use haft_launch::sandbox::detect_support;
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::ids::ToolCallId;
+use haft_tools::{Environment as _, ToolSandbox};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::ground::Ground;
+
+/// A workspace in a home directory with secrets, and haft's own directory.
+fn ground() -> Ground {
+    Ground::with(|environment| {
+        let base = environment.cwd().parent().unwrap().to_owned();
+        for dir in ["place/.git/hooks", "home/.ssh", "haft/results"] {
+            fs::create_dir_all(base.join(dir)).unwrap();
+        }
+        for file in
+            ["place/.git/config", "place/file", "home/.ssh/id", "home/notes", "haft/auth", "haft/results/1"]
+        {
+            fs::write(base.join(file), "original\n").unwrap();
+        }
+        symlink(base.join("home"), base.join("place/link")).unwrap();
+        let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
+        let place = base.join("place");
+        let sandbox = ToolSandbox {
+            protect: vec![place.join(".git/hooks"), place.join(".git/config"), place.join(".haft")],
+            write: vec![place],
+            hide: vec![base.join("home/.ssh"), base.join("home/.aws")],
+            never: vec![base.join("haft")],
+            read: vec![base.join("haft/results")],
+            network: false,
+        };
+        environment.with_launcher(launcher).with_sandbox(sandbox).unwrap()
+    })
+}
+
+/// True if this machine can run commands in the complete sandbox.
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn has_sandbox() -> bool {
+    let support = detect_support().isolated;
+    if let Err(reason) = &support {
+        eprintln!("SKIP sandbox: {reason}");
+    }
+    support.is_ok()
+}
+
+async fn request(ground: &Ground, tool: &str, args: &Value) -> Option<ApprovalRequest> {
+    let args = RawJson::from_value(args).unwrap();
+    let call = ToolCall { id: ToolCallId::new("1"), name: tool.to_owned(), args };
+    ground.tool(tool).approval_request(&call).await
+}
+
+/// Calls a tool after a person approved its request.
+async fn approved(ground: &Ground, tool: &str, args: Value) -> ToolOutput {
+    let mut context = ToolContext::new(CancellationToken::new(), drop);
+    context.approved = request(ground, tool, &args).await;
+    assert!(context.approved.is_some(), "{tool} {args}");
+    ground.call_with(context, tool, args).await
+}
+
+fn bash(command: &str) -> Value {
+    json!({"command": command})
+}
+
+#[tokio::test]
+async fn commands_work_in_the_workspace() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground();
+    for command in [
+        "echo x >new && rm new && mkdir dir && echo x >.git/index",
+        "echo x >$TMPDIR/x && cat $TMPDIR/x",
+        "cat ../home/notes ../haft/results/1",
+        "printf '#!/bin/sh\\nexit 0\\n' >tool && chmod +x tool && ./tool",
+    ] {
+        ground.ok("bash", bash(command)).await;
+    }
+    // Each command starts in the background of a later one.
+    ground.ok("bash", bash("sleep 0.1 && echo x >later &")).await;
+}
+
+#[tokio::test]
+async fn note_names_what_the_sandbox_blocked() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground();
+    let write = "blocked by the sandbox: write outside of the workspace, or to a protected path; commands can write \
+                 to BASE/place and $TMPDIR; to ask the user for this command, pass outside_sandbox";
+    for command in
+        ["echo x >../home/notes", "echo x >.git/hooks/pre-commit", "echo x >>.git/config", "rm ../haft/auth"]
+    {
+        let text = ground.error("bash", bash(command)).await;
+        assert!(text.contains(write), "{command}: {text}");
+    }
+    let text = ground
+        .error("bash", bash("python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 9))'"))
+        .await;
+    assert!(text.contains("blocked by the sandbox: use of the network"), "{text}");
+    let text = ground.error("bash", bash("echo x >/run/x")).await;
+    assert!(text.contains("blocked by the sandbox: "), "{text}");
+    // A failure for another reason has no note.
+    let text = ground.error("bash", bash("echo original; grep nothing file")).await;
+    assert!(!text.contains("sandbox"), "{text}");
+    assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "original\n");
+}
+
+#[tokio::test]
+async fn commands_do_not_see_secrets() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = ground();
+    let text = ground.error("bash", bash("cat ../home/.ssh/id ../haft/auth link/.ssh/id")).await;
+    assert!(!text.contains("original"), "{text}");
+    ground.ok("bash", bash("env | grep -c SECRET_FOR_TEST || true")).await;
+}
+
+#[tokio::test]
+async fn command_outside_of_the_sandbox_needs_an_approval() {
+    let ground = ground();
+    let args = json!({"command": "echo x >../home/notes", "outside_sandbox": "the notes are there"});
+    let asked = request(&ground, "bash", &args).await.unwrap();
+    assert_eq!(asked.reason, "run outside of the sandbox: the notes are there");
+    assert_eq!(asked.permitted_by.as_deref(), Some("--sandbox full"));
+    let text = ground.error("bash", args.clone()).await;
+    assert_eq!(text, "not run without an approval: run outside of the sandbox: the notes are there");
+    let output = approved(&ground, "bash", args).await;
+    assert!(!output.is_error, "{output:?}");
+    assert_eq!(fs::read_to_string(ground.base().join("home/notes")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn file_tools_need_an_approval_outside_of_the_workspace() {
+    let ground = ground();
+    for (args, reason) in [
+        (
+            json!({"path": "../home/new", "content": "x"}),
+            "write outside of the workspace: BASE/home/new (through BASE/place/../home/new)",
+        ),
+        (
+            json!({"path": "link/new", "content": "x"}),
+            "write outside of the workspace: BASE/home/new (through BASE/place/link/new)",
+        ),
+        (
+            json!({"path": "link/dir/new", "content": "x"}),
+            "write outside of the workspace: BASE/home/dir/new (through BASE/place/link/dir/new)",
+        ),
+        (
+            json!({"path": ".git/hooks/pre-commit", "content": "x"}),
+            "write outside of the workspace: BASE/place/.git/hooks/pre-commit",
+        ),
+        (
+            json!({"path": ".haft/config.toml", "content": "x"}),
+            "write outside of the workspace: BASE/place/.haft/config.toml",
+        ),
+    ] {
+        let asked = request(&ground, "write", &args).await.unwrap();
+        assert_eq!(asked.reason.replace(&ground.base().display().to_string(), "BASE"), reason);
+        let text = ground.error("write", args.clone()).await;
+        assert_eq!(text, format!("not run without an approval: {reason}"));
+        assert!(!ground.base().join("home/new").exists());
+        let output = approved(&ground, "write", args).await;
+        assert!(!output.is_error, "{output:?}");
+        let _ = fs::remove_file(ground.base().join("home/new"));
+    }
+    assert_eq!(request(&ground, "write", &json!({"path": "new", "content": "x"})).await, None);
+    ground.ok("write", json!({"path": "new", "content": "x"})).await;
+}
+
+/// A link that is replaced after the approval leads to another place.
+#[tokio::test]
+async fn approval_holds_for_one_place() {
+    let ground = ground();
+    let args = json!({"path": "link/new", "content": "x"});
+    let mut context = ToolContext::new(CancellationToken::new(), drop);
+    context.approved = request(&ground, "write", &args).await;
+    fs::remove_file(ground.path("link")).unwrap();
+    symlink(ground.base().join("home/.ssh"), ground.path("link")).unwrap();
+    let output = ground.call_with(context, "write", args).await;
+    assert_eq!(output.failure, Some(ToolFailureKind::OutOfReach), "{output:?}");
+    assert!(!ground.base().join("home/.ssh/new").exists());
+}
+
+#[tokio::test]
+async fn file_tools_do_not_read_secrets() {
+    let ground = ground();
+    for (tool, args) in [
+        ("read", json!({"path": "../home/.ssh/id"})),
+        ("read", json!({"path": "link/.ssh/id"})),
+        ("ls", json!({"path": "../home/.ssh"})),
+        ("grep", json!({"path": "link/.ssh", "pattern": "original"})),
+        ("find", json!({"path": "../home/.ssh", "glob": "*"})),
+    ] {
+        let text = ground.error(tool, args.clone()).await;
+        assert!(
+            text.starts_with("not run without an approval: read a path with secrets: BASE/home/.ssh"),
+            "{text}"
+        );
+        let output = approved(&ground, tool, args).await;
+        assert!(!output.is_error, "{tool}: {output:?}");
+    }
+    let text = ground.ok("grep", json!({"path": "../home", "pattern": "original"})).await;
+    assert!(text.contains("notes") && !text.contains(".ssh"), "{text}");
+    let text = ground.ok("find", json!({"path": "..", "glob": "*"})).await;
+    assert!(text.contains("home/notes") && !text.contains(".ssh/"), "{text}");
+}
+
+/// haft's own files stay out of reach, also after an approval; the results of earlier commands can be read.
+#[tokio::test]
+async fn own_files_are_out_of_reach() {
+    let ground = ground();
+    for (tool, args) in [
+        ("read", json!({"path": "../haft/auth"})),
+        ("write", json!({"path": "../haft/config.toml", "content": "x"})),
+        ("write", json!({"path": "../haft/results/2", "content": "x"})),
+        ("ls", json!({"path": "../haft"})),
+        ("grep", json!({"path": "../haft", "pattern": "original"})),
+    ] {
+        assert_eq!(request(&ground, tool, &args).await, None, "{tool} {args}");
+        let output = ground.output(tool, args.clone()).await;
+        assert_eq!(output.failure, Some(ToolFailureKind::OutOfReach), "{tool} {args}: {output:?}");
+        assert!(!joined_text(&output.content).contains("original"), "{output:?}");
+    }
+    ground.ok("read", json!({"path": "../haft/results/1"})).await;
+    let text = ground.ok("grep", json!({"path": "..", "pattern": "original"})).await;
+    assert!(!text.contains("auth"), "{text}");
+}
+
+/// Programs that usually wait for a person. Each must end by itself.
+const INTERACTIVE: &[&str] = &[
+    "git commit",
+    "git commit --amend",
+    "git rebase -i HEAD",
+    "git add -p",
+    "git tag -a v1",
+    "git clone https://user@127.0.0.1:9/x",
+    "git log",
+    "git help commit",
+    "$EDITOR file",
+    "$VISUAL file",
+    "vi file",
+    "vim file",
+    "nano file",
+    "emacs -nw file",
+    "ed file",
+    "less file",
+    "more file",
+    "man ls",
+    "top",
+    "htop",
+    "sudo true",
+    "su nobody",
+    "passwd",
+    "ssh 127.0.0.1",
+    "python3",
+    "node",
+    "bash -i",
+    "perl -de 1",
+    "gdb",
+    "crontab -e",
+    "read line",
+    "cat",
+    "bc",
+    "sqlite3",
+    "psql",
+    "screen",
+    "tmux",
+    "stty -a",
+    "cat /dev/tty",
+    "gpg --gen-key",
+];
+
+#[tokio::test]
+async fn commands_that_want_a_terminal_end_by_themselves() {
+    let ground = ground();
+    let setup = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && \
+                 echo x >added && git add added";
+    let asked = json!({"command": setup, "outside_sandbox": "setup"});
+    let _ = fs::remove_dir_all(ground.path(".git"));
+    let output = approved(&ground, "bash", asked).await;
+    assert!(!output.is_error, "{output:?}");
+    for command in INTERACTIVE {
+        let name = command.split(' ').next().unwrap();
+        let known = format!("type {name} >/dev/null 2>&1 || exit 0; {command}");
+        let output = ground.output("bash", json!({"command": known, "timeout": 60})).await;
+        assert_ne!(output.failure, Some(ToolFailureKind::TimedOut), "{command}: {output:?}");
+    }
+    let text = ground.error("bash", bash("git -c user.name=a -c user.email=a@b commit")).await;
+    assert!(text.contains("no editor is available"), "{text}");
+}
