@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_config::{
-    AuthFile, Config, ConfigLayer, Home, LayerSource, ProcessHook, Project, ProjectTrust, TrustDecision,
-    TrustFile, TrustRequest,
+    AuthFile, Config, ConfigLayer, Home, LayerSource, ProcessHook, Project, ProjectTrust, ToolSandboxLevel,
+    ToolSettings, TrustDecision, TrustFile, TrustRequest,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_launch::sandbox::{SandboxBasis, detect_support};
@@ -21,6 +21,7 @@ use haft_packages::discovery::{Discovery, SkipReason};
 use haft_packages::install::ExtensionStore;
 use haft_packages::install::lock::{ApprovalStore, LockFile};
 use haft_providers::ModelsFile;
+use haft_tools::{ToolSandbox, ToolSandboxGap};
 use serde_json::json;
 
 use crate::args::{DoctorArgs, ExtensionArgs};
@@ -220,6 +221,7 @@ fn unused_project_parts(seen: &InstallationState) -> Vec<String> {
 fn check_machine(seen: &InstallationState) -> Vec<Finding> {
     let support = detect_support();
     let mut findings = vec![
+        tool_sandbox_finding(&seen.config.tools),
         sandbox_finding("sandbox standard", support.standard),
         sandbox_finding("sandbox strict", support.strict),
     ];
@@ -233,6 +235,24 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
         ),
     });
     findings
+}
+
+/// Returns the finding about the sandbox of haft's own tools.
+fn tool_sandbox_finding(settings: &ToolSettings) -> Finding {
+    const NAME: &str = "tools";
+    let level = settings.sandbox.value.name();
+    match (settings.sandbox.value, ToolSandbox::gap()) {
+        (ToolSandboxLevel::Full, _) => {
+            FindingArea::Machine.note(NAME, "sandbox full: the model's commands have your rights")
+        }
+        (_, None) => FindingArea::Machine.ok(NAME, format!("sandbox {level}")),
+        (_, Some(ToolSandboxGap::ProtectedPaths(why))) => FindingArea::Machine.note(
+            NAME,
+            format!("sandbox {level}, but commands can change .git/hooks and the like, and file permissions: {why}"),
+        ),
+        (_, Some(ToolSandboxGap::NoSandbox(why))) => FindingArea::Machine
+            .note(NAME, format!("sandbox {level} is not available, so each command asks you: {why}")),
+    }
 }
 
 fn sandbox_finding(name: &str, basis: Result<SandboxBasis, String>) -> Finding {

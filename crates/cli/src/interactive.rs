@@ -67,6 +67,7 @@ fn run_with_setup(args: RunArgs) -> anyhow::Result<Exit> {
         opens_session_picker: wants_session_picker(&mut args, &setup)?,
         keymap: screen::load_keymap(&setup.home),
         settings: screen::load_settings(&setup.config, screen_mode(&args)),
+        sandbox: setup.config.tools.sandbox.value,
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         SessionOpenOutcome::Session(chosen) => chosen,

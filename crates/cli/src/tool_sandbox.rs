@@ -94,6 +94,17 @@ pub(crate) fn tool_environment(
     }
 }
 
+/// Returns what the model must know about the sandbox; `None` at level `full`.
+pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
+    let write = match settings.sandbox.value {
+        ToolSandboxLevel::Full => return None,
+        ToolSandboxLevel::ReadOnly => "$TMPDIR",
+        ToolSandboxLevel::Workspace => "the working directory and $TMPDIR",
+    };
+    let network = if settings.network.value { "with" } else { "without" };
+    Some(format!("Sandbox: commands can write only to {write}, {network} network; other calls ask the user"))
+}
+
 /// Returns the sandbox that the settings describe; `None` at level `full`.
 fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Result<Option<ToolSandbox>> {
     let user_home = std::env::home_dir();

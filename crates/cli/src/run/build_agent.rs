@@ -36,7 +36,7 @@ use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
-use crate::tool_sandbox::tool_environment;
+use crate::tool_sandbox::{sandbox_fact, tool_environment};
 
 use super::model::{self, ModelResolver};
 use super::session_outputs::SessionOutputs;
@@ -105,7 +105,10 @@ impl RunParts {
                 Vec::new(),
             ),
             trust_event: None,
-            system: SystemPrompt { facts: environment_facts(cwd), ..SystemPrompt::default() },
+            system: SystemPrompt {
+                facts: environment_facts(cwd, &ToolSettings::default()),
+                ..SystemPrompt::default()
+            },
             resources: PromptResources::default(),
             thinking: ThinkingLevel::Default,
             max_steps: None,
@@ -121,7 +124,8 @@ impl RunParts {
         model: Arc<dyn Model>,
         session: Session,
     ) -> anyhow::Result<Self> {
-        let system = setup.resources.system_prompt(&args.agent, environment_facts(&setup.cwd))?;
+        let system =
+            setup.resources.system_prompt(&args.agent, environment_facts(&setup.cwd, &setup.config.tools))?;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
@@ -214,11 +218,13 @@ fn granted_variables(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, 
     Ok(granted)
 }
 
-fn environment_facts(cwd: &Path) -> Vec<String> {
-    vec![
+fn environment_facts(cwd: &Path, tools: &ToolSettings) -> Vec<String> {
+    let mut facts = vec![
         format!("Working directory: {}", cwd.display()),
         format!("Operating system: {}", std::env::consts::OS),
-    ]
+    ];
+    facts.extend(sandbox_fact(tools));
+    facts
 }
 
 /// An agent with running extensions.

@@ -55,6 +55,8 @@ pub struct AppOptions {
     pub prompt: Option<String>,
     /// True if the interface opens with the session picker.
     pub resume: bool,
+    /// The level of the tools' sandbox, for the status line.
+    pub sandbox: Option<String>,
 }
 
 impl Default for AppOptions {
@@ -67,6 +69,7 @@ impl Default for AppOptions {
             version: String::new(),
             prompt: None,
             resume: false,
+            sandbox: None,
         }
     }
 }
@@ -105,7 +108,7 @@ pub struct AppState {
 impl AppState {
     /// Creates the initial state. [`start`](super::start) returns the first requests.
     pub fn new(options: AppOptions, now: Instant) -> Self {
-        let AppOptions { size, keymap, settings, appearance, version, prompt, resume } = options;
+        let AppOptions { size, keymap, settings, appearance, version, prompt, resume, sandbox } = options;
         let themes = ThemeCatalog::new(appearance, settings.get(super::settings::THEME));
         let mut known = CompletionCatalog::default();
         known.themes = themes.names();
@@ -132,7 +135,7 @@ impl AppState {
             work: ActivityState::default(),
             image_prompts: ImagePromptQueue::default(),
             deferred: held,
-            status: StatusBar::default(),
+            status: StatusBar::new(sandbox),
             extensions_refresh_at: None,
             pending_reload: None,
             title: String::new(),

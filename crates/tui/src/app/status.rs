@@ -26,6 +26,9 @@ const FULL: u64 = 80;
 /// The percentage of the context window from which its use is shown as an error.
 const OVERFULL: u64 = 95;
 
+/// The level at which the tools may do everything.
+const FULL_ACCESS: &str = "full";
+
 /// The separator of items.
 const BETWEEN: &str = " · ";
 
@@ -34,6 +37,8 @@ const LONGEST: usize = 40;
 /// The last row of the screen: a short message, or the items of the session.
 #[derive(Debug, Default)]
 pub(super) struct StatusBar {
+    /// The level of the tools' sandbox.
+    sandbox: Option<String>,
     branch: Option<String>,
     flash: Option<FlashMessage>,
     /// The time until which a second press of the key quits.
@@ -61,6 +66,10 @@ pub(super) struct StatusBarSources<'s> {
 }
 
 impl StatusBar {
+    pub(super) fn new(sandbox: Option<String>) -> Self {
+        Self { sandbox, ..Self::default() }
+    }
+
     pub(super) fn set_branch(&mut self, branch: Option<String>) {
         self.branch = branch;
     }
@@ -163,6 +172,11 @@ impl StatusBar {
         item(4, context_text(session), role);
         if session.usage.cost_usd > 0.0 {
             item(2, format!("${:.2}", session.usage.cost_usd), Role::Status);
+        }
+        if let Some(level) = &self.sandbox {
+            // Without a limit, the level is as important as a failing extension.
+            let (matters, role) = if level == FULL_ACCESS { (3, Role::Warning) } else { (1, Role::Status) };
+            item(matters, format!("sandbox {level}"), role);
         }
         item(0, self.branch.clone().unwrap_or_default(), Role::Status);
         let failing = session.unready_extensions().map(|info| match info.gates_off {

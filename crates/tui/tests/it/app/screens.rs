@@ -6,6 +6,7 @@ use haft_protocol::event::{AgentEvent, ExtensionFault, NoteLevel};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, StopCause};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::app::AppOptions;
 use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
@@ -195,6 +196,15 @@ fn notes_and_errors() {
     fake.event(AgentEvent::TurnEnd { stop: StopCause::Error, error: Some("no network".to_owned()) });
     fake.done();
     check("notes_and_errors", fake);
+}
+
+#[test]
+fn status_line_shows_sandbox_level() {
+    for level in ["read-only", "workspace", "full"] {
+        let options = AppOptions { sandbox: Some(level.to_owned()), size: (120, 12), ..AppOptions::default() };
+        let screen = Fake::with(options).screen();
+        assert!(screen.contains(&format!("sandbox {level}")), "{screen}");
+    }
 }
 
 #[test]
