@@ -204,7 +204,7 @@ fn json_report_has_same_findings() {
     assert!(wrong.iter().all(|finding| finding["next"].is_string()), "{wrong:#?}");
     let trust = wrong.iter().find(|finding| finding["name"] == "trust.json").unwrap();
     assert_eq!(trust["next"], "mv ROOT/home/trust.json ROOT/home/trust.json.old");
-    assert_eq!(findings.iter().filter(|finding| finding["area"] == "machine").count(), 3);
+    assert_eq!(findings.iter().filter(|finding| finding["area"] == "machine").count(), 4);
 }
 
 /// The failure of an earlier run is reported without starting the extension.

@@ -10,7 +10,7 @@ use haft_core::hooks::{
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
-use haft_core::tool::{Tool, ToolOutput};
+use haft_core::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{AgentBuilder, CallableTool, ExtensionCall};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -256,4 +256,85 @@ async fn extension_calls_need_approval_of_other_approvers() {
     assert_eq!(called_by("b", &approver).await, (true, Some("a".to_owned())));
     assert_eq!(called_by("a", &approver).await, (false, None));
     assert_eq!(approver.asked(), ["old{}"]);
+}
+
+/// A tool whose calls need the approval of a person; its result is the request that was approved.
+struct Guarded;
+
+#[async_trait]
+impl Tool for Guarded {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(ToolSpec::new("guarded", "").with_schema(RawJson::empty_object_schema()))
+    }
+
+    async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
+        ToolOutput::text(context.approved.map_or("no approval".to_owned(), |approved| approved.reason))
+    }
+
+    async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
+        let reason = format!("use {}", call.args);
+        Some(ApprovalRequest { reason, permitted_by: Some("--sandbox full".to_owned()) })
+    }
+}
+
+/// A person who answers yes or no.
+struct Person(bool);
+
+#[async_trait]
+impl ApproveTool for Person {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> ApproverDecision {
+        panic!("asked about the call instead of the request")
+    }
+
+    async fn ask_person(
+        &self,
+        _: &CancellationToken,
+        _: &ToolCall,
+        request: &ApprovalRequest,
+    ) -> Option<ApproverDecision> {
+        Some(match self.0 {
+            true => ApproverDecision::Approve,
+            false => {
+                ApproverDecision::Deny { by: "person".into(), reason: format!("no: {}", request.reason) }
+            }
+        })
+    }
+}
+
+/// Runs a call of the guarded tool; returns its result.
+async fn result_of_guarded_call(agent: impl FnOnce(AgentBuilder) -> AgentBuilder) -> String {
+    let script = Script::new(vec![calls(vec![call("t1", "guarded", "{}")]), says("ok")]);
+    let agent = agent(script.agent().tool(Guarded)).build().unwrap();
+    run(&agent).await.1.unwrap();
+    transcript(&agent)[2].clone()
+}
+
+#[tokio::test]
+async fn request_of_a_tool_needs_a_person() {
+    let denied = "tool t1 error use {}: this needs the approval of a person, and no person can be asked; \
+                  --sandbox full permits it";
+    assert_eq!(result_of_guarded_call(|agent| agent).await, denied);
+    // An approver that is not a person is asked too, and cannot approve the request.
+    let hook = Approver::new("a", None);
+    assert_eq!(result_of_guarded_call(|agent| agent.approve_tool(hook.clone())).await, denied);
+    assert_eq!(hook.asked(), ["guarded{}"]);
+    assert_eq!(result_of_guarded_call(|agent| agent.approve_tool(Person(true))).await, "tool t1 use {}");
+    let both = |agent: AgentBuilder| {
+        agent.approve_tool(Person(true)).approve_tool(Approver::new("a", Some("guarded")))
+    };
+    assert_eq!(result_of_guarded_call(both).await, "tool t1 error denied by a");
+    assert_eq!(
+        result_of_guarded_call(|agent| agent.approve_tool(Person(false))).await,
+        "tool t1 error no: use {}"
+    );
+}
+
+/// A hook selects a tool whose calls need an approval.
+#[tokio::test]
+async fn request_of_a_selected_tool_needs_a_person() {
+    let script = script("old");
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("guarded", "{}")]);
+    let agent = agent(&script).tool(Guarded).before_tool_execute(names).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert!(transcript(&agent)[2].contains("needs the approval of a person"), "{:?}", transcript(&agent));
 }

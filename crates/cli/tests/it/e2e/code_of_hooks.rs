@@ -63,7 +63,7 @@ fn changed_gate_does_not_run_in_same_run() {
     let change = format!("echo '# nobody has seen this' >> {}", file.display());
     let scene = scene(&["crash".to_owned(), change, "crash".to_owned(), "touch ran".to_owned()]);
     gate(&scene, &["python3", file.to_str().unwrap()], "");
-    let ran = scene.haft(&["-p", "go"]);
+    let ran = scene.haft(&["--sandbox", "full", "-p", "go"]);
     let results = results(&scene);
     let died = "exited with status 1";
     assert!(results[0].contains(died) && results[2].contains(died), "{results:?}");
@@ -73,7 +73,7 @@ fn changed_gate_does_not_run_in_same_run() {
     assert!(!scene.world.project().join("ran").exists(), "the call was made");
     assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
     assert_eq!(scene.marks(), ["starts", "starts"], "an unchanged gate is restarted");
-    scene.haft(&["-p", "go"]).expect(0);
+    scene.haft(&["--sandbox", "full", "-p", "go"]).expect(0);
     assert_eq!(scene.marks().len(), 3, "the next run starts the current version");
 }
 
@@ -83,7 +83,7 @@ fn check_untrusted(command: &[&str], more: &str, told: &str) {
     let scene = scene(&["touch ran".to_owned()]);
     write(&scene.world.project().join("hooks/gate.py"), GATE);
     gate(&scene, command, more);
-    let ran = scene.haft(&["-p", "go"]);
+    let ran = scene.haft(&["--sandbox", "full", "-p", "go"]);
     assert!(ran.stderr.contains("cannot be started") && ran.stderr.contains(told), "{}", ran.stderr);
     assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "the gate was started");
     assert!(results(&scene)[0].contains(told), "{:?}", results(&scene));
@@ -115,11 +115,11 @@ fn trust_covers_project_files_of_user_hook() {
     let shown = scene.world.haft(&["trust", "--show"]).stdout;
     assert!(shown.contains("your hook gate runs hooks/gate.py"), "{shown}");
     scene.world.trust();
-    let ran = scene.haft(&["-p", "go"]);
+    let ran = scene.haft(&["--sandbox", "full", "-p", "go"]);
     ran.expect(0);
     assert_eq!((scene.marks().len(), ran.stderr.as_str()), (1, ""));
     write(&file, &format!("{GATE}# and a line more\n"));
-    let ran = scene.haft(&["-p", "go"]);
+    let ran = scene.haft(&["--sandbox", "full", "-p", "go"]);
     let told = "your hook gate runs hooks/gate.py (changed)";
     assert!(ran.stderr.contains("no longer trusted") && ran.stderr.contains(told), "{}", ran.stderr);
     assert_eq!(scene.marks().len(), 1);

@@ -91,5 +91,5 @@ fn required_extension_that_does_not_start_ends_run() {
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(3);
     assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.contains("exit-before-hello") && ran.stderr.contains("haft doctor"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("run `haft ext logs exit-before-hello`"), "{}", ran.stderr);
 }

@@ -225,7 +225,8 @@ impl Scene {
     }
 
     fn marks_file(&self) -> PathBuf {
-        self.world.project().with_file_name("marks")
+        // Commands of the model can write in the project only.
+        self.world.project().join("marks")
     }
 }
 

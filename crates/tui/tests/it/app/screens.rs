@@ -201,7 +201,8 @@ fn notes_and_errors() {
 #[test]
 fn status_line_shows_sandbox_level() {
     for level in ["read-only", "workspace", "full"] {
-        let options = AppOptions { sandbox: Some(level.to_owned()), size: (120, 12), ..AppOptions::default() };
+        let options =
+            AppOptions { sandbox: Some(level.to_owned()), size: (120, 12), ..AppOptions::default() };
         let screen = Fake::with(options).screen();
         assert!(screen.contains(&format!("sandbox {level}")), "{screen}");
     }
