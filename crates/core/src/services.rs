@@ -11,8 +11,8 @@ use crate::tool::Tool;
 
 /// A source of tools for extensions, implemented by the surrounding program.
 pub trait ExtensionToolSource: Send + Sync {
-    /// Returns the tools `read`, `write`, `edit` and `bash` for one extension. The file tools must not access files
-    /// outside `reach`. Called once per process of an extension, at its first call; may block.
+    /// Returns the tools `read`, `write`, `edit` and `bash` for one extension. Neither the file tools nor commands may
+    /// access files outside `reach`. Called once per process of an extension, at its first call; may block.
     ///
     /// # Errors
     /// The reason why the tools are not available, for people.
@@ -37,4 +37,6 @@ pub struct AllowedPaths {
     pub read: Vec<PathBuf>,
     /// The paths that can be read and changed.
     pub write: Vec<PathBuf>,
+    /// True if commands can use the network.
+    pub network: bool,
 }

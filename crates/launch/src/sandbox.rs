@@ -49,10 +49,13 @@ pub struct Sandbox {
     /// The paths that the program may read: its own directory, the directory of its interpreter, and granted paths.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// If set, the program may read and execute all files except these paths. Sockets, devices and `/run` are not
-    /// included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_all_except: Option<Vec<PathBuf>>,
+    /// True if the program may read and execute all files, except devices, sockets and `/run`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_all: bool,
+    /// Paths that the program may not use even if they are below another path. A path listed below a hidden one can be
+    /// used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<PathBuf>,
     /// The paths that the program may read and change, including creating, renaming and removing files below them.
     #[serde(default)]
     pub write: Vec<PathBuf>,
@@ -148,7 +151,8 @@ impl Sandbox {
             version: Self::VERSION,
             level,
             read: Vec::new(),
-            read_all_except: None,
+            read_all: false,
+            hide: Vec::new(),
             write: Vec::new(),
             protect: Vec::new(),
             exec: Vec::new(),
@@ -185,8 +189,7 @@ impl Sandbox {
     }
 
     fn listed_paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let hidden = self.read_all_except.iter().flatten();
-        [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten().chain(hidden)
+        [&self.read, &self.write, &self.protect, &self.exec, &self.hide].into_iter().flatten()
     }
 
     /// Checks the parts that do not depend on the machine.
@@ -208,7 +211,7 @@ impl Sandbox {
         }
         let needs = |what, needed| Err(SandboxError::NeedsLevel { what, level: self.level, needed });
         match self.level {
-            ConfinementLevel::Strict if self.read_all_except.is_some() => {
+            ConfinementLevel::Strict if self.read_all || !self.hide.is_empty() => {
                 needs("reading all files except some", ConfinementLevel::Isolated)
             }
             ConfinementLevel::Standard if self.net == NetworkAccess::Loopback => {

@@ -97,9 +97,11 @@ impl ServiceTools {
 
 impl ExtensionToolSource for ServiceTools {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let (read, write) = reach.within.clone().map(|AllowedPaths { read, write }| (read, write)).unzip();
+        let within = reach.within.clone();
+        let network = within.as_ref().is_none_or(|within| within.network);
+        let (read, write) = within.map(|AllowedPaths { read, write, .. }| (read, write)).unzip();
         let own = reach.data.iter().cloned().collect();
-        let reach = FileAccessRules { read, write, own, never: self.never.clone() };
+        let reach = FileAccessRules { read, write, own, never: self.never.clone(), network };
         let environment =
             self.environment.clone().with_access_rules(&reach).map_err(|error| error.to_string())?;
         Ok(service_tools(Arc::new(environment)))

@@ -44,6 +44,7 @@ pub(crate) fn granted_paths(
     workspace: &Path,
     data: &Path,
     home: Option<&Path>,
+    network: bool,
 ) -> AllowedPaths {
     // Paths that cannot be parsed were refused when they were granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
@@ -52,5 +53,5 @@ pub(crate) fn granted_paths(
     };
     let mut write = places(&fs.write);
     write.insert(0, workspace.to_owned());
-    AllowedPaths { read: places(&fs.read), write }
+    AllowedPaths { read: places(&fs.read), write, network }
 }

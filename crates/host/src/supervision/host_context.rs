@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
@@ -264,7 +265,8 @@ impl HostContext {
         let granted = spec.permissions.as_ref();
         let within = granted.filter(|_| is_up(Defense::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
-            services::granted_paths(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+            let (home, network) = (std::env::home_dir(), granted.net == NetworkAccess::All);
+            services::granted_paths(&granted.fs, &self.config.cwd, data, home.as_deref(), network)
         });
         let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));

@@ -22,7 +22,7 @@ use crate::sys;
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Gives this process separate mounts, on which everything is read-only except `write` without `protect`, and without
-/// the paths in `read_all_except`. Must be called only in a process with a single thread, before other restrictions.
+/// the paths in `hide`. Must be called only in a process with a single thread, before other restrictions.
 ///
 /// # Errors
 /// When the kernel refuses a step; the process must not continue.
@@ -96,7 +96,7 @@ fn protect(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
 /// Replaces the paths that the program may not read with empty ones. A path with a listed path inside stays, because
 /// the listed path must be reachable; the Landlock rules deny the remaining contents.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
-    for path in sandbox.read_all_except.iter().flatten() {
+    for path in &sandbox.hide {
         let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         let Ok(data) = path.metadata() else { continue };
         if listed.into_iter().any(|listed| listed.starts_with(path)) {

@@ -68,7 +68,9 @@ impl LandlockRules {
         ];
         for (paths, right) in lists {
             for path in paths {
-                rules.allow_listed(path, right)?;
+                for visible in system_paths::visible_paths(path, &sandbox.hide) {
+                    rules.allow_listed(&visible, right)?;
+                }
             }
         }
         Ok(rules)
@@ -97,12 +99,11 @@ impl LandlockRules {
         if place == ProgramLocation::OwnMounts {
             all.push((mounts::SHARED_MEMORY.into(), AccessRight::Write));
         }
-        if let Some(hidden) = &sandbox.read_all_except {
+        if sandbox.read_all {
             // Landlock denies access to the files of processes outside of the sandbox in `/proc`.
             all.extend(["/proc", "/sys"].map(|path| (path.into(), AccessRight::Read)));
-            all.extend(
-                system_paths::visible_paths(hidden).into_iter().map(|path| (path, AccessRight::Execute)),
-            );
+            let visible = system_paths::visible_paths(Path::new("/"), &sandbox.hide);
+            all.extend(visible.into_iter().map(|path| (path, AccessRight::Execute)));
             if place == ProgramLocation::OwnMounts {
                 // Hidden directories are empty there.
                 all.push(("/".into(), AccessRight::List));

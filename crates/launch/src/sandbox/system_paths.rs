@@ -33,13 +33,13 @@ pub(super) const SINKS: &[&str] = &["/dev/full", "/dev/null", "/dev/zero"];
 /// Directories of the kernel and of running services: their contents are listed one by one, or not at all.
 const SPECIAL: &[&str] = &["/dev", "/proc", "/run", "/sys", "/var/run"];
 
-/// Returns paths that together cover all files except the hidden ones and special directories. Landlock can only
+/// Returns paths that together cover a directory except the hidden paths and special directories. Landlock can only
 /// permit, so a directory with a hidden path inside is replaced by its entries; entries that appear later are not
 /// covered.
-pub(super) fn visible_paths(hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let hidden: Vec<&Path> =
-        SPECIAL.iter().map(Path::new).chain(hidden.iter().map(PathBuf::as_path)).collect();
-    let (mut visible, mut open) = (Vec::new(), vec![PathBuf::from("/")]);
+pub(super) fn visible_paths(root: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let special = SPECIAL.iter().map(Path::new).filter(|path| *path != root);
+    let hidden: Vec<&Path> = special.chain(hidden.iter().map(PathBuf::as_path)).collect();
+    let (mut visible, mut open) = (Vec::new(), vec![root.to_owned()]);
     while let Some(dir) = open.pop() {
         if hidden.contains(&dir.as_path()) {
             continue;

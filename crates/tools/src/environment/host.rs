@@ -48,7 +48,7 @@ pub struct HostEnvironment {
     launcher: Option<Launcher>,
     /// The directory of commands, or the reason why it could not be created.
     commands: Arc<OnceLock<Result<CommandDir, String>>>,
-    sandbox: Option<Arc<ToolSandbox>>,
+    sandbox: Option<Arc<CommandSandbox>>,
     /// The boundaries of file tools in the sandbox.
     boundaries: Option<FileBoundaries>,
     scratch: ScratchDir,
@@ -102,7 +102,8 @@ impl HostEnvironment {
     /// If the directory for temporary files cannot be created, and on systems other than Unix.
     pub fn with_sandbox(mut self, sandbox: ToolSandbox) -> io::Result<Self> {
         let boundaries = FileBoundaries::new(&sandbox, self.command_dir()?.path())?;
-        (self.sandbox, self.boundaries) = (Some(Arc::new(sandbox)), Some(boundaries));
+        let commands = CommandSandbox::Tools(sandbox);
+        (self.sandbox, self.boundaries) = (Some(Arc::new(commands)), Some(boundaries));
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
@@ -162,19 +163,22 @@ impl HostEnvironment {
     }
 
     /// Restricts reading and changes, as [`with_root`](Self::with_root) does for changes. A path is first resolved
-    /// with its links and then opened without following any. Listing and searching are rejected. Commands are not
-    /// restricted. This environment and its clones may read the stored output of their own commands, for the last 256
-    /// of them.
+    /// with its links and then opened without following any. Listing and searching are rejected. If changes are
+    /// restricted, commands run in a sandbox with the same paths. This environment and its clones may read the stored
+    /// output of their own commands, for the last 256 of them.
     ///
     /// # Errors
     /// On systems other than Unix.
     pub fn with_access_rules(mut self, reach: &FileAccessRules) -> io::Result<Self> {
-        let FileAccessRules { read, write, own, never } = reach;
+        let FileAccessRules { read, write, own, never, network: _ } = reach;
         let reads: Option<Vec<PathBuf>> =
             read.as_ref().zip(write.as_ref()).map(|(read, write)| [read.as_slice(), write].concat());
         self.reads = Some(Arc::new(PathBoundary::from_rules(reads.as_deref(), own, never, "read")?));
         self.root = Some(Arc::new(PathBoundary::from_rules(write.as_deref(), own, never, "written")?));
         self.boundaries = None;
+        if write.is_some() {
+            self.sandbox = Some(Arc::new(CommandSandbox::Listed(reach.clone())));
+        }
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }
@@ -193,10 +197,12 @@ impl HostEnvironment {
     /// Returns the sandbox of a command. `None` on a machine without one; each command then needs an approval.
     fn command_sandbox(&self) -> io::Result<Option<Sandbox>> {
         let Some(sandbox) = &self.sandbox else { return Ok(None) };
-        if let Some(ToolSandboxGap::NoSandbox(_)) = ToolSandbox::gap() {
-            return Ok(None);
+        let temp = self.command_dir()?.path();
+        match (sandbox.as_ref(), ToolSandbox::gap()) {
+            (CommandSandbox::Tools(_), Some(ToolSandboxGap::NoSandbox(_))) => Ok(None),
+            (CommandSandbox::Tools(sandbox), _) => Ok(Some(sandbox.for_command(temp))),
+            (CommandSandbox::Listed(rules), _) => Ok(Some(sandbox::for_listed_paths(rules, temp))),
         }
-        Ok(Some(sandbox.for_command(self.command_dir()?.path())))
     }
 
     /// Returns the directory of commands, which is created at the first use.
@@ -235,6 +241,15 @@ impl HostEnvironment {
     }
 }
 
+/// The sandbox of commands.
+#[derive(Debug)]
+enum CommandSandbox {
+    /// All files except some can be read.
+    Tools(ToolSandbox),
+    /// Only listed paths exist for the command.
+    Listed(FileAccessRules),
+}
+
 /// The files that may be read and changed. A directory includes its content. A missing path is not accessible.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileAccessRules {
@@ -246,6 +261,8 @@ pub struct FileAccessRules {
     pub own: Vec<PathBuf>,
     /// Paths that are never accessible, even within the other paths.
     pub never: Vec<PathBuf>,
+    /// True if commands may use the network, if `write` restricts them.
+    pub network: bool,
 }
 
 #[async_trait]
@@ -320,11 +337,14 @@ impl Environment for HostEnvironment {
     }
 
     fn sandbox(&self) -> Option<&ToolSandbox> {
-        self.sandbox.as_deref()
+        match self.sandbox.as_deref()? {
+            CommandSandbox::Tools(sandbox) => Some(sandbox),
+            CommandSandbox::Listed(_) => None,
+        }
     }
 
     fn needs_approval_to_run(&self) -> Option<String> {
-        self.sandbox.as_ref()?;
+        self.sandbox()?;
         match ToolSandbox::gap() {
             Some(ToolSandboxGap::NoSandbox(reason)) => Some(reason),
             Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
@@ -332,7 +352,7 @@ impl Environment for HostEnvironment {
     }
 
     fn without_sandbox(&self) -> Option<Arc<dyn Environment>> {
-        self.sandbox.as_ref()?;
+        self.sandbox()?;
         Some(Arc::new(Self {
             sandbox: None,
             boundaries: self.boundaries.as_ref().map(FileBoundaries::approved),

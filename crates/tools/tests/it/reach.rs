@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput};
+use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, ToolCall};
 use haft_protocol::ids::ToolCallId;
@@ -48,8 +49,11 @@ impl Place {
             write: bounded.then(|| vec![at("work")]),
             own: vec![at("home/haft/data/ext")],
             never: vec![at("home/haft")],
+            network: false,
         };
+        let launcher = Launcher { program: haft_test_support::launcher_path(), args: Vec::new() };
         let environment = HostEnvironment::new(at("work"))
+            .with_launcher(launcher)
             .with_backup_dir(at("state"))
             .with_scratch(at("home/haft/results"));
         service_tools(Arc::new(environment.with_access_rules(&reach).unwrap()))
@@ -118,6 +122,31 @@ async fn reads_and_writes_nothing_outside_the_rules() {
         assert_eq!(fs::read_to_string(place.path(untouched)).unwrap(), "secret");
     }
     assert_eq!(fs::read_dir(place.path("other")).unwrap().count(), 2);
+}
+
+/// Commands of an extension reach no more than its file services.
+#[tokio::test]
+async fn commands_stay_within_bounds() {
+    if haft_launch::sandbox::detect_support().standard.is_err() {
+        return;
+    }
+    let place = Place::new(true);
+    for (command, works) in [
+        ("cat a && echo x >sub/made && cat ../other/d ../home/b", true),
+        ("echo x >../home/haft/data/ext/made && echo x >$TMPDIR/made", true),
+        ("cat ../other/c", false),
+        ("cat link", false),
+        ("echo x >../other/d", false),
+        ("cat ../home/haft/auth.json", false),
+        ("cat /proc/1/environ", false),
+        ("python3 -c 'import socket; socket.socket()'", false),
+    ] {
+        let output = place.call("bash", json!({ "command": command })).await;
+        assert_eq!(!output.is_error, works, "{command}: {output:?}");
+        assert!(!format!("{output:?}").contains("secret"), "{command}: {output:?}");
+    }
+    let open = Place::new(false);
+    assert!(!open.call("bash", json!({ "command": "cat ../other/c" })).await.is_error);
 }
 
 #[tokio::test]

@@ -32,8 +32,8 @@ impl Scene {
         symlink(home.join(".ssh"), home.join("link")).unwrap();
         let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
         let project = home.join("project");
-        sandbox.read_all_except =
-            Some([".ssh", ".netrc", ".config/gh", ".aws", "state"].map(|path| home.join(path)).into());
+        sandbox.read_all = true;
+        sandbox.hide = [".ssh", ".netrc", ".config/gh", ".aws", "state"].map(|path| home.join(path)).into();
         sandbox.read = vec![home.join("state/results")];
         sandbox.protect = vec![project.join(".git/hooks"), project.join(".git/config")];
         sandbox.exec = vec![project.clone()];

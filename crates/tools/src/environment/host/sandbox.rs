@@ -7,6 +7,7 @@ use std::sync::Arc;
 use haft_launch::Sandbox;
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, detect_support};
 
+use super::FileAccessRules;
 use super::atomic::PathBoundary;
 use crate::environment::{AccessKind, EnvironmentError};
 
@@ -63,8 +64,8 @@ impl ToolSandbox {
         // Programs that a build creates must be executable.
         sandbox.exec.clone_from(&sandbox.write);
         sandbox.read = existing(self.read.iter().map(PathBuf::as_path));
-        sandbox.read_all_except =
-            Some(self.hide.iter().chain(&self.never).map(|path| resolve(path)).collect());
+        sandbox.read_all = true;
+        sandbox.hide = self.hide.iter().chain(&self.never).map(|path| resolve(path)).collect();
         let isolated = level == ConfinementLevel::Isolated;
         if isolated || cfg!(target_os = "macos") {
             let inside = |path: &PathBuf| sandbox.write.iter().any(|root| path.starts_with(root));
@@ -78,6 +79,26 @@ impl ToolSandbox {
         };
         sandbox
     }
+}
+
+/// Returns the sandbox of a command that may use only the listed paths and this private temporary directory.
+pub(super) fn for_listed_paths(rules: &FileAccessRules, temp: &Path) -> Sandbox {
+    let isolated = detect_support().isolated.is_ok();
+    let level = if isolated { ConfinementLevel::Isolated } else { ConfinementLevel::Standard };
+    let mut sandbox = Sandbox::new(level);
+    let listed = |paths: &Option<Vec<PathBuf>>| paths.clone().unwrap_or_default();
+    sandbox.hide = rules.never.iter().map(|path| resolve(path)).collect();
+    let hidden = sandbox.hide.clone();
+    let permitted = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
+        let paths = existing(paths.iter().map(PathBuf::as_path)).into_iter();
+        paths.filter(|path| !hidden.iter().any(|hidden| path.starts_with(hidden))).collect()
+    };
+    sandbox.read = permitted(listed(&rules.read));
+    sandbox.write = permitted(listed(&rules.write));
+    sandbox.write.extend(existing(rules.own.iter().map(PathBuf::as_path).chain([temp])));
+    sandbox.exec = [sandbox.read.as_slice(), &sandbox.write].concat();
+    sandbox.net = if rules.network { NetworkAccess::All } else { NetworkAccess::None };
+    sandbox
 }
 
 /// The boundaries of the file tools in a [`ToolSandbox`].
