@@ -7,6 +7,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use anyhow::Context as _;
 use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::defense::{Defense, is_up};
+use haft_rpc::escape_control_chars;
 use terminal_size::{Height, Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -38,6 +39,21 @@ pub(crate) fn print_marked(text: &str) -> anyhow::Result<()> {
 
 pub(crate) fn terminal_line(text: &str) -> String {
     format!("{}\n", sanitize(text))
+}
+
+/// Returns a value as one line of JSON that is safe to print in a terminal.
+pub(crate) fn json_line(value: &serde_json::Value) -> String {
+    format!("{}\n", escape_control_chars(value.to_string()))
+}
+
+/// Escapes the control characters in lines of JSON, except the line ends.
+pub(crate) fn escape_json_lines(lines: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(lines);
+    let escaped = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
+        Some(line) => escape_control_chars(line.to_owned()) + "\n",
+        None => escape_control_chars(line.to_owned()),
+    });
+    escaped.collect::<String>().into_bytes()
 }
 
 /// Returns the width of the terminal in columns; `None` without a terminal.
@@ -155,6 +171,14 @@ mod tests {
     #[track_caller]
     fn check(text: &str, width: Option<usize>, expect: &str) {
         assert_eq!(prefixed_rows("[x] ", "[x] ", text, width), expect);
+    }
+
+    #[test]
+    fn escapes_control_characters_in_json_lines() {
+        let lines = "{\"a\":\"\u{9b}31m\u{85}é\"}\n{}\n[\"\u{7f}\"]";
+        let escaped = String::from_utf8(escape_json_lines(lines.as_bytes())).unwrap();
+        assert_eq!(escaped, "{\"a\":\"\\u009b31m\\u0085é\"}\n{}\n[\"\\u007f\"]");
+        assert_eq!(json_line(&serde_json::json!({"a": "\u{9b}"})), "{\"a\":\"\\u009b\"}\n");
     }
 
     #[test]

@@ -35,39 +35,45 @@ impl HookLaunchContext {
     }
 }
 
-/// Returns the hooks that a run starts: those of `--hooks-config` and the configured ones. A hook of `--hooks-config`
-/// replaces a configured hook of the same name.
+/// Returns the hooks that a run starts: those of `--hooks-config` and the configured ones.
 ///
 /// # Errors
-/// A file is invalid, or two hooks have the same name.
+/// A file is invalid or enables no hook, or two hooks have the same name: a hook of `--hooks-config` could otherwise
+/// replace a gate of the user.
 pub(crate) fn collect_run_hooks(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
-    let mut hooks: Vec<ProcessHook> = Vec::new();
+    let mut hooks: Vec<ProcessHook> = config.hooks.iter().filter(|_| !args.no_ext).cloned().collect();
     for path in &args.hooks_config {
         let file = HooksFile::load(path).or_exit(Exit::Configuration)?;
+        print_unknown_keys(&file);
         if file.hooks().is_empty() {
-            note(&sanitize_line(&format!("haft: {} contains no enabled process hook", path.display())));
+            let error = anyhow::anyhow!(
+                "{} enables no process hook; set \"enabled\": true in an entry of hooks.processes, or leave out \
+                 --hooks-config",
+                path.display()
+            );
+            return Err(error).or_exit(Exit::Configuration);
         }
         for hook in file.hooks() {
-            if hooks.iter().any(|other| is_same_name(&other.name, &hook.name)) {
+            if let Some(other) = hooks.iter().find(|other| is_same_name(&other.name, &hook.name)) {
                 let error = anyhow::anyhow!(
-                    "--hooks-config: two files contain a hook named {}; rename one",
-                    hook.name
+                    "{}: the hook {} has the same name as a hook of {}; rename one",
+                    path.display(),
+                    hook.name,
+                    other.origin
                 );
                 return Err(error).or_exit(Exit::Configuration);
             }
             hooks.push(hook.clone());
         }
     }
-    let configured = config.hooks.iter().filter(|_| !args.no_ext);
-    let (replaced, configured): (Vec<_>, Vec<_>) =
-        configured.partition(|hook| hooks.iter().any(|named| is_same_name(&named.name, &hook.name)));
-    for ProcessHook { name, origin, .. } in replaced {
-        note(&sanitize_line(&format!(
-            "haft: {origin}: the hook {name} does not run: --hooks-config replaces it"
-        )));
-    }
-    hooks.extend(configured.into_iter().cloned());
     Ok(hooks)
+}
+
+/// Warns about the keys of a file that have no effect.
+pub(crate) fn print_unknown_keys(file: &HooksFile) {
+    for key in file.unknown_keys() {
+        note(&sanitize_line(&format!("haft: {}: unknown key `{key}` is ignored", file.path().display())));
+    }
 }
 
 /// True if two names are equal, ignoring case.

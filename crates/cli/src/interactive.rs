@@ -165,7 +165,9 @@ async fn serve_client<'s>(
     let mut interrupts = InterruptListener::listen()?;
     let cancel = CancellationToken::new();
     let (requests, heard) = mpsc::unbounded_channel();
-    let options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
+    let mut options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
+    // The interface itself warns about unknown names in `tui.approve`.
+    options.checks_approvals = false;
     let serving = haft_rpc::serve_local(&cancel, Arc::new(program), heard, lines.clone(), options);
     tokio::pin!(serving);
     tokio::select! {

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize;
+use haft_host::open_log;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -80,10 +81,9 @@ impl<W: io::Write> io::Write for SanitizingWriter<W> {
 }
 
 fn log_file(home: &Home) -> io::Result<File> {
-    std::fs::create_dir_all(home.logs_dir())?;
     let path = home.log_file();
     if std::fs::metadata(&path).is_ok_and(|data| data.len() > MAX_FILE) {
         std::fs::rename(&path, path.with_extension("old.log"))?;
     }
-    File::options().create(true).append(true).open(path)
+    open_log(&path)
 }

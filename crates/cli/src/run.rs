@@ -4,6 +4,7 @@ mod build_agent;
 mod compact;
 mod display;
 mod drive;
+mod guarded_tools;
 mod list;
 mod model;
 pub(crate) mod output;

@@ -30,7 +30,7 @@ pub use host::{
     CommandError, CommandInfo, CommandOutcome, DiscoveredExtensions, ExtensionStatus, Host, HostBuilder,
     ReloadStats, RestartError, SpecSource,
 };
-pub use process::log::log_path;
+pub use process::log::{log_path, open_log};
 pub use session::ExtensionState;
 pub use supervision::config::HostConfig;
 pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};

@@ -134,6 +134,8 @@ defenses! {
     StrayAnswers,
     /// Reports a line that is not a frame, and fails the request that waits for it.
     StrictFrames,
+    /// Compares the names of tools in filters without case and by alias.
+    ToolAliases,
     /// Locks a tool whose texts differ from the approved ones.
     ToolTexts,
     /// Cuts off an incomplete last line of a session file before the next write.

@@ -41,10 +41,69 @@ pub fn is_extension(name: &str, longest: usize) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
+/// Names under which models and other agents know the built-in tools, in lower case: a built-in tool
+/// and its aliases.
+pub const TOOL_ALIASES: &[(&str, &[&str])] = &[
+    (
+        "bash",
+        &[
+            "exec",
+            "exec_command",
+            "execute_command",
+            "local_shell",
+            "run_command",
+            "run_shell_command",
+            "run_terminal_cmd",
+            "sh",
+            "shell",
+            "shell_command",
+            "terminal",
+        ],
+    ),
+    ("edit", &["edit_file", "multiedit", "replace", "search_replace", "str_replace", "str_replace_editor"]),
+    ("find", &["file_search", "find_files", "glob"]),
+    ("grep", &["grep_search", "ripgrep", "search_file_content", "search_files"]),
+    ("ls", &["list", "list_dir", "list_directory", "list_files"]),
+    ("read", &["cat", "open_file", "read_file", "view", "view_file"]),
+    ("write", &["create_file", "write_file", "write_to_file"]),
+];
+
+/// Returns the names of the tools that an entry of a filter selects, in lower case: the entry itself
+/// and, for an alias, the built-in tool. Every filter of tools uses this function, so that no filter
+/// misses calls because of a spelling.
+///
+/// ```
+/// use haft_protocol::names::selected_tools;
+///
+/// assert!(selected_tools("Bash").eq(["bash"]));
+/// assert!(selected_tools("Shell").eq(["shell", "bash"]));
+/// ```
+pub fn selected_tools(entry: &str) -> impl Iterator<Item = String> {
+    let entry = entry.to_ascii_lowercase();
+    let known = TOOL_ALIASES.iter().find(|(_, aliases)| aliases.contains(&&*entry));
+    let tool = known.filter(|_| is_up(Defense::ToolAliases)).map(|(tool, _)| (*tool).to_owned());
+    std::iter::once(entry).chain(tool)
+}
+
+/// True if an entry of a filter selects this tool.
+pub fn selects_tool(entry: &str, tool: &str) -> bool {
+    selected_tools(entry).any(|selected| selected.eq_ignore_ascii_case(tool))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::limits::MAX_NAME;
+
+    #[test]
+    fn filter_selects_tools_by_name_and_alias() {
+        for entry in ["bash", "Bash", "SHELL", "run_shell_command"] {
+            assert!(selects_tool(entry, "bash") && !selects_tool(entry, "read"), "{entry}");
+        }
+        assert!(selects_tool("shell", "Shell"), "a tool of an extension");
+        assert!(!selects_tool("bash", "shell"), "only an entry can be an alias");
+        assert!(!selects_tool("", "bash") && !selects_tool("bas", "bash"));
+    }
 
     /// Checks the rules for a command, a tool and an extension, in this order.
     #[track_caller]

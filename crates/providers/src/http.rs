@@ -78,9 +78,9 @@ impl HttpModel {
         }
         let base_url = endpoint::base_url(&config)?;
         let mut redactor = Redactor::default();
-        config.headers.iter().for_each(|(_, value)| redactor.add(value));
-        config.api_key.iter().for_each(|key| redactor.add(key.expose_secret()));
-        redactor.add(base_url.password().unwrap_or(base_url.username()));
+        config.headers.iter().for_each(|(name, value)| redactor.add_header(name, value));
+        config.api_key.iter().for_each(|key| redactor.add_key(key.expose_secret()));
+        redactor.add_key(base_url.password().unwrap_or(base_url.username()));
         let setup = HttpSetup {
             provider: config.provider.clone(),
             model: config.model.clone(),

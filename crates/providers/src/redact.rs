@@ -1,53 +1,249 @@
 //! Removes keys from all text that people, logs or models read.
 
+use std::collections::{BTreeSet, HashSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use haft_core::sanitize::sanitize;
 use secrecy::{ExposeSecret, SecretString};
 
 /// The secrets of one configuration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Redactor {
-    secrets: Vec<SecretString>,
+    secrets: Vec<RedactedSecret>,
+}
+
+/// A secret, and the number of its characters from which a part of it is secret too.
+#[derive(Debug, Clone)]
+struct RedactedSecret {
+    text: SecretString,
+    part: usize,
 }
 
 /// The minimum length of a secret; shorter values are too common in ordinary text to be hidden.
 const SHORTEST: usize = 4;
 
+/// The length of the shortest hidden part of a key. Shorter parts are too common in ordinary text, and help nobody to
+/// guess the key.
+const PART: usize = 8;
+
+const REDACTED: &str = "[redacted]";
+
 impl Redactor {
-    /// Adds a secret, and the token of a `Bearer <token>` value.
-    pub(crate) fn add(&mut self, secret: &str) {
-        for part in [secret, secret.rsplit(' ').next().unwrap_or_default()] {
-            let known = self.secrets.iter().any(|other| other.expose_secret() == part);
-            if part.len() >= SHORTEST && !known {
-                self.secrets.push(part.into());
-            }
-        }
-        // A secret that contains another is replaced first; otherwise a part of it would remain.
-        self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
+    /// Adds a value that is secret as a whole, such as a header with ordinary words.
+    pub(crate) fn add(&mut self, value: &str) {
+        self.push(value, usize::MAX);
     }
 
-    /// Returns the text without any secret, in plain or JSON-escaped form.
-    pub(crate) fn apply(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            let secret = secret.expose_secret();
-            let escaped = serde_json::to_string(secret).unwrap_or_default();
-            let escaped = escaped.trim_matches('"');
-            let text = text.replace(secret, "[redacted]");
-            if escaped.is_empty() { text } else { text.replace(escaped, "[redacted]") }
-        })
+    /// Adds a key, or the key in a `Bearer <key>` value.
+    pub(crate) fn add_key(&mut self, value: &str) {
+        self.push(value, usize::MAX);
+        self.push(value.rsplit(' ').next().unwrap_or_default(), PART);
     }
+
+    /// Adds the value of a header, which is a key if the header's name says so.
+    pub(crate) fn add_header(&mut self, name: &str, value: &str) {
+        let name = name.to_ascii_lowercase();
+        match ["auth", "cookie", "key", "secret", "token"].iter().any(|word| name.contains(word)) {
+            true => self.add_key(value),
+            false => self.add(value),
+        }
+    }
+
+    fn push(&mut self, text: &str, part: usize) {
+        if text.len() >= SHORTEST {
+            self.secrets.push(RedactedSecret { text: text.into(), part });
+        }
+    }
+
+    /// Sanitizes the text and replaces all secrets in it, in any case, and also as base64, hex, URL-escaped or
+    /// JSON-escaped text. Of a key, every part of at least [`PART`] characters is replaced. Control characters are
+    /// removed first, because a terminal would join the parts that they separate.
+    pub(crate) fn apply(&self, text: &str) -> String {
+        let text = sanitize(text);
+        let of_secret = |secret: &RedactedSecret| {
+            let part = secret.part;
+            encoded_forms(secret.text.expose_secret()).into_iter().map(move |form| (form, part))
+        };
+        let forms: Vec<(Vec<u8>, usize)> = self.secrets.iter().flat_map(of_secret).collect();
+        let parts: HashSet<&[u8]> =
+            forms.iter().flat_map(|(form, part)| form.windows((*part).min(form.len()).max(1))).collect();
+        let lengths: BTreeSet<usize> = parts.iter().map(|part| part.len()).collect();
+
+        let compared: Vec<(usize, u8)> = folded_bytes(&text).collect();
+        let bytes: Vec<u8> = compared.iter().map(|(_, byte)| *byte).collect();
+        let mut secret = BTreeSet::new();
+        for length in lengths {
+            for (window, places) in bytes.windows(length).zip(compared.windows(length)) {
+                if parts.contains(window) {
+                    secret.extend(places.iter().map(|(at, _)| *at));
+                }
+            }
+        }
+        replace_chars(&text, &secret)
+    }
+}
+
+/// Replaces each run of the characters at these positions. Characters that are not compared belong to the run around
+/// them.
+fn replace_chars(text: &str, positions: &BTreeSet<usize>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut is_inside, mut between) = (false, String::new());
+    for (at, c) in text.char_indices() {
+        if positions.contains(&at) {
+            if !is_inside {
+                out.push_str(&between);
+                out.push_str(REDACTED);
+            }
+            between.clear();
+            is_inside = true;
+        } else if is_inside && !is_compared(c) {
+            between.push(c);
+        } else {
+            out.push_str(&std::mem::take(&mut between));
+            out.push(c);
+            is_inside = false;
+        }
+    }
+    out + &between
+}
+
+/// Returns the forms in which a secret is searched, folded.
+fn encoded_forms(secret: &str) -> Vec<Vec<u8>> {
+    let plain = secret.to_owned();
+    let json = serde_json::to_string(secret).unwrap_or_default().trim_matches('"').to_owned();
+    let mut forms = vec![plain, json];
+    if secret.len() >= PART {
+        let hex = |separator: &str| -> String {
+            secret.bytes().map(|byte| format!("{separator}{byte:02x}")).collect()
+        };
+        let url = |is_kept: fn(&u8) -> bool| -> String {
+            let escape =
+                |byte: u8| if is_kept(&byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") };
+            secret.bytes().map(escape).collect()
+        };
+        forms.extend([hex(""), hex("%"), hex("\\x"), url(u8::is_ascii_alphanumeric)]);
+        forms.push(url(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(byte)));
+        forms.extend((0..3).map(|offset| base64_at(secret.as_bytes(), offset)));
+    }
+    forms.iter().map(|form| folded_bytes(form).map(|(_, byte)| byte).collect()).collect()
+}
+
+/// Returns the base64 characters of a secret that follows `offset` other bytes, without the characters that depend on
+/// other bytes.
+fn base64_at(secret: &[u8], offset: usize) -> String {
+    let encoded = STANDARD_NO_PAD.encode([&[0; 2][..offset], secret].concat());
+    let end = (offset + secret.len()) * 8 / 6;
+    encoded.get((offset * 8).div_ceil(6)..end).unwrap_or_default().to_owned()
+}
+
+/// Iterates over the compared bytes with the positions of their characters. Upper and lower case are equal, as are the
+/// two alphabets of base64.
+fn folded_bytes(text: &str) -> impl Iterator<Item = (usize, u8)> {
+    let compared = text.char_indices().filter(|(_, c)| is_compared(*c));
+    compared.flat_map(|(at, c)| {
+        let folded = match c.to_ascii_lowercase() {
+            '-' => '+',
+            '_' => '/',
+            c => c,
+        };
+        let mut buffer = [0; 4];
+        let length = folded.encode_utf8(&mut buffer).len();
+        buffer.into_iter().take(length).map(move |byte| (at, byte))
+    })
+}
+
+/// False for a character that can separate the parts of a secret: white space, and the mark that the sanitizer sets in
+/// place of hidden characters.
+fn is_compared(c: char) -> bool {
+    !c.is_whitespace() && c != '\u{fffd}'
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const KEY: &str = "sk-ant-A1b2_C3d4/E5f6";
+
+    fn redactor() -> Redactor {
+        let mut redactor = Redactor::default();
+        redactor.add_key(KEY);
+        redactor
+    }
 
     #[test]
     fn removes_every_form_of_a_secret() {
         let mut redactor = Redactor::default();
-        redactor.add("sk-123456");
-        redactor.add("Bearer tok\"en");
-        redactor.add("abc");
+        redactor.add_key("sk-123456");
+        redactor.add_header("Authorization", "Bearer tok\"en");
+        redactor.add_key("abc");
         let text = r#"bad key sk-123456, also tok"en and "tok\"en", not abc"#;
         assert_eq!(redactor.apply(text), r#"bad key [redacted], also [redacted] and "[redacted]", not abc"#);
         assert!(!format!("{redactor:?}").contains("sk-123456"));
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(redactor().apply(text), expect);
+    }
+
+    #[test]
+    fn removes_key_that_control_characters_split() {
+        check("key sk-ant-\x01A1b2_\x1b[0mC3d4/E5f6 is bad", "key [redacted] is bad");
+        check("key sk-ant-A\u{9b}31m1b2_C\u{200b}3d4/E\n5f6 is bad", "key [redacted] is bad");
+    }
+
+    #[test]
+    fn removes_parts_of_a_key() {
+        check("got sk-ant-A1b2_C3d4/E5f", "got [redacted]");
+        check("got …2_C3d4/E…", "got …[redacted]…");
+        check("SK-ANT-A1B2_C3D4/E5F6", "[redacted]");
+        check("sk-ant- is a prefix", "sk-ant- is a prefix");
+    }
+
+    #[test]
+    fn removes_encoded_key() {
+        for before in ["", "x", "xy", "user:"] {
+            let encoded = STANDARD_NO_PAD.encode(format!("{before}{KEY}:after"));
+            let told = redactor().apply(&format!("Basic {encoded}"));
+            assert!(told.contains(REDACTED), "{told}");
+            let longest = told.split(REDACTED).map(str::len).max().unwrap_or_default();
+            assert!(longest <= "Basic ".len() + 8, "{told}");
+        }
+        let hex: String = KEY.bytes().map(|byte| format!("{byte:02X}")).collect();
+        check(&hex, REDACTED);
+        check("key=sk%2Dant%2DA1b2%5FC3d4%2fE5f6&x=1", "key=[redacted]&x=1");
+        check("key=sk-ant-A1b2_C3d4%2FE5f6", "key=[redacted]");
+    }
+
+    #[test]
+    fn keeps_ordinary_text() {
+        let text =
+            "openai refused the key (401 invalid_api_key: Incorrect API key); check OPENAI_API_KEY\n日本 é";
+        check(text, text);
+        assert_eq!(Redactor::default().apply(text), text);
+        let mut redactor = Redactor::default();
+        redactor.add_header("HTTP-Referer", "https://haft.example");
+        let text = "see https://other.example, not https://haft.example";
+        assert_eq!(redactor.apply(text), "see https://other.example, not [redacted]");
+    }
+
+    proptest! {
+        #[test]
+        fn no_part_of_a_key_remains(
+            key in "[A-Za-z0-9_-]{8,40}", before in "\\PC{0,20}", after in "\\PC{0,20}", at in 0_usize..40,
+            control in "[\\x00-\\x08\\x7f\\u{80}-\\u{8f}]{0,3}",
+        ) {
+            let mut redactor = Redactor::default();
+            redactor.add_key(&key);
+            let (head, tail) = key.split_at(at.min(key.len()));
+            let told = redactor.apply(&format!("{before}{head}{control}{tail}{after}"));
+            let told = told.replace(REDACTED, "\u{1}");
+            prop_assert!(key.as_bytes().windows(8).all(|part| {
+                !told.contains(std::str::from_utf8(part).unwrap())
+            }), "{told:?}");
+        }
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_core::tool::ToolSpec;
+use haft_protocol::names::selects_tool;
 use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -55,7 +57,13 @@ impl QuestionBroker {
 
     /// True if the client must approve calls of this tool.
     pub(crate) fn wants_approval(&self, tool: &str) -> bool {
-        self.lock().approve.iter().any(|name| name == ALL || name == tool)
+        self.lock().approve.iter().any(|name| name == ALL || selects_tool(name, tool))
+    }
+
+    /// Returns the names in `approve` that select none of these tools.
+    pub(crate) fn unknown_approvals(&self, tools: &[Arc<ToolSpec>]) -> Vec<String> {
+        let is_known = |name: &String| name == ALL || tools.iter().any(|tool| selects_tool(name, &tool.name));
+        self.lock().approve.iter().filter(|name| !is_known(name)).cloned().collect()
     }
 
     /// True if the client answers questions.

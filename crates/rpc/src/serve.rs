@@ -43,6 +43,9 @@ pub struct ServeOptions {
     pub version: String,
     /// The token that the first command must present, if any.
     pub token: Option<AuthToken>,
+    /// True if `hello` fails for a name in `approve` that no tool has. Set to false for a client that
+    /// shows such names to the user by itself.
+    pub checks_approvals: bool,
     /// The limits for a client that reads slowly.
     pub room: OutboxLimits,
 }
@@ -50,7 +53,7 @@ pub struct ServeOptions {
 impl ServeOptions {
     /// Creates options with this program version, without a token.
     pub fn new(version: impl Into<String>) -> Self {
-        Self { version: version.into(), token: None, room: OutboxLimits::default() }
+        Self { version: version.into(), token: None, checks_approvals: true, room: OutboxLimits::default() }
     }
 }
 

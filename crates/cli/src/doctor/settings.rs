@@ -2,6 +2,7 @@
 
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
+use haft_protocol::names::selects_tool;
 use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
@@ -25,21 +26,15 @@ fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
 }
 
 /// Returns a note about names in `tui.approve` that match no tool. The tools of extensions are unknown before they run,
-/// so with extensions only a near miss of a built-in tool is reported.
+/// so with extensions no name is reported.
 fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     const KEY: &str = "tui.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
-    let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
-    let wrong = names.iter().filter(|name| !known(name));
-    let mistakes = wrong.filter_map(|name| {
-        let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
-        match meant {
-            Some(meant) => Some(format!("{name} is not a tool (did you mean {meant}?)")),
-            None => seen.extensions.specs.is_empty().then(|| format!("{name} is not a tool")),
-        }
-    });
-    let mistakes = mistakes.collect::<Vec<_>>().join("; ");
+    let own = || haft_tools::NAMES.iter().chain([&SKILL_TOOL]);
+    let is_known = |name: &str| name == "*" || own().any(|tool| selects_tool(name, tool));
+    let wrong = names.iter().filter(|name| !is_known(name) && seen.extensions.specs.is_empty());
+    let mistakes = wrong.map(|name| format!("{name} is not a tool")).collect::<Vec<_>>().join("; ");
     let text = format!("{mistakes}; unknown names have no effect");
     let file = seen.path_formatter.shell_word(&seen.home.config_file());
     (!mistakes.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))

@@ -15,6 +15,7 @@ use crate::hooks::{self, GateRelaxation};
 /// Shows the hooks of a PicoClaw `config.json`, asks, and writes them to the user's `config.toml`.
 pub(super) fn import_picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()> {
     let file = HooksFile::load(path)?;
+    hooks::print_unknown_keys(&file);
     let all = &file.content().processes;
     anyhow::ensure!(!all.is_empty(), "{} contains no process hooks", path.display());
     let config = load_user_config(home)?;

@@ -8,12 +8,12 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::{ExtensionOrigin, LastFailure};
 use haft_packages::install::lock::{Approval, ApprovalMethod, InstallOrigin, LockEntry};
 use haft_packages::install::{InstallStatus, InstalledExtension, shell_quote};
-use haft_rpc::escape_control_chars;
 use serde_json::{Value, json};
 
 use super::hook::HookListDetails;
 use super::problem::{ExtensionProblem, failure_problem, reapproval_step, slow_start_problem};
 use super::tools;
+use crate::console;
 use crate::hooks::GateRelaxation;
 
 /// An extension with its last failure and its sandbox.
@@ -121,7 +121,7 @@ impl ListedExtension {
 
 /// Returns the JSON line of an extension. Manifests can contain control sequences; JSON escapes them.
 pub(crate) fn json_line(listed: &ListedExtension, now: SystemTime) -> String {
-    format!("{}\n", escape_control_chars(as_json(listed, now).to_string()))
+    console::json_line(&as_json(listed, now))
 }
 
 /// Returns an extension as JSON. Keys may be added; existing keys keep their meaning.

@@ -38,6 +38,7 @@ use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 use crate::tool_sandbox::{sandbox_fact, tool_environment};
 
+use super::guarded_tools::check_guarded_tools;
 use super::model::{self, ModelResolver};
 use super::session_outputs::SessionOutputs;
 
@@ -293,9 +294,10 @@ impl RunningAgent {
         }
     }
 
-    /// Checks that required extensions run, and that `--tools` names existing tools.
+    /// Checks that required extensions run and guard a tool, and that `--tools` names existing tools.
     pub(crate) async fn check(&self) -> anyhow::Result<()> {
         self.check_required()?;
+        check_guarded_tools(&self.host, || self.tool_names()).await?;
         self.check_tools().await
     }
 

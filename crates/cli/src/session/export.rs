@@ -70,7 +70,9 @@ fn export_bytes(
             let whole = export_portable(session, &EntrySelection { at: None, all: true }, &places)?;
             (render_page(&recover(&whole), selection)?.into_bytes(), "html")
         }
-        ExportFormat::Lines => (export_portable(session, selection, &places)?, "jsonl"),
+        ExportFormat::Lines => {
+            (console::escape_json_lines(&export_portable(session, selection, &places)?), "jsonl")
+        }
     })
 }
 

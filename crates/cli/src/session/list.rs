@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::find::SessionFinder;
 use super::text::{SessionRow, heading, id_digits};
-use crate::console::{list_width, note, print, write};
+use crate::console::{json_line, list_width, note, print, write};
 
 pub(super) fn run(sessions: &SessionFinder, all: bool, json: bool) -> anyhow::Result<()> {
     let rows = session_rows(&if all { sessions.all()? } else { sessions.in_directory()? });
     if json {
-        let lines: String = rows.iter().map(|row| format!("{}\n", row_json(row))).collect();
+        let lines: String = rows.iter().map(|row| json_line(&row_json(row))).collect();
         return write(lines.as_bytes());
     }
     if rows.is_empty() && all {

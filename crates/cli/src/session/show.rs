@@ -14,7 +14,7 @@ use haft_protocol::message::{AssistantBlock, Message, TokenUsage, ToolMessage};
 use serde_json::json;
 
 use super::text::{SessionRow, first_line, read_entries, truncate, usage_text};
-use crate::console::{list_width, prefixed_rows, print, terminal_width, write};
+use crate::console::{json_line, list_width, prefixed_rows, print, terminal_width, write};
 
 pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
     let entries = read_entries(found)?;
@@ -23,7 +23,7 @@ pub(super) fn run(found: &SessionFile, json: bool) -> anyhow::Result<()> {
     let branch = latest_branch(entries);
     let settings = build_context(&branch).settings;
     if json {
-        return write(format!("{}\n", session_json(&row, &branch)).as_bytes());
+        return write(json_line(&session_json(&row, &branch)).as_bytes());
     }
     let transcript = render_transcript(&branch);
     print(&format!("{}\n{transcript}\n{}", header_text(&row, &settings), totals_line(&row, calls)))

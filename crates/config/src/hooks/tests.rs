@@ -224,6 +224,41 @@ fn mistake_in_picoclaw_file_is_reported_by_key() {
 }
 
 #[test]
+fn misspelled_key_in_picoclaw_file_is_a_mistake() {
+    let hook = |fields: &str| {
+        format!(r#"{{"hooks": {{"processes": {{"g": {{"command": ["g"], "observe": ["*"], {fields}}}}}}}}}"#)
+    };
+    check_json(
+        &hook(r#""enabled": true, "intercepts": ["before_tool"]"#),
+        ": `hooks.processes.g.intercepts`: unknown key; did you mean `intercept`?",
+    );
+    check_json(
+        &hook(r#""Enbled": true"#),
+        ": `hooks.processes.g.Enbled`: unknown key; did you mean `enabled`?",
+    );
+    check_json(
+        &hook(r#""enabled": true, "Enabled": false"#),
+        ": `hooks.processes.g.Enabled`: unknown key; did you mean `enabled`?",
+    );
+    check_json(
+        r#"{"hooks": {"proceses": {"g": {"enabled": true}}}}"#,
+        ": `hooks.proceses`: unknown key; did you mean `processes`?",
+    );
+}
+
+#[test]
+fn other_unknown_keys_in_picoclaw_file_are_listed() {
+    let unknown =
+        |text: &str| HooksFile::parse(Path::new("config.json"), text).unwrap().unknown_keys().to_vec();
+    let claude =
+        r#"{"permissions": {}, "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}], "Stop": []}}"#;
+    assert_eq!(unknown(claude), ["hooks.PreToolUse", "hooks.Stop"]);
+    let pico = r#"{"agents": {}, "hooks": {"builtins": {"audit": {"config": {}, "priority": 1}},
+        "processes": {"g": {"isolation": {}, "command": ["g"], "comment": "x"}}}}"#;
+    assert_eq!(unknown(pico), ["hooks.processes.g.comment", "hooks.processes.g.isolation"]);
+}
+
+#[test]
 fn hook_timeouts_override_table_defaults() {
     #[track_caller]
     fn check(millis: Option<i64>, expect: u64) {

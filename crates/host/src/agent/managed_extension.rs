@@ -161,6 +161,11 @@ impl ManagedExtension {
         self.with_view(|now| now.tool_role(tool))
     }
 
+    /// True if the extension intercepts tool calls, but of none of these tools.
+    pub(crate) fn guards_no_tool(&self, tools: &[String]) -> bool {
+        self.with_view(|now| now.guards_no_tool(tools))
+    }
+
     async fn wait_while_new(&self) {
         let mut slot = self.slot.clone();
         while self.with_view(|now| now.is_new()) && slot.changed().await.is_ok() {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::session::Session;
-use haft_protocol::ext::LifecycleEvent;
+use haft_protocol::ext::{InterceptKind, LifecycleEvent};
 use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
@@ -65,6 +65,16 @@ impl Host {
     /// known.
     pub async fn wait_until_settled(&self) {
         self.inner.wait_until_settled().await;
+    }
+
+    /// Returns the extensions that intercept tool calls, but of none of these tools, with `true` for an
+    /// extension whose manifest requires this hook. A misspelled name in `tools` of a subscription has
+    /// this effect.
+    pub fn gates_without_tool(&self, tools: &[String]) -> Vec<(ExtensionName, bool)> {
+        let entries = self.inner.active_extensions();
+        let idle = entries.iter().filter(|entry| entry.guards_no_tool(tools));
+        idle.map(|entry| (entry.name().clone(), entry.spec.roles.requires_hook(InterceptKind::ToolCall)))
+            .collect()
     }
 
     /// Restarts an extension in any state, and waits until it is ready. A running extension is stopped first.

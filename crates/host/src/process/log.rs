@@ -28,6 +28,37 @@ pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
     dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
 }
 
+/// Opens a log file for appending, and creates it and its directory if needed. Only the user can read
+/// them, because logs quote conversations; a file or directory that others can read is corrected.
+///
+/// # Errors
+/// The file or the directory cannot be created.
+pub fn open_log(path: &Path) -> io::Result<File> {
+    let dir = path.parent().unwrap_or_else(|| Path::new("."));
+    let mut builder = fs::DirBuilder::new();
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    builder.recursive(true).create(dir)?;
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let is_open = |data: &fs::Metadata| data.permissions().mode() & 0o077 != 0;
+        if fs::metadata(dir).is_ok_and(|data| is_open(&data)) {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+        }
+        if is_open(&file.metadata()?) {
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(file)
+}
+
 /// The log of one extension. Without a directory, only the tail is kept.
 #[derive(Debug)]
 pub(crate) struct ExtensionLog {
@@ -131,10 +162,7 @@ fn host_line(text: &str) -> String {
 impl LogWriter {
     fn reopen_file(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        if let Some(dir) = path.parent() {
-            fs::create_dir_all(dir)?;
-        }
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        let file = open_log(path)?;
         self.length = file.metadata()?.len();
         self.file = Some(file);
         Ok(())
@@ -207,6 +235,24 @@ mod tests {
         let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
         assert_eq!(path.parent(), Some(Path::new("/logs")));
         assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_user_can_read_logs() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("logs");
+        let name = ExtensionName::new("x");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        for earlier in [None, Some((0o755, 0o644))] {
+            if let Some((of_dir, of_file)) = earlier {
+                fs::set_permissions(log_path(&dir, &name), fs::Permissions::from_mode(of_file)).unwrap();
+                fs::set_permissions(&dir, fs::Permissions::from_mode(of_dir)).unwrap();
+            }
+            ExtensionLog::new(Some(&dir), &name, &Limits::default()).log_last("gone");
+            assert_eq!((mode(&dir), mode(&log_path(&dir, &name))), (0o700, 0o600));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptRole;
 use haft_protocol::limits::MAX_NAME;
+use haft_protocol::names::selected_tools;
 
 /// The maximum number of names in one filter; a longer filter matches every tool.
 const MAX_TOOLS_NAMED: usize = 512;
@@ -20,7 +21,7 @@ pub(crate) enum InterceptorRole {
     Redactor,
 }
 
-/// A set of tools, or all tools. Names are case-insensitive, as in the catalog.
+/// A set of tools, or all tools. Names are case-insensitive, as in the catalog, and may be aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolFilter {
     /// Only these tools, in lower case.
@@ -39,7 +40,7 @@ impl ToolFilter {
     /// matches all tools, because a gate must not lose a tool.
     pub(crate) fn add(&mut self, tools: &[String]) {
         let Self::Only(names) = self else { return };
-        names.extend(tools.iter().map(|name| name.to_ascii_lowercase()));
+        names.extend(tools.iter().flat_map(|name| selected_tools(name)));
         let too_much = names.len() > MAX_TOOLS_NAMED || names.iter().any(|name| name.len() > MAX_NAME);
         if tools.is_empty() || too_much {
             *self = Self::All;
@@ -104,6 +105,13 @@ mod tests {
         );
         roles.add(None, &[]);
         assert_eq!(roles.role_for("edit"), Some(InterceptorRole::Plain));
+    }
+
+    #[test]
+    fn alias_selects_built_in_tool() {
+        let mut filter = ToolFilter::default();
+        filter.add(&["Shell".into()]);
+        assert!(filter.contains("bash") && filter.contains("shell") && !filter.contains("read"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use haft_packages::{InterceptPermissionRole, Permissions};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
+use haft_protocol::names::selected_tools;
 
 use super::offers::excerpt;
 
@@ -138,8 +139,14 @@ impl RemainingTools {
             Self::All => (Some(grant.iter().cloned().collect()), Self::All),
             Self::Only(names) if of_all => (Some(names.into_iter().collect()), Self::Nothing),
             Self::Only(names) => {
-                let (taken, left): (BTreeSet<_>, BTreeSet<_>) =
-                    names.into_iter().partition(|name| grant.contains(name));
+                let (mut taken, mut left) = (BTreeSet::new(), BTreeSet::new());
+                for name in names {
+                    let granted = selected_tools(&name).find(|tool| grant.contains(tool));
+                    match granted {
+                        Some(tool) => taken.insert(tool),
+                        None => left.insert(name),
+                    };
+                }
                 let left = if left.is_empty() { Self::Nothing } else { Self::Only(left) };
                 ((!taken.is_empty()).then(|| taken.into_iter().collect()), left)
             }

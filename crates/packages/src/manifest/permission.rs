@@ -87,7 +87,8 @@ pub struct InterceptPermission {
     pub event: InterceptKind,
     /// `role`: the possible decisions, and the effect of a failure.
     pub role: InterceptPermissionRole,
-    /// `tools`: for `tool_call`, the names of the tools in lower case; empty for all tools.
+    /// `tools`: for `tool_call`, the names of the tools in lower case, and of the built-in tools of
+    /// which they are aliases; empty for all tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub tools: BTreeSet<String>,
     /// `timeout_ms`: the deadline of the decision in milliseconds; `None` for the default.

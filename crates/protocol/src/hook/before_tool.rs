@@ -175,22 +175,15 @@ impl HookQuestion for BeforeTool {
         let reading = ReplyReader::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
         let (verb, head) = reading.read_head(|head| head.call.is_some(), "call", &strays)?;
-        let ReplyHead { action, reason, call, result, remark, .. } = head;
+        let ReplyHead { action, reason, call, result, .. } = head;
         let call = || call.as_ref().map(|json| reading.read_payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             ReplyVerb::Proceed => {
-                // A call must not run because of an unknown word.
-                if let Some(detail) = remark {
-                    return Err(reading.malformed_reply(detail));
-                }
+                reading.require_plain_answer(action.as_deref(), &CALL)?;
                 let mut decided =
                     ParsedDecision::from_decision(self.apply_changes(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
-                    let stray = "\"result\" is only valid with the action \"respond\"";
-                    if action.is_none() {
-                        return Err(reading.malformed_reply(stray));
-                    }
-                    decided.add_report(stray.to_owned());
+                    decided.add_report("\"result\" is only valid with the action \"respond\"".to_owned());
                 }
                 return Ok(decided);
             }

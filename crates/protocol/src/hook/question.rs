@@ -151,13 +151,11 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
         strays: &[&str],
     ) -> Result<(ReplyVerb, ReplyHead), MalformedReply> {
         let mut head: ReplyHead = self.read()?;
+        head.action = head.action.filter(|action| !action.is_empty());
         if head.action.is_none() && self.is_echo() {
             return Ok((ReplyVerb::Proceed, ReplyHead::default()));
         }
         let action = head.action.as_deref().map(|name| {
-            if name.is_empty() {
-                return Ok(HookAction::Continue);
-            }
             let short: String = name.chars().take(LONGEST_ACTION).collect();
             HookAction::from_name(name)
                 .ok_or_else(|| self.malformed_reply(format!("unknown action {short:?}")))
@@ -192,6 +190,41 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
                     .iter()
                     .all(|(name, value)| serde_json::from_str(value).ok().as_ref() == params.get(name))
             })
+    }
+
+    /// Rejects a reply that would let a tool run without a plain answer. With an action, no other
+    /// word may contradict it. Without an action, the reply may only be empty, have the payload, be
+    /// the approval of `approve_tool`, or repeat the params.
+    pub(super) fn require_plain_answer(
+        &self,
+        action: Option<&str>,
+        payload: &PayloadShape,
+    ) -> Result<(), MalformedReply> {
+        if let Some(action) = action {
+            return match self.dissenting_field() {
+                Some(word) => {
+                    Err(self.malformed_reply(format!("{word:?} contradicts the action {action:?}")))
+                }
+                None => Ok(()),
+            };
+        }
+        let fields = ObjectFields::parse(self.result.as_str())
+            .map_err(|error| self.malformed_reply(error.to_string()))?;
+        let has_payload = fields.get(payload.name).is_ok_and(|value| value.is_some());
+        let is_approval = |name: &str, value: &str| name == "approved" && value == "true";
+        let is_plain = has_payload || fields.get("approved").is_ok_and(|value| value == Some("true"));
+        let is_expected = |name: &str, value: &str| {
+            name == payload.name
+                || is_empty(value)
+                || is_approval(name, value)
+                || is_plain && name == "reason"
+                || has_payload && payload.fields.contains(&name)
+        };
+        let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        match names.find(|(name, value)| !is_expected(name, value)) {
+            Some((name, _)) if !self.is_echo() => Err(self.malformed_reply(missing_action_message(&name))),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn unexpected_action(&self, action: HookAction) -> MalformedReply {
@@ -252,17 +285,31 @@ impl<'a, Q: HookQuestion> ReplyReader<'a, Q> {
 
 /// Words for a verdict that are not PicoClaw's, and the values that mean "continue".
 const VERDICTS: &[(&str, &[&str])] = &[
+    ("abort", &["false", "null"]),
     ("allow", &["true", "null"]),
     ("allowed", &["true", "null"]),
     ("approve", &["true", "null"]),
     ("approved", &["true", "null"]),
+    ("behavior", &[]),
     ("block", &["false", "null"]),
     ("blocked", &["false", "null"]),
+    ("cancel", &["false", "null"]),
+    ("continue", &["true", "null"]),
     ("decision", &[]),
     ("denied", &["false", "null"]),
     ("deny", &["false", "null"]),
+    ("forbidden", &["false", "null"]),
     ("hookspecificoutput", &[]),
+    ("ok", &["true", "null"]),
+    ("permission", &[]),
     ("permissiondecision", &[]),
+    ("permitted", &["true", "null"]),
+    ("proceed", &["true", "null"]),
+    ("refuse", &["false", "null"]),
+    ("refused", &["false", "null"]),
+    ("reject", &["false", "null"]),
+    ("rejected", &["false", "null"]),
+    ("stop", &["false", "null"]),
     ("verdict", &[]),
 ];
 
@@ -277,7 +324,7 @@ fn is_verdict(name: &str, value: &str) -> bool {
 /// True if a field contradicts an approval.
 fn is_dissent(name: &str, value: &str) -> bool {
     match name {
-        "action" | "decision" | "permissiondecision" | "verdict" => {
+        "action" | "behavior" | "decision" | "permission" | "permissiondecision" | "verdict" => {
             let word = serde_json::from_str::<Option<String>>(value).map(Option::unwrap_or_default);
             !word.is_ok_and(|word| AGREEING.contains(&&*word.to_ascii_lowercase()))
         }
@@ -286,6 +333,11 @@ fn is_dissent(name: &str, value: &str) -> bool {
         }),
         _ => is_verdict(name, value),
     }
+}
+
+/// True if a JSON text has no content.
+fn is_empty(value: &str) -> bool {
+    matches!(value, "null" | "\"\"" | "{}")
 }
 
 fn missing_action_message(name: &str) -> String {

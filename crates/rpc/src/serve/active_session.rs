@@ -54,8 +54,8 @@ impl ActiveSession {
 }
 
 impl OpenSessions<ActiveSession> {
-    pub(super) fn opened_session(&self, id: &str) -> Option<&OpenedSession> {
-        self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &*seat.opened)
+    pub(super) fn opened_session(&self, id: &str) -> Option<&Arc<OpenedSession>> {
+        self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &seat.opened)
     }
 
     /// True if the session is closing.

@@ -53,11 +53,16 @@ impl<S: SessionProvider> RpcServer<S> {
             Command::Ping(_) => CommandExecution::Now(reply_data(PongData { pong: true })),
             Command::Hello(hello) => {
                 self.questions.apply_hello(&hello);
-                CommandExecution::Now(setup::hello_data(
-                    &self.version,
-                    self.open_sessions.current_id(),
-                    self.open_sessions.opened_session(about),
-                ))
+                let opened = self.open_sessions.opened_session(about);
+                let current = self.open_sessions.current_id();
+                let reply = setup::hello_data(&self.version, current, opened.map(AsRef::as_ref));
+                match opened.filter(|_| self.checks_approvals) {
+                    None => CommandExecution::Now(reply),
+                    Some(opened) => {
+                        let (opened, questions) = (Arc::clone(opened), self.questions.clone());
+                        setup::check_approvals(opened, questions, self.ending.clone(), reply)
+                    }
+                }
             }
             Command::Shutdown(_) => {
                 self.complete_command(&CommandScope::Process, ticket, empty_reply());
@@ -77,7 +82,7 @@ impl<S: SessionProvider> RpcServer<S> {
                 session::list_sessions(&self.open_sessions, Arc::clone(&self.sessions), self.ending.clone())
             }
             Command::GetModels(_) => {
-                let opened = self.open_sessions.opened_session(about);
+                let opened = self.open_sessions.opened_session(about).map(AsRef::as_ref);
                 setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
             }
             Command::NewSession(wish) => return self.new_session(ticket, wish),

@@ -41,6 +41,8 @@ const MOST_BULKY: usize = 4;
 pub(super) struct RpcServer<S> {
     pub(super) sessions: Arc<S>,
     pub(super) version: String,
+    /// True if `hello` fails for a name in `approve` that no tool has.
+    pub(super) checks_approvals: bool,
     pub(super) client_sink: ClientSink,
     pub(super) questions: QuestionBroker,
     pub(super) auth_gate: AuthGate,
@@ -70,6 +72,7 @@ impl<S: SessionProvider> RpcServer<S> {
         Self {
             sessions,
             version: options.version,
+            checks_approvals: options.checks_approvals,
             client_sink: outlet,
             questions,
             auth_gate: AuthGate::new(options.token),

@@ -8,8 +8,8 @@ use haft_core::tool::ToolSpec;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc;
 use haft_protocol::rpc::{
-    ContextData, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel, SetThinking, SetTools,
-    StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, capability,
+    CommandFailure, ContextData, ErrorCode, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel,
+    SetThinking, SetTools, StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, capability,
 };
 use haft_protocol::thinking::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::outcome::{CommandExecution, ReplyResult, reply_data};
 use super::{messages, session};
 use crate::command_scheduler::CommandScheduler;
+use crate::question_broker::QuestionBroker;
 use crate::session_provider::{OpenedSession, SessionProvider};
+use crate::shorten_name;
 
 /// Lists the available models, always including the session's model.
 pub(super) fn get_models(
@@ -99,7 +101,41 @@ pub(super) fn set_tools(session: &OpenedSession, wish: SetTools) -> ReplyResult 
     reply_data(ToolsSet { active })
 }
 
-/// Answers `hello`. `current` is the current session; provider and model are those of the requested
+/// Replies to `hello` after a check that a tool exists for each name in `approve`. Waits for the extensions only if a
+/// name is unknown. The approvals are in effect meanwhile, and stay in effect if a name is unknown.
+pub(super) fn check_approvals(
+    session: Arc<OpenedSession>,
+    questions: QuestionBroker,
+    ending: CancellationToken,
+    reply: ReplyResult,
+) -> CommandExecution {
+    let unknown = move |session: &OpenedSession| {
+        session.offer_tools();
+        questions.unknown_approvals(&session.agent.all_tools())
+    };
+    if unknown(&session).is_empty() {
+        return CommandExecution::Now(reply);
+    }
+    CommandExecution::until_cancelled(ending, async move {
+        if let Some(host) = session.host() {
+            host.wait_until_settled().await;
+        }
+        match unknown(&session).first() {
+            None => reply,
+            Some(name) => Err(unknown_approval(name, &session)),
+        }
+    })
+}
+
+fn unknown_approval(name: &str, session: &OpenedSession) -> CommandFailure {
+    let tools = session.agent.all_tools();
+    let known: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let error =
+        format!("approve: unknown tool {:?}; available tools: {}", shorten_name(name), known.join(", "));
+    CommandFailure::new(ErrorCode::BadRequest, error)
+}
+
+/// Returns the data for `hello`. `current` is the current session; provider and model are those of the requested
 /// session.
 pub(super) fn hello_data(version: &str, current: &str, session: Option<&OpenedSession>) -> ReplyResult {
     let model = session.map(|session| session.agent.model());

@@ -1,7 +1,7 @@
 //! Example extension `guard`: keeps an audit log of the agent's actions, and blocks dangerous shell
 //! commands.
 //!
-//! It prevents accidents, not attacks: every pattern can be circumvented. Use a sandbox for strict
+//! It prevents accidents, not attacks: no pattern finds `python clean.py`. Use a sandbox for strict
 //! limits.
 
 use std::path::PathBuf;
@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 mod audit;
 mod danger;
+mod script;
+mod words;
 
 pub use danger::{Danger, danger_in};
 

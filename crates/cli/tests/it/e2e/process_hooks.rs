@@ -151,6 +151,28 @@ fn invalid_hook_ends_run() {
 }
 
 #[test]
+fn hooks_config_cannot_replace_configured_hook() {
+    let scene = scene(&["echo hello"]);
+    config(&scene, HOOK);
+    picoclaw(&scene, "Gate");
+    let args = &["-p", "--hooks-config", "config.json", "go"];
+    let told = "config.json: the hook Gate has the same name as a hook of ";
+    check_refused(&scene, args, 9, told);
+}
+
+#[test]
+fn hooks_config_that_enables_nothing_is_refused() {
+    let scene = scene(&["echo hello"]);
+    let file = scene.world.project().join("settings.json");
+    let args = &["-p", "--hooks-config", "settings.json", "go"];
+    fs::write(&file, r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": []}]}}"#).unwrap();
+    check_refused(&scene, args, 9, "settings.json: unknown key `hooks.PreToolUse` is ignored");
+    check_refused(&scene, args, 9, "settings.json enables no process hook; set \"enabled\": true");
+    fs::write(&file, r#"{"hooks": {"proceses": {"gate": {"enabled": true}}}}"#).unwrap();
+    check_refused(&scene, args, 9, "`hooks.proceses`: unknown key; did you mean `processes`?");
+}
+
+#[test]
 fn gate_that_cannot_start_blocks() {
     let scene = scene(&["touch touched"]);
     config(&scene, &HOOK.replace("'python3'", "'no-such-program'"));

@@ -44,6 +44,23 @@ fn exports_zot_session_without_paths_and_imports_it() {
 }
 
 #[test]
+fn json_output_has_no_control_characters() {
+    let world = World::new();
+    let text = ZOT.replace("The <b>build", "\u{9b}2J\u{9d}0;title\u{9c}The build");
+    fs::write(world.project().join("a.zotsession"), text).unwrap();
+    assert_eq!(world.haft(&["session", "import", "a.zotsession"]).code, 0);
+    for args in [
+        &["session", "list", "--json"][..],
+        &["session", "show", "--json", "last"],
+        &["session", "export", "-o", "-", "last"],
+    ] {
+        let out = world.haft(args).stdout;
+        assert!(out.contains(r"\u009b2J"), "{out}");
+        assert!(!out.contains(|c: char| c.is_control() && c != '\n'), "{args:?}: {out:?}");
+    }
+}
+
+#[test]
 fn exports_session_as_page() {
     let (world, id) = imported();
     let page = world.haft(&["session", "export", &id[..8], "--html"]);

@@ -1,4 +1,4 @@
-//! T-24 and T-25: ways to bypass a gate.
+//! T-24, T-25 and T-30: ways to bypass a gate.
 
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
@@ -8,7 +8,8 @@ use haft_protocol::content::ToolCall;
 use serde_json::{Value, json};
 
 use super::{call_steps, with_guard, without_guard};
-use crate::misbehavior::{InjectionMoment, inject};
+use crate::defense::{Defense, take_down};
+use crate::misbehavior::{InjectionMoment, inject, misbehaving_spec};
 use crate::row::{CASE, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::rows::services;
@@ -48,7 +49,31 @@ pub(crate) const ROWS: &[FaultRow] = &[
         }],
         undefend: Some(without_guard),
     },
+    FaultRow {
+        id: "T-30",
+        title: "calls a tool that a gate names by its alias and in another case",
+        cases: &[FaultCase {
+            evil: inject(InjectionMoment::Greeted, || {
+                line(json!({"type": "register_tool", "name": "bash", "schema": {"type": "object"}}))
+            }),
+            setup: |setup| {
+                setup.config.reserved_tools.clear();
+                let guard = misbehaving_spec(setup, "guard", "shell-guard");
+                setup.specs.insert(1, guard);
+            },
+            play: |world| Box::pin(alias_names_the_tool(world)),
+            ..CASE
+        }],
+        undefend: Some(|_| take_down(Defense::ToolAliases)),
+    },
 ];
+
+async fn alias_names_the_tool(world: &mut World) -> Result<()> {
+    let steps = call_steps(&[("bash", denied_args()), ("evil_tool", denied_args())]);
+    let played = world.prompt(&steps).await?;
+    ensure!(played.results == ["refused: DENIED", "ok"], "the results are {:?}", played.results);
+    Ok(())
+}
 
 fn denied_args() -> Value {
     json!({"command": "DENIED"})

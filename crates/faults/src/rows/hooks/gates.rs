@@ -17,7 +17,7 @@ use crate::world::{World, WorldSetup};
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {
         id: "H-01",
-        title: "a `before_tool` hook times out, exits, or answers garbage, an error or wrong types",
+        title: "a `before_tool` hook times out, exits, or answers garbage, an error, wrong types or other words",
         cases: &[
             late_case(BEFORE, "hang"),
             late_case(BEFORE, "say-garbage"),
@@ -26,6 +26,9 @@ pub(crate) const ROWS: &[FaultRow] = &[
             bad_answer_case(BEFORE, "garbage"),
             bad_answer_case(BEFORE, "wrong-types"),
             bad_answer_case(BEFORE, "unknown-action"),
+            bad_answer_case(BEFORE, "typo"),
+            bad_answer_case(BEFORE, "only-reason"),
+            bad_answer_case(BEFORE, "contradiction"),
             bad_answer_case(BEFORE, "error"),
             bad_answer_case(BEFORE, "key-twice"),
             dead_hook_case(BEFORE, "exit", |world| {

@@ -61,6 +61,13 @@ impl ExtensionView<'_> {
         may_yet || due && counts() || self.spec.roles.requires_hook(hook)
     }
 
+    /// True if the extension intercepts tool calls, but of none of these tools.
+    pub(super) fn guards_no_tool(&self, tools: &[String]) -> bool {
+        self.is_alive()
+            && self.is_subscribed_to(InterceptKind::ToolCall)
+            && !tools.iter().any(|tool| self.tool_role(tool).is_some())
+    }
+
     /// True if the manifest requires this hook and the extension did not subscribe to it.
     pub(super) fn is_missing_subscription(&self, hook: InterceptKind) -> bool {
         self.spec.roles.requires_hook(hook) && self.is_alive() && !self.is_subscribed_to(hook)

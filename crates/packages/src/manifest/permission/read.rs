@@ -117,7 +117,7 @@ fn read_intercept(entry: &ObjectFields<'_>) -> Result<InterceptPermission, Manif
         return Err(entry.error("tools", "is allowed only for `tool_call`"));
     }
     let timeout_ms = entry.milliseconds("timeout_ms")?;
-    let tools = tools.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let tools = tools.iter().flat_map(|name| names::selected_tools(name)).collect();
     Ok(InterceptPermission { event, role, tools, timeout_ms })
 }
 

@@ -45,9 +45,15 @@ fn hello_accepts_any_object() {
 
 #[test]
 fn empty_result_means_continue() {
-    for result in
-        ["{}", "null", r#"{"action":""}"#, r#"{"action":"continue","reason":"x"}"#, r#"{"ok":true}"#]
-    {
+    for result in [
+        "{}",
+        "null",
+        r#"{"action":""}"#,
+        r#"{"action":"","reason":"","call":null,"result":{}}"#,
+        r#"{"action":"continue","reason":"x"}"#,
+        r#"{"action":"continue","note":"x","score":1}"#,
+        r#"{"action":"continue","decision":"allow","continue":true}"#,
+    ] {
         check(&samples::before_llm(), result, Ok("Continue"));
         check(&samples::after_llm(), result, Ok("Continue"));
         check(&samples::before_tool(), result, Ok("Continue"));
@@ -208,11 +214,7 @@ fn misspelled_response_blocks_the_call() {
     let call = samples::before_tool();
     let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
     check(r#"{"action":"respond"}"#, "respond without \"result\"", r#"{"action":"respond"}"#);
-    check(
-        r#"{"result":{"for_llm":"x"}}"#,
-        "\"result\" is only valid with the action \"respond\"",
-        r#"{"result":{"for_llm":"…"}}"#,
-    );
+    check(r#"{"result":{"for_llm":"x"}}"#, "\"result\" without \"action\"", r#"{"result":{"for_llm":"…"}}"#);
     check(
         r#"{"action":"respond","result":{"result":{"for_llm":"x"}}}"#,
         "\"result\" has \"result\" instead of \"for_llm\"",
@@ -226,10 +228,70 @@ fn misspelled_response_blocks_the_call() {
 }
 
 #[test]
-fn agreeing_verdict_means_continue() {
-    for result in [r#"{"approved":true}"#, r#"{"allow":true}"#, r#"{"block":false}"#, r#"{"deny":null}"#] {
+fn only_plain_answer_lets_the_tool_run() {
+    let call = samples::before_tool();
+    for (result, name) in [
+        (r#"{"acton":"deny_tool"}"#, "acton"),
+        (r#"{"reason":"not here"}"#, "reason"),
+        (r#"{"action":"","reason":"not here"}"#, "reason"),
+        (r#"{"action":null,"Reason":"not here"}"#, "reason"),
+        (r#"{"continue":false}"#, "continue"),
+        (r#"{"permission":"deny"}"#, "permission"),
+        (r#"{"behavior":"deny","message":"no"}"#, "behavior"),
+        (r#"{"result":"deny_tool"}"#, "result"),
+        (r#"{"call":null,"error":"no"}"#, "error"),
+        (r#"{"call":{"tool":"exec"},"acton":"deny_tool"}"#, "acton"),
+        (r#"{"call":{"tool":"exec"},"note":1}"#, "note"),
+        (r#"{"ok":true}"#, "ok"),
+        (r#"{"ok":false}"#, "ok"),
+        (r#"{"allow":true}"#, "allow"),
+        (r#"{"approved":true,"decision":"deny"}"#, "decision"),
+        (r#"{"approved":true,"acton":"deny_tool"}"#, "acton"),
+        (r#"{"approved":false,"reason":"not here"}"#, "approved"),
+    ] {
+        let wrong = call.decide(&json(result)).expect_err(result);
+        assert_eq!(wrong.detail, format!("{name:?} without \"action\""), "{result}");
+    }
+    for (other, name) in [
+        (r#""decision":"deny""#, "decision"),
+        (r#""Decision":"no""#, "decision"),
+        (r#""approved":false"#, "approved"),
+        (r#""continue":false"#, "continue"),
+        (r#""permission":"ask""#, "permission"),
+        (r#""behavior":"deny""#, "behavior"),
+        (r#""hookSpecificOutput":{"permissionDecision":"deny"}"#, "hookspecificoutput"),
+    ] {
+        for action in ["continue", "modify"] {
+            let result = format!(r#"{{"action":"{action}","call":{{"tool":"exec"}},{other}}}"#);
+            let wrong = call.decide(&json(&result)).expect_err(&result);
+            assert_eq!(wrong.detail, format!("{name:?} contradicts the action {action:?}"), "{result}");
+        }
+        let approval = samples::approve_tool().decide(&json(&format!(r#"{{"Approved":true,{other}}}"#)));
+        let denied = !approval.as_ref().is_ok_and(|decided| decided.reports.is_empty());
+        assert!(denied, "{other}: {approval:?}");
+    }
+}
+
+#[test]
+fn approval_means_continue() {
+    for result in [r#"{"approved":true}"#, r#"{"approved":true,"reason":"safe"}"#] {
         check(&samples::before_tool(), result, Ok("Continue"));
     }
+}
+
+#[test]
+fn payload_without_action_changes_the_call() {
+    let changed = r#"Modify { tool: Some("exec"), arguments: None }"#;
+    for result in [
+        r#"{"call":{"tool":"exec"},"reason":"the shell is slow"}"#,
+        r#"{"meta":{"AgentID":"main"},"tool":"bash","call":{"tool":"exec"},"channel":"cli"}"#,
+    ] {
+        check(&samples::before_tool(), result, Ok(changed));
+    }
+}
+
+#[test]
+fn result_beside_continue_is_reported() {
     check_report(
         &samples::before_tool(),
         r#"{"action":"continue","result":{"for_llm":"x"}}"#,

@@ -98,12 +98,45 @@ async fn client_without_person_denies_by_default() {
 async fn other_tools_run_without_approval() {
     let look = || Answer::Call("look", "{}");
     let mut client = Client::of(Program::new([look(), Answer::Say("Seen."), look()]));
-    client.ask(json!({"type": "hello", "ui": true, "approve": ["bash"]})).await;
+    client.ask(json!({"type": "hello", "ui": true, "approve": ["wait"]})).await;
     client.prompt("1", "look").await;
     client.ask(json!({"type": "hello", "approve": ["*"]})).await;
     client.ask(json!({"type": "hello", "approve": []})).await;
     client.prompt("2", "look").await;
     assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn approve_names_tool_in_any_case() {
+    let mut client = Client::of(Program::new([Answer::Call("look", r#"{"at":"a"}"#)]));
+    let greeted = client.ask(json!({"type": "hello", "approve": ["Look"]})).await;
+    assert_eq!(greeted["success"], true, "{greeted}");
+    client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
+    client.until("ui_request").await;
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_tool_in_approve_is_an_error() {
+    let mut client = Client::of(Program::new([]));
+    let greeted = client.ask(json!({"type": "hello", "approve": ["look", "Shell"]})).await;
+    let error = r#"approve: unknown tool "Shell"; available tools: look, wait"#;
+    assert_eq!((&greeted["code"], &greeted["error"]), (&json!("bad_request"), &json!(error)));
+    drop(client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn approve_waits_for_tools_of_extensions() {
+    let (program, mut peer) = Program::new([]).with_extension("weather");
+    let mut client = Client::of(program);
+    client.send(json!({"id": "1", "type": "hello", "approve": ["Weather"]})).await;
+    let schema = json!({"type": "object"});
+    begins(&mut peer, "weather", [json!({"type": "register_tool", "name": "weather", "schema": schema})])
+        .await;
+    let greeted = client.reply("1").await;
+    assert_eq!(greeted["success"], true, "{greeted}");
+    drop(peer);
+    drop(client);
 }
 
 /// Runs a lost gate that fails three times; then the person decides.

@@ -23,6 +23,10 @@ const CHAIN: &str = "chain";
 /// Returns the registrations that replace the usual ones.
 pub(crate) fn gate_registrations(peer: &ExtensionPeer) -> Option<Vec<Value>> {
     let intercept = match (peer.fault, peer.name.chars().next()) {
+        // The name under which some models know `bash`.
+        (GUARD, _) if peer.name == "shell-guard" => {
+            json!({"event": "tool_call", "role": "gate", "tools": ["Shell"]})
+        }
         (GUARD, _) => json!("tool_call"),
         (CHAIN, Some('r')) => json!({"event": "tool_call", "role": "rewrite"}),
         (CHAIN, Some('g')) => json!({"event": "tool_call", "role": "gate"}),

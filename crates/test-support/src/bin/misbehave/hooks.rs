@@ -41,6 +41,18 @@ const FAULTS: &[HookFault] = &[
         name: "unknown-action",
         act: |peer, call| send_result(peer, call, json!({"action": "warp", "approved": 1})),
     },
+    HookFault {
+        name: "typo",
+        act: |peer, call| send_result(peer, call, json!({"acton": "deny_tool", "reason": "not here"})),
+    },
+    HookFault {
+        name: "only-reason",
+        act: |peer, call| send_result(peer, call, json!({"reason": "not here"})),
+    },
+    HookFault {
+        name: "contradiction",
+        act: |peer, call| send_result(peer, call, json!({"action": "continue", "decision": "deny"})),
+    },
     HookFault { name: "error", act: error },
     HookFault { name: "key-twice", act: key_twice },
     HookFault {

@@ -1,5 +1,6 @@
 //! The check that the tools in `tui.approve` exist.
 
+use haft_protocol::names::selects_tool;
 use haft_protocol::rpc::GetTools;
 
 use super::super::pending_request::{ListUse, PendingRequest};
@@ -34,7 +35,7 @@ pub(super) fn warn_unknown_tools(state: &mut AppState) {
     }
     for name in unverified_names(state) {
         let tools = state.stack.composer.completions().tools.as_deref().unwrap_or_default();
-        if !tools.iter().any(|tool| tool.name == name) {
+        if !tools.iter().any(|tool| selects_tool(&name, &tool.name)) {
             let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
             let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
             let suggestion = best.filter(|tool| likeness(&tool.name) >= ALIKE);

@@ -60,9 +60,9 @@ fn hello_names_tools_that_need_approval() {
 
 #[test]
 fn reports_unknown_approve_tool_once() {
-    let mut fake = with(&[("tui.approve", "Bash, todo_add, *")]);
+    let mut fake = with(&[("tui.approve", "Bassh, Bash, Shell, todo_add, *")]);
     let note =
-        "tui.approve names Bash, but no tool has that name, so no approval is requested; did you mean bash?";
+        "tui.approve names Bassh, but no tool has that name, so no approval is requested; did you mean bash?";
     let screen = |fake: &mut Fake| fake.screen().replace("\n  ", " ");
     assert_eq!(screen(&mut fake).matches(note).count(), 1, "{}", fake.screen());
     fake.enter("/tools");

@@ -38,9 +38,67 @@ fn dangers_are_seen_through_their_spellings() {
     check("mkfs /dev/sda", Some(Danger::Format));
     check("mkfs.ext4 /dev/sda", Some(Danger::Format));
     check(":(){ :|:& };:", Some(Danger::ForkBomb));
-    check("bomb(){ bomb|bomb& };bomb", None);
+    check("bomb(){ bomb|bomb& };bomb", Some(Danger::ForkBomb));
     check("chmod -R 777 .", Some(Danger::OpenAll));
     check("chmod a+rwx -R .", Some(Danger::OpenAll));
+}
+
+#[test]
+fn spelling_of_the_shell_hides_no_danger() {
+    for command in [
+        "rm --recurs --forc d",
+        "{rm,-rf,d}",
+        "r{m,} -r{f,} d",
+        "rm${IFS}-rf${IFS}d",
+        "rm$IFS-rf d",
+        "eval rm -rf d",
+        "eval 'rm -r' -f d",
+        "timeout 5 rm -rf d",
+        "timeout -s KILL 5 nice -n 3 rm -rf d",
+        "find . -name x -exec rm -rf {} +",
+        "if true; then rm -rf d; fi",
+        "for f in a b; do rm -r -f $f; done",
+        "case x in x) rm -rf d;; esac",
+        "f() { rm -rf d; }; f",
+        "x=$(rm -rf d) true",
+        "echo \"${x:-$(rm -rf d)}\"",
+        "echo `rm -rf d`",
+        "cat <(rm -rf d)",
+        "cat <<E\n$(rm -rf d)\nE",
+        "sh <<E\nrm -rf d\nE",
+        "[[ -n $(rm -rf d) ]]",
+        "sh -ec \"bash -c 'rm -rf d'\"",
+        "echo $((1 + $(rm -rf d)))",
+        "rm \\\n -rf d",
+    ] {
+        check(command, Some(Danger::RemoveAll));
+    }
+    for command in ["timeout 5 sudo ls", "env -u X sudo ls", "xargs -n 1 sudo", "s''udo ls", "{sudo,ls}"] {
+        check(command, Some(Danger::Root));
+    }
+    for command in [
+        "$X -rf d",
+        "X=rm; $X -rf d",
+        "eval \"$X\"",
+        "bash -c \"$X\"",
+        "echo cm0gLXJmIGQ= | base64 -d | sh",
+        "$'\\x72m' -rf d",
+        "/bin/r? -rf d",
+        "$(echo rm) -rf d",
+    ] {
+        check(command, Some(Danger::Hidden));
+    }
+    for command in ["echo '", "if", "echo {99999999999999999999..1}", &"(".repeat(10_000)] {
+        check(command, Some(Danger::Unreadable));
+    }
+}
+
+#[test]
+fn long_and_deep_commands_need_little_stack_and_time() {
+    for part in ["if ", "time ", "[[ ! ", "a | ", "case x in x) ", "${x:-", "{a,", "$((", "`", "\"", "<<E "] {
+        danger_in(&part.repeat(60_000 / part.len()));
+    }
+    check(&"ls;".repeat(30_000), Some(Danger::Unreadable));
 }
 
 #[test]
@@ -56,6 +114,17 @@ fn harmless_commands_pass() {
         "chmod 777 file",
         "chmod -R 755 .",
         "git rm -q x; cp -rf a b",
+        "rm -- -rf",
+        "echo 'rm -rf /'",
+        "echo \"sudo\" # sudo ls",
+        "[ -f x ] && [[ -d y ]] || test -e z",
+        "for f in *.txt; do echo \"$f\"; done",
+        "$HOME/.cargo/bin/cargo build --release",
+        "timeout 5 grep sudo /etc/group",
+        "python3 - <<'E'\nprint('rm -rf')\nE",
+        "bash build.sh; sh -c 'ls -l'",
+        "x=1 make -j{1..4} > log 2>&1 &",
+        "find . -name '*.o' -exec rm -f {} +",
         "",
     ] {
         check(command, None);
