@@ -12,6 +12,7 @@ mod edit;
 mod environment;
 mod find;
 mod grep;
+mod limits;
 mod list;
 mod ls;
 mod path;
@@ -25,7 +26,7 @@ mod write;
 pub use environment::{
     ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey, FileKind, FileStat,
     FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine, GrepQuery, GrepText,
-    HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
+    HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand, walk_tree,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

@@ -9,6 +9,8 @@ mod private;
 mod search;
 mod shell;
 
+pub use search::walk_tree;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,12 @@
 //! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
+mod ignore_rules;
+
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::{DirEntry, Walk, WalkBuilder};
@@ -12,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::environment::{
     EnvironmentError, FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText,
 };
+use crate::limits::{MAX_COMPILED_PATTERN, MAX_GLOB, MAX_PATTERN};
+
+use ignore_rules::IgnoreRules;
 
 /// The maximum length of a shown line in bytes; the rest is cut off.
 const MAX_LINE: usize = 500;
@@ -57,12 +63,18 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
 }
 
 fn build_matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
+    if query.pattern.len() > MAX_PATTERN {
+        let detail = format!("it is longer than {} KiB", MAX_PATTERN / 1024);
+        return Err(EnvironmentError::Query { what: "the pattern", detail });
+    }
     RegexMatcherBuilder::new()
         .case_insensitive(query.ignore_case)
         .fixed_strings(query.literal)
         .multi_line(true)
         .crlf(true)
         .line_terminator(Some(b'\n'))
+        .size_limit(MAX_COMPILED_PATTERN)
+        .dfa_size_limit(MAX_COMPILED_PATTERN)
         .build(&query.pattern)
         .map_err(|error| EnvironmentError::Query { what: "the pattern", detail: error.to_string() })
 }
@@ -127,14 +139,26 @@ fn clip_line(line: &[u8]) -> String {
 }
 
 /// Walks all entries below `root` in the order of their names, `root` first. Includes hidden files. Leaves out `.git`
-/// and ignored files, with or without a repository.
-pub(super) fn walk_tree(root: &Path) -> Walk {
-    WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-        .sort_by_file_name(Ord::cmp)
-        .build()
+/// and ignored files, with or without a repository. Reads only ignore files that are short, regular, in the project,
+/// and of the user if they are in a parent directory.
+pub fn walk_tree(root: &Path) -> Walk {
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false).sort_by_file_name(Ord::cmp);
+    if let Some(base) = root.canonicalize().ok().filter(|base| base.is_dir()) {
+        let root = root.to_owned();
+        let rules = Mutex::new(IgnoreRules::new(&base));
+        walk.filter_entry(move |entry| {
+            let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.depth() == 0
+                || entry.file_name() != ".git" && !lock(&rules).excludes(&base.join(below), is_dir)
+        });
+    }
+    walk.build()
+}
+
+fn lock(rules: &Mutex<IgnoreRules>) -> MutexGuard<'_, IgnoreRules> {
+    rules.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHits, EnvironmentError> {
@@ -170,18 +194,21 @@ pub(super) fn relative_path(root: &Path, entry: &DirEntry) -> PathBuf {
 
 /// A glob: without a slash it is matched against names, with a slash against paths.
 pub(super) struct GlobFilter {
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     about_names: bool,
 }
 
 impl GlobFilter {
     pub(super) fn new(text: &str) -> Result<Self, EnvironmentError> {
         let text = text.strip_prefix("./").unwrap_or(text);
-        let matcher = GlobBuilder::new(text.trim_start_matches('/'))
-            .literal_separator(true)
-            .build()
-            .map_err(|error| EnvironmentError::Query { what: "the glob", detail: error.to_string() })?
-            .compile_matcher();
+        let invalid = |detail: String| EnvironmentError::Query { what: "the glob", detail };
+        if text.len() > MAX_GLOB {
+            return Err(invalid(format!("it is longer than {MAX_GLOB} bytes")));
+        }
+        let glob = GlobBuilder::new(text.trim_start_matches('/')).literal_separator(true).build();
+        // A matcher of a single glob would panic if the glob is nested too deeply for the regular expressions.
+        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+        let matcher = matcher.map_err(|error| invalid(error.to_string()))?;
         Ok(Self { matcher, about_names: !text.contains('/') })
     }
 
