@@ -176,6 +176,25 @@ mod tests {
         assert_eq!((meter.scans.len(), meter.floor, meter.scans[0].deepest), (1, 0, 2));
     }
 
+    proptest::proptest! {
+        /// The pieces of four calls arrive in any order.
+        #[test]
+        fn no_order_of_pieces_hides_a_cost(
+            pieces in proptest::collection::vec((0_usize..4, r#"[\[\]{}"\\a1, ]{0,6}"#), 0..60),
+        ) {
+            let (mut meter, mut calls, mut last) = (ArgumentMeter::default(), vec![String::new(); 4], None);
+            for (call, piece) in &pieces {
+                meter.add(piece, last == Some(call)).unwrap();
+                last = Some(call);
+                calls[*call].push_str(piece);
+            }
+            let most = meter.scans.iter().map(|scan| scan.repair).max().unwrap();
+            for call in calls {
+                proptest::prop_assert!(most >= scan(&call).repair, "{call}");
+            }
+        }
+    }
+
     #[test]
     fn rejects_deep_brackets_however_they_are_cut() {
         let nested = "[".repeat(40_000);
