@@ -183,26 +183,26 @@ impl<'a> RecoveryTree<'a> {
             Err(reason) => {
                 self.damaged.truncate(MAX_DAMAGED);
                 self.damaged.push((line, self.entries.len()));
-                return self.report(SessionRepair::BadLine { line: number, reason });
+                return self.add_repair(SessionRepair::BadLine { line: number, reason });
             }
         };
         if self.known.contains_key(&entry.id) {
             let reason = format!("duplicate entry id {}", entry.id);
-            return self.report(SessionRepair::BadLine { line: number, reason });
+            return self.add_repair(SessionRepair::BadLine { line: number, reason });
         }
         if let Some(reason) = unread {
-            self.report(SessionRepair::BadLine { line: number, reason });
+            self.add_repair(SessionRepair::BadLine { line: number, reason });
         }
         if let Some(parent) = entry.parent.filter(|parent| !self.known.contains_key(parent)) {
             entry.parent = self.replacement_parent(parent);
-            self.report(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
+            self.add_repair(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
         }
         self.known.insert(entry.id, self.entries.len());
         self.entries.push(entry);
     }
 
     /// Lists a repair, or counts it if there are many.
-    fn report(&mut self, repair: SessionRepair) {
+    fn add_repair(&mut self, repair: SessionRepair) {
         if self.repairs.len() < MAX_REPAIRS {
             self.repairs.push(repair);
         } else {

@@ -29,7 +29,7 @@ struct CallPlace {
 
 impl CallPlace {
     /// True if a piece with these fields belongs to the same call as the piece before.
-    fn continues(&self, last: &Self) -> bool {
+    fn continues_call(&self, last: &Self) -> bool {
         self.index == last.index && (self.id.is_none() || self.id == last.id)
     }
 }
@@ -47,7 +47,10 @@ impl AnswerMeter {
     /// An error for the user if the event is too long.
     pub(super) fn check_length(bytes: usize) -> Result<(), ProviderError> {
         if bytes > MAX_EVENT && is_up(Defense::AnswerBudget) {
-            return Err(exceeded(format_args!("an event is longer than {} MiB", MAX_EVENT / (1024 * 1024))));
+            return Err(limit_error(format_args!(
+                "an event is longer than {} MiB",
+                MAX_EVENT / (1024 * 1024)
+            )));
         }
         Ok(())
     }
@@ -56,14 +59,14 @@ impl AnswerMeter {
     ///
     /// # Errors
     /// An error for the user if the event or the answer is too large, or if the event is not JSON.
-    pub(super) fn count(&mut self, event: &str) -> Result<Value, ProviderError> {
+    pub(super) fn count_event(&mut self, event: &str) -> Result<Value, ProviderError> {
         if !is_up(Defense::AnswerBudget) {
             return Ok(serde_json::from_str(event).unwrap_or_default());
         }
         Self::check_length(event.len())?;
         self.events += 1;
         if self.events > MAX_EVENTS {
-            return Err(exceeded(format_args!("the answer has more than {MAX_EVENTS} events")));
+            return Err(limit_error(format_args!("the answer has more than {MAX_EVENTS} events")));
         }
         if event.trim() == END_MARK {
             return Ok(Value::Null);
@@ -71,10 +74,12 @@ impl AnswerMeter {
         let mut scan = JsonScan::default();
         scan.scan(event, 0);
         if scan.deepest > MAX_EVENT_DEPTH {
-            return Err(exceeded(format_args!("an event is nested more than {MAX_EVENT_DEPTH} levels deep")));
+            return Err(limit_error(format_args!(
+                "an event is nested more than {MAX_EVENT_DEPTH} levels deep"
+            )));
         }
         if scan.values > MAX_EVENT_VALUES {
-            return Err(exceeded(format_args!("an event has more than {MAX_EVENT_VALUES} values")));
+            return Err(limit_error(format_args!("an event has more than {MAX_EVENT_VALUES} values")));
         }
         let value: Value = serde_json::from_str(event)?;
         self.content += scan.values.saturating_sub(ENVELOPE_VALUES) * VALUE_COST;
@@ -82,7 +87,7 @@ impl AnswerMeter {
         self.content += content_bytes("", &value);
         if self.content > MAX_CONTENT {
             let most = MAX_CONTENT / (1024 * 1024);
-            return Err(exceeded(format_args!("the answer has more than {most} MiB of content")));
+            return Err(limit_error(format_args!("the answer has more than {most} MiB of content")));
         }
         Ok(value)
     }
@@ -104,12 +109,12 @@ impl AnswerMeter {
             self.last_call = None;
         }
         for ArgumentPiece { place, text } in pieces {
-            let continues = self.last_call.as_ref().is_some_and(|last| place.continues(last));
+            let continues = self.last_call.as_ref().is_some_and(|last| place.continues_call(last));
             if !continues {
                 self.content += BLOCK_COST;
             }
             self.arguments.add(&text, continues).map_err(|depth| {
-                exceeded(format_args!("the arguments of a tool are nested too deeply ({depth} levels)"))
+                limit_error(format_args!("the arguments of a tool are nested too deeply ({depth} levels)"))
             })?;
             let id = if continues { self.last_call.take().and_then(|last| last.id) } else { place.id };
             self.last_call = is_piece.then_some(CallPlace { index: place.index, id });
@@ -121,7 +126,7 @@ impl AnswerMeter {
 /// The data of the last event of some dialects.
 const END_MARK: &str = "[DONE]";
 
-fn exceeded(limit: std::fmt::Arguments<'_>) -> ProviderError {
+fn limit_error(limit: std::fmt::Arguments<'_>) -> ProviderError {
     ProviderError::Response(format!("{limit}; send the prompt again, or choose another model"))
 }
 

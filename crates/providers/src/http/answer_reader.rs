@@ -41,7 +41,7 @@ impl AnswerReader {
         frames: &mut Vec<WireFrame>,
     ) -> Result<(), ProviderError> {
         for part in chunk.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-            AnswerMeter::check_length(self.pending() + part.len())?;
+            AnswerMeter::check_length(self.pending_bytes() + part.len())?;
             self.line.extend_from_slice(part);
             // JSON may contain a carriage return between two values.
             let ends_at_return = matches!(self.framer, AnswerFramer::EventStream(_)) && part.ends_with(b"\r");
@@ -69,7 +69,7 @@ impl AnswerReader {
     }
 
     /// Returns the bytes of the event that is not complete.
-    fn pending(&self) -> usize {
+    fn pending_bytes(&self) -> usize {
         let before = if let AnswerFramer::EventStream(framer) = &self.framer { framer.pending() } else { 0 };
         before.saturating_add(self.line.len())
     }
@@ -81,7 +81,7 @@ impl AnswerReader {
             AnswerFramer::JsonLines => vec![String::from_utf8_lossy(&line).into_owned()],
         };
         for event in events.into_iter().filter(|event| !event.trim().is_empty()) {
-            call_ids.record_ids(&self.meter.count(&event)?);
+            call_ids.record_ids(&self.meter.count_event(&event)?);
             frames.push(WireFrame::Text(event));
         }
         Ok(())

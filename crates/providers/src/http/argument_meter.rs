@@ -41,27 +41,27 @@ impl JsonScan {
     pub(super) fn scan(&mut self, text: &str, floor: usize) {
         for byte in text.bytes() {
             self.place = match (self.place, byte) {
-                (ScanPlace::String, b'"') => self.value(ScanPlace::Outside),
+                (ScanPlace::String, b'"') => self.count_value(ScanPlace::Outside),
                 (ScanPlace::String, b'\\') => ScanPlace::Escape,
                 (ScanPlace::String | ScanPlace::Escape, _) => ScanPlace::String,
                 (_, b'"') => ScanPlace::String,
                 (_, b'{' | b'[') => {
                     self.depth += 1;
                     self.deepest = self.deepest.max(self.depth);
-                    self.value(ScanPlace::Outside)
+                    self.count_value(ScanPlace::Outside)
                 }
                 (_, b'}' | b']') => {
                     self.depth = self.depth.saturating_sub(1).max(floor);
-                    self.value(ScanPlace::Outside)
+                    self.count_value(ScanPlace::Outside)
                 }
                 (ScanPlace::Word, byte) if is_word(byte) => ScanPlace::Word,
-                (_, byte) if is_word(byte) => self.value(ScanPlace::Word),
+                (_, byte) if is_word(byte) => self.count_value(ScanPlace::Word),
                 _ => ScanPlace::Outside,
             };
         }
     }
 
-    fn value(&mut self, next: ScanPlace) -> ScanPlace {
+    fn count_value(&mut self, next: ScanPlace) -> ScanPlace {
         self.values += 1;
         self.repair = self.repair.saturating_add(VALUE_BYTES + self.depth);
         next
@@ -103,7 +103,7 @@ impl ArgumentMeter {
         for scan in &mut self.scans {
             scan.scan(piece, self.floor);
         }
-        self.merge();
+        self.merge_scans();
         let worst = self.scans.iter().find(|scan| scan.repair > MAX_REPAIR);
         worst.map_or(Ok(()), |scan| Err(scan.deepest))
     }
@@ -116,11 +116,11 @@ impl ArgumentMeter {
         for scan in &mut self.scans {
             scan.depth = self.floor;
         }
-        self.merge();
+        self.merge_scans();
     }
 
     /// Joins the cases with the same place to one that needs at least as many bytes as each of them.
-    fn merge(&mut self) {
+    fn merge_scans(&mut self) {
         let mut merged: Vec<JsonScan> = Vec::with_capacity(self.scans.len());
         for scan in self.scans.drain(..) {
             match merged.iter_mut().find(|other| other.place == scan.place) {

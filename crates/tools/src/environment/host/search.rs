@@ -151,13 +151,13 @@ pub fn walk_tree(root: &Path) -> Walk {
             let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
             let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
             entry.depth() == 0
-                || entry.file_name() != ".git" && !lock(&rules).excludes(&base.join(below), is_dir)
+                || entry.file_name() != ".git" && !lock_rules(&rules).is_excluded(&base.join(below), is_dir)
         });
     }
     walk.build()
 }
 
-fn lock(rules: &Mutex<IgnoreRules>) -> MutexGuard<'_, IgnoreRules> {
+fn lock_rules(rules: &Mutex<IgnoreRules>) -> MutexGuard<'_, IgnoreRules> {
     rules.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

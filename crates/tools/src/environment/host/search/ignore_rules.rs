@@ -58,13 +58,13 @@ impl IgnoreRules {
         outwards.reverse();
         for dir in outwards {
             let inside = dir.starts_with(&rules.top);
-            rules.enter(dir, &|file| inside || is_ours(file));
+            rules.enter_dir(dir, &|file| inside || is_ours(file));
         }
         rules
     }
 
     /// True if a rule excludes the entry, which must be in the root or below it.
-    pub(super) fn excludes(&mut self, path: &Path, is_dir: bool) -> bool {
+    pub(super) fn is_excluded(&mut self, path: &Path, is_dir: bool) -> bool {
         self.move_to(path.parent().unwrap_or(path));
         let (mut plain, mut git, mut exclude) = (Match::None, Match::None, Match::None);
         let mut in_repository = true;
@@ -91,11 +91,11 @@ impl IgnoreRules {
         let mut missing: Vec<&Path> = dir.ancestors().collect();
         missing.reverse();
         for dir in missing.into_iter().skip(known) {
-            self.enter(dir, &|_| true);
+            self.enter_dir(dir, &|_| true);
         }
     }
 
-    fn enter(&mut self, dir: &Path, counts: &dyn Fn(&Path) -> bool) {
+    fn enter_dir(&mut self, dir: &Path, counts: &dyn Fn(&Path) -> bool) {
         let mut new = DirRules {
             dir: dir.to_owned(),
             plain: Gitignore::empty(),
@@ -216,7 +216,7 @@ mod tests {
         fn check(&self, rules: &mut IgnoreRules, names: &[(&str, bool)]) {
             for (name, expect) in names {
                 assert_eq!(
-                    rules.excludes(&self.path(name.trim_end_matches('/')), name.ends_with('/')),
+                    rules.is_excluded(&self.path(name.trim_end_matches('/')), name.ends_with('/')),
                     *expect,
                     "{name}"
                 );
