@@ -59,7 +59,18 @@ fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
 fn start_file_log(home: &Home, filter: EnvFilter) {
     if let Ok(file) = log_file(home) {
         start(filter, Mutex::new(SanitizingWriter(file)));
+        log_panics();
     }
+}
+
+/// Writes every panic to the log before it is printed. The terminal's hook, which is set later, prints none over the
+/// screen.
+fn log_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        tracing::error!(panic = %info, "a thread panicked");
+        before(info);
+    }));
 }
 
 fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {

@@ -11,6 +11,7 @@ use crate::hooks::{HookMistake, HookTimeouts, ProcessHook};
 use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
 use crate::origin::{KeyLocations, Owner, SettingOrigin};
 
+use crate::read::ensure_inside;
 pub(crate) use crate::read::text as read_text;
 pub(crate) use check::kind_of;
 
@@ -132,6 +133,18 @@ impl ParsedConfigFile {
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         match read_text(path, MAX_FILE) {
             Ok(text) => Self::parse(path, &text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(ConfigError::Read { path: path.into(), source }),
+        }
+    }
+
+    /// Reads the file of a project, which must not be a link to a file outside of the project.
+    ///
+    /// # Errors
+    /// The same as [`ParsedConfigFile::load`].
+    pub(crate) fn load_from_project(path: &Path, project: &Path) -> Result<Self, ConfigError> {
+        match ensure_inside(path, project) {
+            Ok(()) => Self::load(path),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(ConfigError::Read { path: path.into(), source }),
         }

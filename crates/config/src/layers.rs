@@ -15,6 +15,7 @@ use crate::keys::{
 };
 use crate::origin::{Owner, SettingOrigin, SourcedValue};
 use crate::project::{self, UntrustedItem};
+use crate::read;
 
 /// The user's file and the project's file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -135,23 +136,26 @@ impl ConfigFiles {
     /// Same as [`read`](Self::read), but skips a file with a mistake and returns the mistakes.
     pub fn read_leniently(home: &Home, project: &Project) -> (Self, Vec<ConfigError>) {
         let mut mistakes = Vec::new();
-        let mut load = |path: &Path| {
-            ParsedConfigFile::load(path).unwrap_or_else(|mistake| {
+        let mut accept = |loaded: Result<ParsedConfigFile, ConfigError>| {
+            loaded.unwrap_or_else(|mistake| {
                 mistakes.push(mistake);
                 ParsedConfigFile::default()
             })
         };
-        let mut files = Self { user: load(&home.config_file()), ..Self::default() };
+        let user = accept(ParsedConfigFile::load(&home.config_file()));
+        let mut files = Self { user, ..Self::default() };
         let path = project::config_file(project);
         // If the project is the user's home directory, its file can be the user's file.
         if is_same(&path, &home.config_file()) {
             return (files, mistakes);
         }
         if project.is_trusted() {
-            files.project = load(&path);
+            files.project = accept(ParsedConfigFile::load_from_project(&path, &project.dir));
             files.refused = RefusedSettings::remove_from(&mut files.project, &files.user);
         } else if path.exists() {
-            files.unused = Some(UntrustedItem { sets: top_keys(&path), path });
+            let inside = read::ensure_inside(&path, &project.dir).is_ok();
+            let sets = if inside { top_keys(&path) } else { Vec::new() };
+            files.unused = Some(UntrustedItem { sets, path });
         }
         (files, mistakes)
     }

@@ -23,6 +23,7 @@ mod agent;
 mod agent_state;
 mod call;
 mod emitter;
+mod limits;
 mod queue;
 mod run;
 mod run_context;

@@ -7,6 +7,7 @@ mod hooks;
 mod ids;
 mod install;
 mod life;
+mod models;
 mod permissions;
 mod pressure;
 mod protocol;
@@ -51,6 +52,7 @@ const GROUPS: &[&[FaultRow]] = &[
     permissions::ROWS,
     trust::APPROVAL,
     install::ROWS,
+    models::ROWS,
     hooks::gates::ROWS,
     hooks::pipes::ROWS,
     hooks::replies::ROWS,

@@ -23,6 +23,8 @@ macro_rules! defenses {
 }
 
 defenses! {
+    /// Meters what a model server sends before it is parsed.
+    AnswerBudget,
     /// Accepts a response only for a request of the same kind.
     AnswerKinds,
     /// Rejects arguments that do not fit the schema of a tool.

@@ -5,6 +5,9 @@
     reason = "the wire library's error type is large, and failing is no hot path"
 )]
 
+mod answer_meter;
+mod answer_reader;
+mod argument_meter;
 mod call_ids;
 mod client;
 mod endpoint;

@@ -28,6 +28,7 @@ mod choose;
 mod config;
 mod fallback;
 mod http;
+mod limits;
 mod models;
 mod presets;
 mod redact;

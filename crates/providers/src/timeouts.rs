@@ -12,6 +12,8 @@ pub struct Timeouts {
     pub connect: Duration,
     /// Limit between two reads of an answer. Long, because a local model may process a long prompt without output.
     pub idle: Duration,
+    /// Limit for one request with all its attempts. An answer of 128,000 tokens takes 45 minutes at 48 tokens a second.
+    pub request: Duration,
     /// Delay before the second attempt; doubles for each further one.
     pub backoff_first: Duration,
     /// The maximum back-off delay.
@@ -31,6 +33,7 @@ impl Default for Timeouts {
         Self {
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(600),
+            request: Duration::from_secs(3600),
             backoff_first: Duration::from_millis(500),
             backoff_cap: Duration::from_secs(8),
             retry_after_cap: Duration::from_secs(60),

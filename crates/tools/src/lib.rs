@@ -13,6 +13,7 @@ mod edit;
 mod environment;
 mod find;
 mod grep;
+mod limits;
 mod list;
 mod ls;
 mod path;
@@ -27,7 +28,7 @@ pub use environment::{
     AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileAccessRules, FileKey,
     FileKind, FileStat, FileWriteOutcome, FindHit, FindHits, FindQuery, FullOutput, GrepHits, GrepLine,
     GrepQuery, GrepText, HostEnvironment, InPlaceReason, ParentPolicy, RunEnd, RunReport, ShellCommand,
-    ToolSandbox, ToolSandboxGap,
+    ToolSandbox, ToolSandboxGap, walk_tree,
 };
 pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;

@@ -77,7 +77,8 @@ impl Snapshot {
         walk.add(&project.haft_dir(), ".haft")?;
         walk.add(&dir.join(".agents").join("skills"), ".agents/skills")?;
         // A file with a mistake names no directories and no hooks, and a run with it fails.
-        let file = ParsedConfigFile::load(&project::config_file(&project)).unwrap_or_default();
+        let file =
+            ParsedConfigFile::load_from_project(&project::config_file(&project), &dir).unwrap_or_default();
         for (place, text) in layers::extension_places(&file, Owner::Project).zip(&file.content.extensions) {
             // Named as in the file, so that the digest does not depend on the project's location.
             walk.add(&place.path, &format!("extensions: {text}"))?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::sync::LazyLock;
 
 use haft_protocol::content::joined_text;
@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::entry::EntryBody;
 use super::line::{self, EntryHead};
+use crate::limits::MAX_SESSION_LINE;
 
 /// The number of bytes per read.
 const CHUNK: usize = 256 * 1024;
@@ -42,7 +43,7 @@ impl SessionDigest {
     pub(super) fn read_from(file: &File) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(CHUNK, file);
         let (mut survey, mut line, mut last) = (Self::default(), Vec::new(), Vec::new());
-        while reader.read_until(b'\n', &mut line)? > 0 {
+        while read_line(&mut reader, &mut line)? {
             if line.pop() == Some(b'\n') && survey.add(&line) {
                 std::mem::swap(&mut line, &mut last);
             }
@@ -70,6 +71,19 @@ impl SessionDigest {
         }
         true
     }
+}
+
+/// Reads the next line, or less if it is longer than [`MAX_SESSION_LINE`], without a newline then. Returns false at the
+/// end of the file.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    let most = MAX_SESSION_LINE as u64 + 1;
+    if reader.by_ref().take(most).read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if line.len() as u64 == most && !line.ends_with(b"\n") {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(true)
 }
 
 /// Returns the type of an entry, if its line begins in haft's format.

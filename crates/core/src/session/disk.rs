@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use haft_protocol::defense::{Defense, is_up};
 
+use crate::limits::MAX_SESSION_LINE;
+
 /// File system operations by path.
 pub(super) trait Disk: Send + Sync {
     /// Creates and locks a new file that only its owner can access; fails if the file exists.
@@ -148,6 +150,42 @@ impl DiskFile for File {
         // The system also unlocks the file when it is closed.
         let _ = Self::unlock(self);
     }
+}
+
+/// Reads the lines of a file up to `end`. A line of more than [`MAX_SESSION_LINE`] bytes becomes an empty line. Returns
+/// the number of bytes read too, which is smaller than `end` if the file is shorter.
+pub(super) fn read_lines(file: &dyn DiskFile, end: u64) -> io::Result<(Vec<u8>, u64)> {
+    let (mut lines, mut begin, mut from) = (Vec::new(), 0, 0);
+    while from < end {
+        let chunk = read_range(file, from, end.min(from + READ_STEP))?;
+        if chunk.is_empty() {
+            break;
+        }
+        from += chunk.len() as u64;
+        for part in chunk.split_inclusive(|byte| *byte == b'\n') {
+            // One byte more than the limit marks a line that is too long.
+            let room = (MAX_SESSION_LINE + 1).saturating_sub(lines.len() - begin);
+            lines.extend_from_slice(part.get(..room).unwrap_or(part));
+            if part.ends_with(b"\n") {
+                if lines.len() - begin > MAX_SESSION_LINE {
+                    lines.truncate(begin);
+                    lines.push(b'\n');
+                }
+                begin = lines.len();
+            }
+        }
+    }
+    Ok((lines, from))
+}
+
+/// The number of bytes per read of whole files.
+const READ_STEP: u64 = 256 * 1024;
+
+/// Reads the lines of the file at a path as [`read_lines`] does.
+pub(super) fn read_file_lines(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let end = file.metadata()?.len();
+    read_lines(&file, end).map(|(lines, _)| lines)
 }
 
 /// Reads a range of the file; returns less at the end of the file.

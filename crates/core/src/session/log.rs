@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::defense::{Defense, is_up};
 
-use super::disk::{Disk, DiskFile, FileStatus, read_range};
+use super::disk::{Disk, DiskFile, FileStatus, read_lines, read_range};
 
 /// The number of bytes per step of the backward search for a newline.
 const STEP: u64 = 64 * 1024;
@@ -160,7 +160,7 @@ impl SessionLog {
     }
 
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
-        read_range(self.disk_file().as_ref(), 0, self.end)
+        read_lines(self.disk_file().as_ref(), self.end).map(|(lines, _)| lines)
     }
 }
 
@@ -229,14 +229,13 @@ pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> 
 
 /// Saves the bytes after the last line, then cuts them off.
 fn cut_torn_tail(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<RemovedTail> {
-    let torn = read_range(file, end, length)?;
-    let saved = save_torn_tail(path, &torn)?;
+    let saved = save_torn_tail(path, file, end, length)?;
     file.truncate(end)?;
     Ok(RemovedTail { bytes: length - end, saved })
 }
 
 /// Writes an incomplete last line to a file beside the session, under the first free name: `<id>.torn-1`, …
-fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
+fn save_torn_tail(path: &Path, file: &dyn DiskFile, from: u64, to: u64) -> io::Result<PathBuf> {
     let mut number = 1_u32;
     loop {
         let beside = path.with_extension(format!("torn-{number}"));
@@ -245,9 +244,17 @@ fn save_torn_tail(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&beside) {
-            Ok(mut file) => {
-                io::Write::write_all(&mut file, torn)?;
-                return file.sync_data().map(|()| beside);
+            Ok(mut torn) => {
+                let mut from = from;
+                while from < to {
+                    let step = read_range(file, from, to.min(from + STEP))?;
+                    if step.is_empty() {
+                        break;
+                    }
+                    io::Write::write_all(&mut torn, &step)?;
+                    from += step.len() as u64;
+                }
+                return torn.sync_data().map(|()| beside);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(error),

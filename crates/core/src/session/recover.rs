@@ -13,6 +13,7 @@ use memchr::memmem;
 use super::entry::{FORMAT_VERSION, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line;
+use crate::limits::{MAX_DAMAGED, MAX_REPAIRS};
 
 /// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +49,11 @@ pub enum SessionRepair {
         line: u64,
         /// The error.
         reason: String,
+    },
+    /// More lines were skipped, or more entries follow another one, than the repairs before list.
+    Omitted {
+        /// The number of these repairs.
+        count: u64,
     },
     /// An entry whose parent is missing follows another one.
     Reattached {
@@ -85,6 +91,9 @@ impl fmt::Display for SessionRepair {
             }
             Self::NoHeader { reason } => write!(f, "cannot read the session header: {reason}"),
             Self::BadLine { line, reason } => write!(f, "line {line} was skipped: {reason}"),
+            Self::Omitted { count } => {
+                write!(f, "{count} more lines were skipped or lost their parent entry")
+            }
             Self::Reattached { entry, to: Some(to) } => {
                 write!(
                     f,
@@ -147,6 +156,8 @@ pub fn recover(bytes: &[u8]) -> RecoveredSession {
             }
         }
     }
+    let omitted = (tree.omitted > 0).then_some(SessionRepair::Omitted { count: tree.omitted });
+    tree.repairs.extend(omitted);
     if !torn.is_empty() {
         tree.repairs.push(SessionRepair::TornTail { bytes: torn.len() as u64, saved: None });
     }
@@ -158,9 +169,11 @@ pub fn recover(bytes: &[u8]) -> RecoveredSession {
 struct RecoveryTree<'a> {
     entries: Vec<SessionEntry>,
     known: HashMap<EntryId, usize>,
-    /// Damaged lines, each with the number of entries before it.
+    /// The first damaged lines, and the last one, each with the number of entries before it.
     damaged: Vec<(&'a [u8], usize)>,
     repairs: Vec<SessionRepair>,
+    /// The number of repairs that are not listed.
+    omitted: u64,
 }
 
 impl<'a> RecoveryTree<'a> {
@@ -168,21 +181,33 @@ impl<'a> RecoveryTree<'a> {
         let (mut entry, unread) = match line::read(line) {
             Ok(reading) => (reading.entry, reading.unread),
             Err(reason) => {
+                self.damaged.truncate(MAX_DAMAGED);
                 self.damaged.push((line, self.entries.len()));
-                return self.repairs.push(SessionRepair::BadLine { line: number, reason });
+                return self.add_repair(SessionRepair::BadLine { line: number, reason });
             }
         };
         if self.known.contains_key(&entry.id) {
             let reason = format!("duplicate entry id {}", entry.id);
-            return self.repairs.push(SessionRepair::BadLine { line: number, reason });
+            return self.add_repair(SessionRepair::BadLine { line: number, reason });
         }
-        self.repairs.extend(unread.map(|reason| SessionRepair::BadLine { line: number, reason }));
+        if let Some(reason) = unread {
+            self.add_repair(SessionRepair::BadLine { line: number, reason });
+        }
         if let Some(parent) = entry.parent.filter(|parent| !self.known.contains_key(parent)) {
             entry.parent = self.replacement_parent(parent);
-            self.repairs.push(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
+            self.add_repair(SessionRepair::Reattached { entry: entry.id, to: entry.parent });
         }
         self.known.insert(entry.id, self.entries.len());
         self.entries.push(entry);
+    }
+
+    /// Lists a repair, or counts it if there are many.
+    fn add_repair(&mut self, repair: SessionRepair) {
+        if self.repairs.len() < MAX_REPAIRS {
+            self.repairs.push(repair);
+        } else {
+            self.omitted += 1;
+        }
     }
 
     /// Returns the replacement for a lost parent: the entry before the damaged line that contains the parent's id, or

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::SessionError;
-use super::disk::{Disk, DiskFile, read_range};
+use super::disk::{Disk, DiskFile, read_lines};
 use super::entry::{SessionEntry, SessionHeader};
 use super::id::EntryId;
 use super::log::SessionLog;
@@ -108,7 +108,7 @@ impl LogSnapshot {
         let old = match self.read() {
             Ok(old) => old,
             // Reads the available lines, so that lines of unknown types are kept.
-            Err(_) if self.known => read_range(self.file.as_ref(), 0, self.end).unwrap_or_default(),
+            Err(_) if self.known => read_lines(self.file.as_ref(), self.end).unwrap_or_default().0,
             Err(error) => return Err(SessionError::from_io("read", &self.path, error)),
         };
         merge_lines(header, &old, entries.iter().cloned().collect())
@@ -116,9 +116,9 @@ impl LogSnapshot {
 
     /// Reads the file; fails if another program has truncated it.
     fn read(&self) -> io::Result<Vec<u8>> {
-        let bytes = read_range(self.file.as_ref(), 0, self.end)?;
-        match bytes.len() as u64 == self.end {
-            true => Ok(bytes),
+        let (lines, read) = read_lines(self.file.as_ref(), self.end)?;
+        match read == self.end {
+            true => Ok(lines),
             false => {
                 Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was truncated by another program"))
             }

@@ -13,6 +13,7 @@ use super::entry::{EntryBody, SessionEntry, SessionHeader};
 use super::id::EntryId;
 use super::line::{self, EntryHead, HEADER, ParsedEntry};
 use super::log::last_newline;
+use crate::limits::MAX_SESSION_LINE;
 
 /// The number of bytes per read.
 const STEP: u64 = 256 * 1024;
@@ -50,6 +51,9 @@ pub(super) fn read_branch(
         {
             // The step contains no whole line, so it is extended to all of the last line and the newline before it.
             step = to - last_newline(file, to - 1)? + 1;
+            if step > MAX_SESSION_LINE as u64 {
+                return Ok(None);
+            }
             continue;
         }
         if !bytes.ends_with(b"\n") {

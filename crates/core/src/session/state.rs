@@ -8,7 +8,7 @@ use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::message::Rfc3339Time;
 
 use super::SessionError;
-use super::disk::Disk;
+use super::disk::{Disk, read_file_lines};
 use super::entry::{EntryBody, ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, LogFile, SessionLog, resolve_link};
@@ -146,7 +146,7 @@ impl SessionState {
     }
 
     pub(super) fn open_read_only(path: &Path) -> Result<Self, SessionError> {
-        let bytes = std::fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
+        let bytes = read_file_lines(path).map_err(|error| SessionError::from_io("read", path, error))?;
         Ok(Self::from_recovered(recover(&bytes), path, |_| SessionStorage::ReadOnly {
             path: path.to_owned(),
         }))

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use haft_protocol::message::{Rfc3339Time, TokenUsage};
 
 use super::digest::SessionDigest;
-use super::disk::{Disk, RealDisk};
+use super::disk::{Disk, RealDisk, read_file_lines};
 use super::entry::{ForkOrigin, SessionEntry, SessionHeader};
 use super::id::{EntryId, SessionId};
 use super::line::EntryHead;
@@ -213,7 +213,7 @@ fn is_abandoned_copy(path: &Path, of: SessionId) -> bool {
 /// # Errors
 /// [`SessionError::Io`].
 pub fn read(path: &Path) -> Result<RecoveredSession, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
+    let bytes = read_file_lines(path).map_err(|error| SessionError::from_io("read", path, error))?;
     Ok(recover(&bytes))
 }
 
@@ -227,7 +227,7 @@ pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
 }
 
 pub(super) fn fork_state(path: &Path, at: Option<EntryId>) -> Result<SessionState, SessionError> {
-    let bytes = fs::read(path).map_err(|error| SessionError::from_io("read", path, error))?;
+    let bytes = read_file_lines(path).map_err(|error| SessionError::from_io("read", path, error))?;
     let recovered = recover(&bytes);
     let old = &recovered.header;
     if let Some(version) = old.as_ref().and_then(SessionHeader::newer_version) {

@@ -28,6 +28,7 @@ fn repair_problem(repair: SessionRepair) -> ImportProblem {
         SessionRepair::BadLine { line, reason } => ImportProblem { line: Some(line), what: reason },
         other @ (SessionRepair::TornTail { .. }
         | SessionRepair::NoHeader { .. }
+        | SessionRepair::Omitted { .. }
         | SessionRepair::Reattached { .. }
         | SessionRepair::Newer { .. }
         | SessionRepair::Moved { .. }) => ImportProblem { line: None, what: other.to_string() },

@@ -6,6 +6,7 @@ mod writer;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::file_queue::FileQueue;
@@ -74,6 +75,12 @@ pub(crate) const ROWS: &[FaultRow] = &[
             FaultCase { play: |world| Box::pin(racer::follows_links_inside(world)), ..CASE },
         ],
         undefend: Some(|_| take_down(Defense::Containment)),
+    },
+    FaultRow {
+        id: "S-18",
+        title: "an ignore file is a pipe, a device or a sparse file, in the project or in a parent directory",
+        cases: &[FaultCase { play: |world| Box::pin(ignore_files_never_end(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defense::OnlyFiles)),
     },
 ];
 
@@ -204,6 +211,29 @@ async fn rejects_special_files(world: &mut World) -> Result<()> {
         ensure!(said.contains(expect), "{path}: {said}");
     }
     nothing_left(&work)
+}
+
+async fn ignore_files_never_end(world: &mut World) -> Result<()> {
+    let work = world.dir.join("work");
+    let session = ToolSession::new(world);
+    world.mark("ignore files")?;
+    for (number, name) in ["a/.gitignore", "a/.ignore", ".gitignore", ".ignore"].into_iter().enumerate() {
+        let inside = work.join(format!("{number}/a/b"));
+        fs::create_dir_all(&inside)?;
+        fs::write(inside.join("needle"), "needle\n")?;
+        let path = work.join(format!("{number}")).join(name);
+        match number {
+            0 => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::from_raw_mode(0o600))?,
+            1 => fs::File::create(&path)?.set_len(1 << 40)?,
+            _ => std::os::unix::fs::symlink("/dev/zero", &path)?,
+        }
+        let expect = format!("{number}/a/b/needle:1:needle\n");
+        let args = json!({"pattern": "needle", "path": format!("{number}/a/b")});
+        let call = tokio::time::timeout(Duration::from_secs(60), session.call("grep", args));
+        let said = call.await.with_context(|| format!("{name} hangs the search"))??;
+        ensure!(said.as_ref() == Ok(&expect), "{name}: {said:?}");
+    }
+    Ok(())
 }
 
 /// Runs built-in edits under three names, and three other users of the queue; no change may be lost.

@@ -20,15 +20,10 @@ struct CallIdState {
 }
 
 impl CallIds {
-    /// Collects the ids in one frame of any of the three dialects.
-    pub(super) fn record_ids(&self, data: &str) {
-        // Most frames are text, so only frames that may contain a call are parsed.
-        if !["tool_use", "tool_calls", "function_call"].iter().any(|mark| data.contains(mark)) {
-            return;
-        }
-        let Ok(frame) = serde_json::from_str::<Value>(data) else { return };
+    /// Collects the ids in one event of any dialect.
+    pub(super) fn record_ids(&self, event: &Value) {
         let mut state = self.lock();
-        for id in ids_in_frame(&frame) {
+        for id in ids_in_event(event) {
             if state.seen.insert(id.to_owned()) {
                 state.waiting.push_back(id.to_owned());
             }
@@ -46,11 +41,11 @@ impl CallIds {
     }
 }
 
-fn ids_in_frame(frame: &Value) -> Vec<&str> {
-    let block = frame.pointer("/content_block").filter(|block| block["type"] == "tool_use");
-    let item = frame.pointer("/item").filter(|item| item["type"] == "function_call");
+fn ids_in_event(event: &Value) -> Vec<&str> {
+    let block = event.pointer("/content_block").filter(|block| block["type"] == "tool_use");
+    let item = event.pointer("/item").filter(|item| item["type"] == "function_call");
     let single = [block.and_then(|block| block.get("id")), item.and_then(|item| item.get("call_id"))];
-    let choices = frame.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let choices = event.get("choices").and_then(Value::as_array).into_iter().flatten();
     let calls = choices.filter_map(|choice| choice.pointer("/delta/tool_calls")?.as_array()).flatten();
     let listed = calls.filter_map(|call| call.get("id"));
     let all = single.into_iter().flatten().chain(listed);
@@ -64,17 +59,17 @@ mod tests {
     #[test]
     fn finds_the_ids_of_every_dialect_once() {
         let ids = CallIds::default();
-        ids.record_ids(
-            r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#,
+        let record = |event: &str| ids.record_ids(&serde_json::from_str(event).unwrap());
+        record(r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#);
+        record(
+            r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#,
         );
-        ids.record_ids(r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
-        ids.record_ids(r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
-        ids.record_ids(
-            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#,
+        record(
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#,
         );
-        ids.record_ids(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
-        ids.record_ids(r#"{"type":"text_delta","text":"tool_use"}"#);
-        ids.record_ids("tool_use, and no JSON");
+        record(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#);
+        record(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
+        record(r#"{"type":"text_delta","text":"tool_use"}"#);
         let found: Vec<String> = (0..4).map(|_| ids.next().to_string()).collect();
         assert_eq!(found, ["toolu_1", "c2", "c3", "c4"]);
     }

@@ -54,6 +54,19 @@ impl FailureReporter {
         failure
     }
 
+    /// Returns the failure of a request that was not complete after `limit`.
+    pub(super) fn late_answer(&self, limit: Duration) -> AttemptFailure {
+        let limit = match limit.as_secs() {
+            seconds @ 0..120 => format!("{seconds} seconds"),
+            seconds => format!("{} minutes", seconds / 60),
+        };
+        let message = format!(
+            "at {} did not complete its answer within {limit}; send the prompt again, or choose another model",
+            self.address
+        );
+        self.permanent_failure(Kind::Connection, message)
+    }
+
     fn provider_failure(&self, error: &ProviderError, begun: bool, now: SystemTime) -> AttemptFailure {
         if let Some(response) = error.provider_response() {
             return self.response_failure(response, now);

@@ -16,6 +16,7 @@ use rig_core::streaming::{CompletionStream, Item, Part, PartKind, StreamEvent};
 
 use super::HttpSetup;
 use super::call_ids::CallIds;
+use crate::limits::MAX_BLOCKS;
 
 pub(super) struct ResponseStream {
     /// The stream; [`None`] once the answer is complete.
@@ -23,6 +24,8 @@ pub(super) struct ResponseStream {
     call_ids: Arc<CallIds>,
     calls: HashMap<Part, StreamedCall>,
     blocks: BTreeMap<Part, AssistantBlock>,
+    /// The number of blocks that have begun.
+    begun: usize,
     pending: VecDeque<ModelEvent>,
     setup: Arc<HttpSetup>,
 }
@@ -46,6 +49,7 @@ impl ResponseStream {
             call_ids,
             calls: HashMap::new(),
             blocks: BTreeMap::new(),
+            begun: 0,
             pending: VecDeque::new(),
             setup,
         }
@@ -58,7 +62,13 @@ impl ResponseStream {
                 return Some(Ok(event));
             }
             match self.stream.as_mut()?.next().await {
-                Some(Ok(Item::Event(event))) => self.handle_event(event),
+                Some(Ok(Item::Event(event))) => {
+                    self.begun += usize::from(matches!(event, StreamEvent::Start { .. }));
+                    if self.begun > MAX_BLOCKS {
+                        return Some(Err(AttemptError::Failed(too_many_blocks())));
+                    }
+                    self.handle_event(event);
+                }
                 Some(Ok(Item::Unknown(_))) => {}
                 Some(Err(error)) => return Some(Err(AttemptError::Failed(error))),
                 None => {
@@ -130,6 +140,12 @@ impl ResponseStream {
             native: native_message(response, &self.setup.origin()),
         }))
     }
+}
+
+fn too_many_blocks() -> ProviderError {
+    ProviderError::Response(format!(
+        "the answer has more than {MAX_BLOCKS} texts and tool calls; send the prompt again, or choose another model"
+    ))
 }
 
 fn stop(reason: StopReason) -> Result<StopCause, AttemptError> {

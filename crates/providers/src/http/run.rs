@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use futures::{StreamExt, stream};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelStream};
 use rig_core::completion::CompletionRequest;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpSetup;
@@ -23,6 +24,8 @@ pub(super) struct RequestDriver {
     request: CompletionRequest,
     /// The number of the current attempt, counted from 1.
     attempt: u32,
+    /// The end of the time for all attempts; set when the first one starts.
+    deadline: Option<Instant>,
     phase: AttemptPhase,
 }
 
@@ -41,7 +44,7 @@ enum AttemptPhase {
 
 impl RequestDriver {
     pub(super) fn new(cancel: CancellationToken, setup: Arc<HttpSetup>, request: CompletionRequest) -> Self {
-        Self { cancel, setup, request, attempt: 1, phase: AttemptPhase::Ready }
+        Self { cancel, setup, request, attempt: 1, deadline: None, phase: AttemptPhase::Ready }
     }
 
     pub(super) fn into_stream(self) -> ModelStream {
@@ -57,12 +60,18 @@ impl RequestDriver {
             return None;
         }
         let cancel = self.cancel.clone();
+        let limit = self.setup.timeouts.request;
+        let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + limit);
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
                 // Dropping the answer closes its connection.
                 self.phase = AttemptPhase::Over;
                 Some(Err(ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled")))
+            }
+            () = tokio::time::sleep_until(deadline) => {
+                self.phase = AttemptPhase::Over;
+                Some(Err(self.final_error(self.setup.reporter.late_answer(limit))))
             }
             item = self.advance() => item,
         }

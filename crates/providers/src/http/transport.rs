@@ -8,11 +8,13 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use rig_core::driver::{self, Exchange, Opened, Opening};
 use rig_core::error::ProviderError;
 use rig_core::http_client;
-use rig_core::http_client::framing::{Framing, NdjsonFramer, SseFramer};
+use rig_core::http_client::framing::{Framing, SseFramer};
 use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 
+use super::answer_reader::{AnswerFramer, AnswerReader};
 use super::call_ids::CallIds;
 use super::client::{HttpClient, read_body};
+use crate::limits::MAX_ERROR_BODY;
 
 /// The transport of one attempt. It also collects the provider's ids of tool calls, because the wire library reports
 /// them only when a call is complete.
@@ -38,18 +40,18 @@ impl HttpTransport {
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() || !is_stream(framing, headers.get(CONTENT_TYPE)) {
-            let body = read_body(response, BODY_LIMIT).await;
+            let body = read_body(response, MAX_ERROR_BODY).await;
             let body = String::from_utf8_lossy(&body).into_owned();
             let error = ProviderError::from_http_response(status, body);
             return Err(error.with_response_headers(Some(headers)));
         }
         let request_id = ["request-id", "x-request-id"].iter().find_map(|name| headers.get(*name));
         let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let frames = match framing {
-            Framing::Ndjson => ndjson_frames(response).left_stream(),
-            Framing::Sse | Framing::Whole => sse_frames(response, self.call_ids).right_stream(),
+        let framer = match framing {
+            Framing::Ndjson => AnswerFramer::JsonLines,
+            Framing::Sse | Framing::Whole => AnswerFramer::EventStream(SseFramer::new()),
         };
-        Ok(Opened::new(frames).with_request_id(request_id))
+        Ok(Opened::new(wire_frames(response, framer, self.call_ids)).with_request_id(request_id))
     }
 
     fn request(&self, client: &reqwest::Client, payload: Encoded) -> Result<reqwest::Request, ProviderError> {
@@ -89,42 +91,22 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
-/// The maximum bytes of a failed request's body that are kept.
-const BODY_LIMIT: usize = 64 * 1024;
-
-fn sse_frames(
+/// The events of an answer as the wire library expects them. Every event passes the meter of the answer first.
+fn wire_frames(
     response: reqwest::Response,
+    framer: AnswerFramer,
     call_ids: Arc<CallIds>,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
-    let mut framer = SseFramer::new();
-    response.bytes_stream().flat_map(move |chunk| {
-        let frames: Vec<_> = match chunk {
-            Ok(bytes) => framer
-                .push(&bytes)
-                .filter(|event| !event.data.trim().is_empty())
-                .inspect(|event| call_ids.record_ids(&event.data))
-                .map(|event| Ok(WireFrame::Text(event.data)))
-                .collect(),
-            Err(error) => vec![Err(transport_error(error))],
-        };
-        stream::iter(frames)
-    })
-}
-
-/// Splits lines of JSON into frames. The rest after the last newline counts, because a server may end without one.
-fn ndjson_frames(
-    response: reqwest::Response,
-) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
     let chunks = response.bytes_stream().map(Some).chain(stream::once(async { None }));
-    let mut framer = NdjsonFramer::new();
+    let mut reader = AnswerReader::new(framer);
     chunks.flat_map(move |chunk| {
-        let whole = |line: Vec<u8>| Ok(WireFrame::from_bytes(line));
-        let frames: Vec<_> = match chunk {
-            Some(Ok(bytes)) => framer.push(&bytes).map(whole).collect(),
-            Some(Err(error)) => vec![Err(transport_error(error))],
-            None => framer.finish().map(whole).into_iter().collect(),
+        let mut frames = Vec::new();
+        let read = match chunk {
+            Some(Ok(bytes)) => reader.read(&bytes, &call_ids, &mut frames),
+            Some(Err(error)) => Err(transport_error(error)),
+            None => reader.finish(&call_ids, &mut frames),
         };
-        stream::iter(frames)
+        stream::iter(frames.into_iter().map(Ok).chain(read.err().map(Err)))
     })
 }
 

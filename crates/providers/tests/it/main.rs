@@ -8,6 +8,7 @@ mod cancelling;
 mod choosing;
 mod failures;
 mod fallback;
+mod floods;
 mod history;
 mod interrupted;
 mod models;

@@ -12,6 +12,8 @@ mod search;
 mod shell;
 mod variables;
 
+pub use search::walk_tree;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

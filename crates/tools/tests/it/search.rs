@@ -151,3 +151,50 @@ async fn empty_path_means_working_directory() {
     assert_eq!(ground.ok("find", json!({"glob": "*", "path": ""})).await, "a\n");
     assert_eq!(ground.ok("ls", json!({"path": ""})).await, "a\n");
 }
+
+#[tokio::test]
+async fn ignore_files_that_never_end_are_not_read() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    for name in [".gitignore", ".ignore"] {
+        for parent in ["", "a/"] {
+            for kind in ["device", "pipe", "sparse", "directory"] {
+                let ground = Ground::new();
+                ground.file("a/b/needle.txt", "needle\n");
+                ground.file("a/b/.gitignore", "*.log\n");
+                ground.file("a/b/x.log", "needle\n");
+                let path = ground.path(&format!("{parent}{name}"));
+                match kind {
+                    "device" => symlink("/dev/zero", &path).unwrap(),
+                    "pipe" => mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
+                    "sparse" => fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(),
+                    _ => fs::create_dir(&path).unwrap(),
+                }
+                let text = ground.ok("grep", json!({"pattern": "needle", "path": "a/b"})).await;
+                assert_eq!(text, "a/b/needle.txt:1:needle\n", "{kind} {parent}{name}");
+                let text = ground.ok("find", json!({"glob": "*.{txt,log}"})).await;
+                assert_eq!(text, "a/b/needle.txt\n", "{kind} {parent}{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn long_globs_and_patterns_are_rejected() {
+    let ground = tree();
+    for (args, says) in [
+        (json!({"glob": "{".repeat(500)}), "the glob is not valid"),
+        (json!({"glob": format!("{}a{}", "{".repeat(500), "}".repeat(500))}), "the glob is not valid"),
+        (json!({"glob": "a".repeat(2_000)}), "the glob is not valid: it is longer than 1024 bytes"),
+    ] {
+        let text = ground.error("find", args).await;
+        assert!(text.contains(says), "{text}");
+    }
+    for (pattern, says) in [
+        ("a".repeat(100_000), "the pattern is not valid: it is longer than 64 KiB"),
+        ("(".repeat(500) + &")".repeat(500), "the pattern is not valid"),
+        ("(?:a{1000}){1000}".to_owned(), "the pattern is not valid"),
+    ] {
+        let text = ground.error("grep", json!({"pattern": pattern})).await;
+        assert!(text.contains(says), "{text}");
+    }
+}

@@ -109,6 +109,7 @@ fn give_back() {
 fn on_panic(info: &PanicHookInfo<'_>, before: &(dyn Fn(&PanicHookInfo<'_>) + Sync + Send)) {
     let taken = *lock(&TAKEN);
     if taken.is_some_and(|taken| taken.by != std::thread::current().id()) {
+        tracing::error!(panic = %info, "a thread panicked");
         let mut untold = lock(&UNTOLD);
         if untold.len() < MOST_UNTOLD {
             untold.push(info.to_string());

@@ -100,14 +100,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "providers",
         &[
-            "timeouts", "config", "redact", "retry", "presets", "catalog", "models", "http", "scripted",
-            "fallback", "choose",
+            "timeouts", "limits", "config", "redact", "retry", "presets", "catalog", "models", "http",
+            "scripted", "fallback", "choose",
         ],
     ),
     (
         "tools",
         &[
             "timeouts",
+            "limits",
             "results",
             "diff",
             "environment",
@@ -192,6 +193,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             // Texts, files and schemas.
             "timeouts",
+            "limits",
             "sanitize",
             "image",
             "truncate",

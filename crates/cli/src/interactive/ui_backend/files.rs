@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use haft_config::{Snapshot, read_text};
 use haft_core::image;
 use haft_protocol::content::Image;
-use ignore::WalkBuilder;
+use haft_tools::walk_tree;
 
 use super::UiContext;
 
@@ -25,13 +25,7 @@ const SHORT: usize = 8;
 
 /// Returns the files below a directory that git does not ignore, including hidden ones. Directories end with `/`.
 pub(super) fn list_files(dir: &Path) -> Vec<String> {
-    let walk = WalkBuilder::new(dir)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-        .sort_by_file_name(Ord::cmp)
-        .build();
-    let named = walk.flatten().filter(|entry| entry.depth() > 0).filter_map(|entry| {
+    let named = walk_tree(dir).flatten().filter(|entry| entry.depth() > 0).filter_map(|entry| {
         let below = entry.path().strip_prefix(dir).ok()?;
         let names: Option<Vec<&str>> = below.components().map(|name| name.as_os_str().to_str()).collect();
         let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };

@@ -123,7 +123,7 @@ sys.exit(3)
     let wait = r#"{"command":"until grep -q '.haft. gone' ../home/logs/ext-sly.log; do sleep 0.05; done"}"#;
     let answers = vec![Scenario::new().tool("t1", "bash", wait), Scenario::text("The answer\x1b[2J.")];
     let scene = Scene::new(answers).python("sly", body);
-    let bytes = terminal::run(&scene.command(&["-p", "hi"]));
+    let bytes = terminal::run(&scene.command(&["--sandbox", "full", "-p", "hi"]));
     // The terminal driver adds a carriage return before every newline.
     let text = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
     assert_eq!(terminal_actions(text.as_bytes()), Vec::<String>::new(), "{text:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -185,7 +185,7 @@ impl<'a> ProjectWalk<'a> {
             return Err(SnapshotError::TooLarge { path: path.into() });
         }
         into.update(if is_executable(metadata) { b"exec" } else { b"file" });
-        let mut file = File::open(path).map_err(|source| read_error(path, source))?;
+        let mut file = crate::read::open_regular(path).map_err(|source| read_error(path, source))?;
         let mut piece = vec![0; PIECE];
         loop {
             let count = file.read(&mut piece).map_err(|source| read_error(path, source))?;
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn stops_reading_a_long_directory_at_the_limit() {
         let project = tempfile::tempdir().unwrap();
-        (0..4).for_each(|n| drop(File::create(project.path().join(n.to_string())).unwrap()));
+        (0..4).for_each(|n| drop(fs::File::create(project.path().join(n.to_string())).unwrap()));
         let mut walk = ProjectWalk { most: 2, ..ProjectWalk::new(project.path(), Vec::new()) };
         let error = walk.add(project.path(), "p").unwrap_err();
         assert!(matches!(error, SnapshotError::TooMany { path } if path == project.path()));

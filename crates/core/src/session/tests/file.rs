@@ -200,3 +200,44 @@ fn session_survives_removal_of_its_file() {
         std::os::unix::fs::symlink(&aside, path).unwrap();
     });
 }
+
+#[tokio::test]
+async fn line_without_end_is_skipped_and_not_kept_in_memory() {
+    use std::io::{Seek as _, SeekFrom, Write as _};
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    session.append(user("second"), Durability::Now).await.unwrap();
+    drop(session);
+    let mut lines = fs::read_to_string(&path).unwrap();
+    let last = lines.split_off(lines.trim_end().rfind('\n').unwrap() + 1);
+    fs::write(&path, lines).unwrap();
+    let mut file = fs::File::options().write(true).open(&path).unwrap();
+    // Zeros that need no space on the disk.
+    file.seek(SeekFrom::End(256 * 1024 * 1024)).unwrap();
+    file.write_all(format!("\n{last}").as_bytes()).unwrap();
+    drop(file);
+    assert!(crate::session::disk::read_file_lines(&path).unwrap().len() < 4096);
+    let session = Session::open(&path).unwrap();
+    assert_eq!(texts(&session), ["first", "second"]);
+    let repairs = session.take_repairs();
+    assert!(matches!(&*repairs, [SessionRepair::BadLine { line: 3, .. }]), "{repairs:?}");
+}
+
+#[tokio::test]
+async fn many_damaged_lines_are_counted() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    session.append(user("second"), Durability::Now).await.unwrap();
+    drop(session);
+    let lines = fs::read_to_string(&path).unwrap();
+    fs::write(&path, lines + &"{broken}\n".repeat(200_000)).unwrap();
+    let session = Session::open(&path).unwrap();
+    assert_eq!(texts(&session), ["first", "second"]);
+    let repairs = session.take_repairs();
+    assert_eq!(repairs.len(), 21);
+    assert_eq!(
+        repairs.last().unwrap().to_string(),
+        "199980 more lines were skipped or lost their parent entry"
+    );
+    assert!(repairs.iter().map(|repair| repair.to_string().len()).sum::<usize>() < 2_000);
+}

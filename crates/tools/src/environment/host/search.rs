@@ -1,9 +1,12 @@
 //! Searches a tree for lines and files, ignoring the same files as git. Everything here blocks.
 
+mod ignore_rules;
+
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use ignore::{DirEntry, Walk, WalkBuilder};
@@ -13,6 +16,9 @@ use super::atomic::{PathBoundary, open_within};
 use crate::environment::{
     EnvironmentError, FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText,
 };
+use crate::limits::{MAX_COMPILED_PATTERN, MAX_GLOB, MAX_PATTERN};
+
+use ignore_rules::IgnoreRules;
 
 /// The maximum length of a shown line in bytes; the rest is cut off.
 const MAX_LINE: usize = 500;
@@ -36,7 +42,7 @@ pub(super) fn grep(
         .heap_limit(Some(MAX_SEARCHED_LINE))
         .build();
     let mut found = GrepHits::default();
-    for entry in walk_tree(&query.root, reads)? {
+    for entry in walk_tree_without(&query.root, denied_below(&query.root, reads)?) {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }
@@ -79,12 +85,18 @@ fn search_file(
 }
 
 fn build_matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
+    if query.pattern.len() > MAX_PATTERN {
+        let detail = format!("it is longer than {} KiB", MAX_PATTERN / 1024);
+        return Err(EnvironmentError::Query { what: "the pattern", detail });
+    }
     RegexMatcherBuilder::new()
         .case_insensitive(query.ignore_case)
         .fixed_strings(query.literal)
         .multi_line(true)
         .crlf(true)
         .line_terminator(Some(b'\n'))
+        .size_limit(MAX_COMPILED_PATTERN)
+        .dfa_size_limit(MAX_COMPILED_PATTERN)
         .build(&query.pattern)
         .map_err(|error| EnvironmentError::Query { what: "the pattern", detail: error.to_string() })
 }
@@ -149,18 +161,38 @@ fn clip_line(line: &[u8]) -> String {
 }
 
 /// Walks all entries below `root` in the order of their names, `root` first. Includes hidden files. Leaves out `.git`
-/// and ignored files, with or without a repository, and paths outside of the boundary.
-pub(super) fn walk_tree(root: &Path, reads: Option<&PathBoundary>) -> Result<Walk, EnvironmentError> {
-    let denied = denied_below(root, reads)?;
-    Ok(WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(move |entry| {
-            entry.depth() == 0
-                || (entry.file_name() != ".git" && !denied.iter().any(|path| path == entry.path()))
-        })
-        .sort_by_file_name(Ord::cmp)
-        .build())
+/// and ignored files, with or without a repository. Reads only ignore files that are short, regular, in the project,
+/// and of the user if they are in a parent directory.
+pub fn walk_tree(root: &Path) -> Walk {
+    walk_tree_without(root, Vec::new())
+}
+
+/// Walks as [`walk_tree`] does, and leaves out some paths with their contents.
+fn walk_tree_without(root: &Path, denied: Vec<PathBuf>) -> Walk {
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false).sort_by_file_name(Ord::cmp);
+    let base = root.canonicalize().ok().filter(|base| base.is_dir());
+    let rules = base.map(|base| (Mutex::new(IgnoreRules::new(&base)), base));
+    let root = root.to_owned();
+    walk.filter_entry(move |entry| {
+        if entry.depth() == 0 {
+            return true;
+        }
+        let below = entry.path().strip_prefix(&root).unwrap_or(entry.path());
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_ignored = || {
+            let (rules, base) = rules.as_ref()?;
+            Some(lock_rules(rules).is_excluded(&base.join(below), is_dir))
+        };
+        entry.file_name() != ".git"
+            && !denied.iter().any(|path| path == entry.path())
+            && !is_ignored().unwrap_or(false)
+    });
+    walk.build()
+}
+
+fn lock_rules(rules: &Mutex<IgnoreRules>) -> MutexGuard<'_, IgnoreRules> {
+    rules.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the paths below a directory that must be left out, as the walk names them.
@@ -182,7 +214,7 @@ pub(super) fn find(
 ) -> Result<FindHits, EnvironmentError> {
     let glob = GlobFilter::new(&query.glob)?;
     let mut found = FindHits::default();
-    for entry in walk_tree(&query.root, reads)? {
+    for entry in walk_tree_without(&query.root, denied_below(&query.root, reads)?) {
         if stop.is_cancelled() {
             return Err(EnvironmentError::Cancelled);
         }
@@ -212,18 +244,21 @@ pub(super) fn relative_path(root: &Path, entry: &DirEntry) -> PathBuf {
 
 /// A glob: without a slash it is matched against names, with a slash against paths.
 pub(super) struct GlobFilter {
-    matcher: GlobMatcher,
+    matcher: GlobSet,
     about_names: bool,
 }
 
 impl GlobFilter {
     pub(super) fn new(text: &str) -> Result<Self, EnvironmentError> {
         let text = text.strip_prefix("./").unwrap_or(text);
-        let matcher = GlobBuilder::new(text.trim_start_matches('/'))
-            .literal_separator(true)
-            .build()
-            .map_err(|error| EnvironmentError::Query { what: "the glob", detail: error.to_string() })?
-            .compile_matcher();
+        let invalid = |detail: String| EnvironmentError::Query { what: "the glob", detail };
+        if text.len() > MAX_GLOB {
+            return Err(invalid(format!("it is longer than {MAX_GLOB} bytes")));
+        }
+        let glob = GlobBuilder::new(text.trim_start_matches('/')).literal_separator(true).build();
+        // A matcher of a single glob would panic if the glob is nested too deeply for the regular expressions.
+        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
+        let matcher = matcher.map_err(|error| invalid(error.to_string()))?;
         Ok(Self { matcher, about_names: !text.contains('/') })
     }
 
