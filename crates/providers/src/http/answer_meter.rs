@@ -113,7 +113,7 @@ impl AnswerMeter {
             if !continues {
                 self.content += BLOCK_COST;
             }
-            self.arguments.add(&text, continues).map_err(|depth| {
+            self.arguments.add_piece(&text, continues).map_err(|depth| {
                 limit_error(format_args!("the arguments of a tool are nested too deeply ({depth} levels)"))
             })?;
             let id = if continues { self.last_call.take().and_then(|last| last.id) } else { place.id };

@@ -96,7 +96,7 @@ impl ArgumentMeter {
     ///
     /// # Errors
     /// The number of nested brackets, if the repair would need more than [`MAX_REPAIR`].
-    pub(super) fn add(&mut self, piece: &str, continues: bool) -> Result<(), usize> {
+    pub(super) fn add_piece(&mut self, piece: &str, continues: bool) -> Result<(), usize> {
         if !continues {
             self.begin_call();
         }
@@ -161,7 +161,7 @@ mod tests {
         let text = r#"{"text":"a [ \" { b","list":[{"x":1},{"y":[2,3]}]}"#;
         let mut meter = ArgumentMeter::default();
         for (index, piece) in text.split_inclusive(|_| true).enumerate() {
-            meter.add(piece, index > 0).unwrap();
+            meter.add_piece(piece, index > 0).unwrap();
         }
         assert_eq!(meter.scans, [scan(text)]);
     }
@@ -170,8 +170,8 @@ mod tests {
     fn complete_calls_leave_nothing_behind() {
         let mut meter = ArgumentMeter::default();
         for _ in 0..1_000 {
-            meter.add(r#"{"text":"[[[["#, false).unwrap();
-            meter.add(r#"[","list":[1]}"#, true).unwrap();
+            meter.add_piece(r#"{"text":"[[[["#, false).unwrap();
+            meter.add_piece(r#"[","list":[1]}"#, true).unwrap();
         }
         assert_eq!((meter.scans.len(), meter.floor, meter.scans[0].deepest), (1, 0, 2));
     }
@@ -184,7 +184,7 @@ mod tests {
         ) {
             let (mut meter, mut calls, mut last) = (ArgumentMeter::default(), vec![String::new(); 4], None);
             for (call, piece) in &pieces {
-                meter.add(piece, last == Some(call)).unwrap();
+                meter.add_piece(piece, last == Some(call)).unwrap();
                 last = Some(call);
                 calls[*call].push_str(piece);
             }
@@ -198,21 +198,22 @@ mod tests {
     #[test]
     fn rejects_deep_brackets_however_they_are_cut() {
         let nested = "[".repeat(40_000);
-        assert!(ArgumentMeter::default().add(&nested, false).is_err());
+        assert!(ArgumentMeter::default().add_piece(&nested, false).is_err());
         for continues in [true, false] {
             let mut meter = ArgumentMeter::default();
             let failed =
-                nested.as_bytes().chunks(100).any(|_| meter.add(&"[".repeat(100), continues).is_err());
+                nested.as_bytes().chunks(100).any(|_| meter.add_piece(&"[".repeat(100), continues).is_err());
             assert!(failed, "{continues}");
         }
         // Another call that ends in a string hides nothing.
         let mut meter = ArgumentMeter::default();
-        meter.add(r#"{"a":""#, false).unwrap();
-        assert!(meter.add(&nested, false).is_err());
+        meter.add_piece(r#"{"a":""#, false).unwrap();
+        assert!(meter.add_piece(&nested, false).is_err());
         // Nor does one that ends in an escape, or that closes brackets.
         let mut meter = ArgumentMeter::default();
-        let mut all = (0..4_000)
-            .map(|_| [r#"{"a":"\"#, r#""[[[[[[[[[["#, "]]]]]]]]]]}"].map(|text| meter.add(text, false)));
+        let mut all = (0..4_000).map(|_| {
+            [r#"{"a":"\"#, r#""[[[[[[[[[["#, "]]]]]]]]]]}"].map(|text| meter.add_piece(text, false))
+        });
         assert!(all.any(|results| results.iter().any(Result::is_err)));
     }
 }

@@ -54,7 +54,7 @@ fn read_request(stream: &mut TcpStream) {
 }
 
 /// Asks a model whose server answers with these pieces. Returns the error, and checks the memory.
-fn flood(
+fn run_flood(
     wire: WireFormat,
     head: &str,
     timeouts: Timeouts,
@@ -178,7 +178,7 @@ fn text_start(wire: WireFormat) -> String {
 
 #[track_caller]
 fn check(wire: WireFormat, says: &str, pieces: impl Iterator<Item = String> + Send + 'static) {
-    let error = flood(wire, "", impatient(), pieces);
+    let error = run_flood(wire, "", impatient(), pieces);
     assert_eq!(error.kind, ModelErrorKind::Rejected, "{wire:?}: {error}");
     assert!(error.message.contains(says), "{wire:?}: {error}");
     assert!(error.message.contains("send the prompt again, or choose another model"), "{wire:?}: {error}");
@@ -271,7 +271,7 @@ fn requests_have_an_overall_deadline() {
             std::thread::sleep(Duration::from_millis(100));
         });
         let start = Instant::now();
-        let error = flood(WireFormat::Anthropic, head, timeouts, pieces);
+        let error = run_flood(WireFormat::Anthropic, head, timeouts, pieces);
         assert_eq!(error.kind, ModelErrorKind::Connection, "{error}");
         assert!(error.message.contains("did not complete its answer within 1 seconds"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
