@@ -41,7 +41,7 @@ async fn check(scenario: impl Fn() -> Scenario, says: &str) -> Result<()> {
         config.base_url = Some(server.base_url());
         let model = HttpModel::new(config)?;
         let before = live_bytes().max(peak_bytes());
-        let error = ask(&model).await?;
+        let error = answer_error(&model).await?;
         ensure!(error.message.contains(says), "{wire:?}: {error}");
         let used = peak_bytes().saturating_sub(before);
         ensure!(used < MEMORY, "{wire:?}: the answer needed {used} bytes");
@@ -50,7 +50,7 @@ async fn check(scenario: impl Fn() -> Scenario, says: &str) -> Result<()> {
 }
 
 /// Sends a prompt and returns the error.
-async fn ask(model: &HttpModel) -> Result<ModelError> {
+async fn answer_error(model: &HttpModel) -> Result<ModelError> {
     let content = vec![ContentBlock::text("hello")];
     let prompt = Message::User { content, time: Rfc3339Time("2026-01-01T00:00:00Z".into()) };
     let request = ModelRequest {
