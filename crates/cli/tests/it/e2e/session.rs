@@ -231,7 +231,7 @@ fn reports_repair() {
 fn events_report_repair_and_new_directory() {
     let takes_away = bash("t1", "rm -r \"$HAFT_HOME/sessions\"/*");
     let scene = Scene::new(vec![takes_away, Scenario::text("Gone.")]);
-    let ran = scene.haft(&["--json", "go"]);
+    let ran = scene.haft(&["--sandbox", "full", "--json", "go"]);
     ran.expect(0);
     let (sessions, repaired) = (ran.of("session"), ran.of("session_repaired"));
     assert_eq!((sessions.len(), repaired.len()), (2, 1), "{}", ran.stdout);
