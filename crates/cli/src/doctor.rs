@@ -241,7 +241,7 @@ fn check_machine(seen: &InstallationState) -> Vec<Finding> {
 fn tool_sandbox_finding(settings: &ToolSettings) -> Finding {
     const NAME: &str = "tools";
     let level = settings.sandbox.value.name();
-    match (settings.sandbox.value, ToolSandbox::gap()) {
+    match (settings.sandbox.value, ToolSandbox::find_gap()) {
         (ToolSandboxLevel::Full, _) => {
             FindingArea::Machine.note(NAME, "sandbox full: the model's commands have your rights")
         }

@@ -24,7 +24,7 @@ use host::HostWatch;
 pub(crate) use order::{LaunchOrder, SandboxOrder};
 use signals::SignalInbox;
 
-use crate::spawn::ProgramKind;
+use crate::program::ProgramKind;
 use crate::sys;
 
 /// Asks a guardian to kill the whole tree immediately.

@@ -4,6 +4,18 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
+/// The kind of a program behind a [`Launcher`](crate::Launcher).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ProgramKind {
+    /// A program that serves this process, for example an extension. It gains no privileges, has a low limit of open
+    /// files, and everything that it started ends with it.
+    #[default]
+    Service,
+    /// A command, for example of a shell. It has the limits of this process, and, without a sandbox, may gain
+    /// privileges (`sudo`). Programs that it leaves in the background continue.
+    Command,
+}
+
 /// Returns the absolute path of the program that a shell would start for `name`: the first hit in `PATH`. An absolute
 /// path is returned unchanged and is not looked up on disk.
 ///

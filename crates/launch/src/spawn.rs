@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::launcher::Launcher;
+use crate::program::ProgramKind;
 use crate::sandbox::Sandbox;
 
 /// The options of a program to start. Set the public fields after [`SpawnOptions::new`].
@@ -60,18 +61,6 @@ impl SpawnOptions {
         self.args = args.into_iter().map(Into::into).collect();
         self
     }
-}
-
-/// The kind of a program behind a [`Launcher`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum ProgramKind {
-    /// A program that serves this process, for example an extension. It gains no privileges, has a low limit of open
-    /// files, and everything that it started ends with it.
-    #[default]
-    Service,
-    /// A command, for example of a shell. It has the limits of this process, and, without a sandbox, may gain
-    /// privileges (`sudo`). Programs that it leaves in the background continue.
-    Command,
 }
 
 /// The environment of a program.

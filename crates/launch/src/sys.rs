@@ -183,7 +183,7 @@ pub(crate) fn can_filter_calls() -> io::Result<()> {
 
 /// Gives the calling process namespaces of its own. The caller must have a single thread.
 #[cfg(target_os = "linux")]
-pub(crate) fn unshare(flags: libc::c_int) -> rustix::io::Result<()> {
+pub(crate) fn enter_namespaces(flags: libc::c_int) -> rustix::io::Result<()> {
     // SAFETY: the call changes only what this process sees of the system; no memory or descriptor becomes invalid.
     if unsafe { libc::unshare(flags) } == 0 { Ok(()) } else { Err(last_errno()) }
 }

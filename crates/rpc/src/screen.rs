@@ -197,7 +197,7 @@ impl ApproveTool for ScreenHooks {
         if !screen.questions.wants_approval(&call.name) {
             return ApproverDecision::Approve;
         }
-        self.ask(cancel, call, String::new()).await
+        self.ask_about_call(cancel, call, String::new()).await
     }
 
     async fn ask_person(
@@ -210,7 +210,7 @@ impl ApproveTool for ScreenHooks {
         if !screen.questions.has_person() {
             return None;
         }
-        Some(self.ask(cancel, call, request.reason.clone()).await)
+        Some(self.ask_about_call(cancel, call, request.reason.clone()).await)
     }
 
     fn name(&self) -> &str {
@@ -220,7 +220,12 @@ impl ApproveTool for ScreenHooks {
 
 impl ScreenHooks {
     /// Asks the person about a call.
-    async fn ask(&self, cancel: &CancellationToken, call: &ToolCall, message: String) -> ApproverDecision {
+    async fn ask_about_call(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        message: String,
+    ) -> ApproverDecision {
         let Self(screen) = self;
         let question = UserQuestion {
             extension: None,

@@ -12,8 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure};
+use crate::builtin::{BuiltIn, ResultAudience, SharedToolState};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
+use crate::failure::ToolFailure;
 use crate::timeouts;
 use blocked::blocked_note;
 

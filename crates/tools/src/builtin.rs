@@ -1,7 +1,6 @@
 //! `BuiltIn`: the common part of the seven built-in tools.
 
 use std::future::Future;
-use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -19,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::approval::{CallSubject, approval_request};
 use crate::environment::{Environment, EnvironmentError};
+use crate::failure::ToolFailure;
 use crate::read_tracker::ReadTracker;
 
 /// The state that the tools of a session share.
@@ -65,51 +65,6 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
         ground: &SharedToolState,
         args: Self::Args,
     ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
-}
-
-/// The reason why a call failed. The model reads it.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ToolFailure {
-    #[error(transparent)]
-    Environment(#[from] EnvironmentError),
-    #[error("{0}")]
-    Message(String),
-    #[error("{text}")]
-    Classified { kind: ToolFailureKind, text: String },
-}
-
-impl ToolFailure {
-    pub(crate) fn classified(kind: ToolFailureKind, text: impl Into<String>) -> Self {
-        Self::Classified { kind, text: text.into() }
-    }
-
-    fn output(&self) -> ToolOutput {
-        ToolOutput { failure: self.kind(), ..ToolOutput::error(self.to_string()) }
-    }
-
-    fn kind(&self) -> Option<ToolFailureKind> {
-        match self {
-            Self::Classified { kind, .. } => Some(*kind),
-            Self::Environment(EnvironmentError::Changed { .. }) => Some(ToolFailureKind::Stale),
-            Self::Environment(EnvironmentError::Outside { .. }) => Some(ToolFailureKind::OutOfReach),
-            Self::Environment(EnvironmentError::Cancelled) => Some(ToolFailureKind::Cancelled),
-            Self::Environment(EnvironmentError::Io { error, .. }) => {
-                (error.kind() == io::ErrorKind::NotFound).then_some(ToolFailureKind::NotFound)
-            }
-            Self::Environment(
-                EnvironmentError::Refused { .. }
-                | EnvironmentError::Query { .. }
-                | EnvironmentError::Start(_),
-            )
-            | Self::Message(_) => None,
-        }
-    }
-}
-
-impl From<String> for ToolFailure {
-    fn from(text: String) -> Self {
-        Self::Message(text)
-    }
 }
 
 /// A built-in tool with the state of its session.

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, SharedToolState, shorten_head};
 use crate::diff::Diff;
 use crate::environment::{AccessKind, ParentPolicy, run_blocking};
+use crate::failure::ToolFailure;
 use crate::path;
 use crate::write::{claim_file, in_place_remark, read_for_change, replace_content};
 use replace::{TextReplacement, replace};

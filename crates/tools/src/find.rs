@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
+use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled, shorten_head};
 use crate::environment::{AccessKind, FileKind, FindHit, FindHits, FindQuery};
+use crate::failure::ToolFailure;
 use crate::grep::{ensure_newline, note_unreadable};
 use crate::path;
 

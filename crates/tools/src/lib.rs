@@ -11,6 +11,7 @@ mod builtin;
 mod diff;
 mod edit;
 mod environment;
+mod failure;
 mod find;
 mod grep;
 mod limits;

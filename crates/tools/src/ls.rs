@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled, shorten_head};
+use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled, shorten_head};
 use crate::environment::{AccessKind, DirectoryEntry, FileKind};
+use crate::failure::ToolFailure;
 use crate::path;
 
 pub(crate) struct LsTool;

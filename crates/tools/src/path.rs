@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf, is_separator};
 
-use crate::builtin::ToolFailure;
 use crate::environment::Environment;
+use crate::failure::ToolFailure;
 
 /// Makes a model's path absolute. A leading `@`, which models copy from mentions of files, is removed, `~` is the
 /// home directory, and a relative path starts at the working directory.

@@ -16,8 +16,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, ToolFailure, run_until_cancelled};
+use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, run_until_cancelled};
 use crate::environment::{AccessKind, Environment, FileKind, ParentPolicy, run_blocking_if_large};
+use crate::failure::ToolFailure;
 use crate::path;
 use crate::write::{MAX_FILE, claim_file};
 use pager::{LinePager, TextPage};

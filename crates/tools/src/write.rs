@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::approval::CallSubject;
-use crate::builtin::{BuiltIn, SharedToolState, ToolFailure, run_until_cancelled};
+use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled};
 use crate::diff::Diff;
 use crate::environment::run_blocking_if_large;
 use crate::environment::{
     AccessKind, ClaimedFile, Environment, FileWriteOutcome, InPlaceReason, ParentPolicy,
 };
+use crate::failure::ToolFailure;
 use crate::path;
 use crate::read_tracker::{ContentFingerprint, UnreadFileError};
 

@@ -6,10 +6,10 @@ use std::io;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
+use crate::program::ProgramKind;
 #[cfg(target_os = "linux")]
 use crate::sandbox::Bubblewrap;
 use crate::sandbox::Sandbox;
-use crate::spawn::ProgramKind;
 
 /// The separator before the program; all arguments before it belong to the launcher.
 pub(super) const SEPARATOR: &str = "--";

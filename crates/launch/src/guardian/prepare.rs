@@ -14,10 +14,10 @@ use super::LaunchOrder;
 use super::inner_launcher;
 #[cfg(target_os = "linux")]
 use super::order::SandboxOrder;
+use crate::program::ProgramKind;
 use crate::program::start_error;
 #[cfg(target_os = "linux")]
 use crate::sandbox::confine_process;
-use crate::spawn::ProgramKind;
 use crate::sys;
 
 const OPEN_FILES: u64 = 1024;

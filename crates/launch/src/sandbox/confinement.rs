@@ -30,7 +30,7 @@ pub(crate) struct Confinement {
 pub(crate) fn confine_process(sandbox: &Sandbox, program: &Path) -> io::Result<()> {
     if sandbox.level == ConfinementLevel::Isolated {
         let cwd = std::env::current_dir()?;
-        mounts::separate(sandbox).map_err(sandbox_error)?;
+        mounts::separate_mounts(sandbox).map_err(sandbox_error)?;
         // The directory may be on one of the new mounts now.
         std::env::set_current_dir(cwd)?;
     }

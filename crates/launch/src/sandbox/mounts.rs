@@ -26,7 +26,7 @@ pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 ///
 /// # Errors
 /// When the kernel refuses a step; the process must not continue.
-pub(super) fn separate(sandbox: &Sandbox) -> io::Result<()> {
+pub(super) fn separate_mounts(sandbox: &Sandbox) -> io::Result<()> {
     let own_network = sandbox.net != NetworkAccess::All;
     separate_namespaces(own_network)
         .map_err(|error| step_failed("make namespaces", Path::new("/"), error))?;
@@ -34,7 +34,7 @@ pub(super) fn separate(sandbox: &Sandbox) -> io::Result<()> {
         sys::enable_loopback()?;
     }
     restrict_writing(&sandbox.write)?;
-    sandbox.protect.iter().try_for_each(|path| protect(path, &sandbox.write))?;
+    sandbox.protect.iter().try_for_each(|path| protect_path(path, &sandbox.write))?;
     hide_paths(sandbox)?;
     mount("tmpfs", SHARED_MEMORY, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")
         .map_err(|error| step_failed("mount", Path::new(SHARED_MEMORY), error))
@@ -44,9 +44,9 @@ pub(super) fn separate(sandbox: &Sandbox) -> io::Result<()> {
 fn separate_namespaces(own_network: bool) -> rustix::io::Result<()> {
     let flags = libc::CLONE_NEWNS | if own_network { libc::CLONE_NEWNET } else { 0 };
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    match sys::unshare(flags) {
+    match sys::enter_namespaces(flags) {
         Err(Errno::PERM) => {
-            sys::unshare(flags | libc::CLONE_NEWUSER)?;
+            sys::enter_namespaces(flags | libc::CLONE_NEWUSER)?;
             let write = |file: &str, text: String| std::fs::write(file, text).map_err(|_| Errno::PERM);
             // The kernel accepts a group mapping only after this.
             write("/proc/self/setgroups", "deny".to_owned())?;
@@ -81,7 +81,7 @@ fn clone_tree(path: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// Makes a path read-only, and keeps the directories between it and its writable directory from being renamed: a mount
 /// point cannot be.
-fn protect(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
+fn protect_path(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
     let root = writable.iter().find(|writable| path.starts_with(writable));
     let between = path.ancestors().skip(1).take_while(|dir| root.is_some_and(|root| dir != root));
     let mut pinned: Vec<&Path> = between.collect();

@@ -41,10 +41,10 @@ pub(super) async fn blocked_note(environment: &dyn Environment, output: &str) ->
         let path = denied_path(environment, denied.flat_map(paths_in)).await?;
         format!("access to {}", path.display())
     };
-    Some(format!("blocked by the sandbox: {what}; {}", advice(sandbox)))
+    Some(format!("blocked by the sandbox: {what}; {}", next_step(sandbox)))
 }
 
-fn advice(sandbox: &ToolSandbox) -> String {
+fn next_step(sandbox: &ToolSandbox) -> String {
     let writable: Vec<_> = sandbox.write.iter().map(|path| path.display().to_string()).collect();
     let places = if writable.is_empty() { String::new() } else { format!("{} and ", writable.join(", ")) };
     format!("commands can write to {places}$TMPDIR; to ask the user for this command, pass outside_sandbox")

@@ -187,7 +187,7 @@ impl HostEnvironment {
 
     fn env_policy(&self) -> io::Result<EnvPolicy> {
         let commands = self.command_dir()?;
-        let mut set = variables::unattended(Some(commands.editor()));
+        let mut set = variables::unattended_variables(Some(commands.failing_editor()));
         if self.sandbox.is_some() {
             let temp = commands.path().as_os_str();
             set.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name.into(), temp.to_owned())));
@@ -200,7 +200,7 @@ impl HostEnvironment {
     fn command_sandbox(&self) -> io::Result<Option<Sandbox>> {
         let Some(sandbox) = &self.sandbox else { return Ok(None) };
         let temp = self.command_dir()?.path();
-        match (sandbox.as_ref(), ToolSandbox::gap()) {
+        match (sandbox.as_ref(), ToolSandbox::find_gap()) {
             (CommandSandbox::Tools(_), Some(ToolSandboxGap::NoSandbox(_))) => Ok(None),
             (CommandSandbox::Tools(sandbox), _) => Ok(Some(sandbox.for_command(temp))),
             (CommandSandbox::Listed(rules), _) => Ok(Some(sandbox::for_listed_paths(rules, temp))),
@@ -217,13 +217,13 @@ impl HostEnvironment {
     }
 
     /// Returns the boundary for reading.
-    fn reads(&self) -> Option<Arc<PathBoundary>> {
+    fn read_boundary(&self) -> Option<Arc<PathBoundary>> {
         let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.reads));
         self.reads.clone().or_else(sandbox)
     }
 
     /// Returns the boundary for writing.
-    fn writes(&self) -> Option<Arc<PathBoundary>> {
+    fn write_boundary(&self) -> Option<Arc<PathBoundary>> {
         let sandbox = || self.boundaries.as_ref().map(|boundaries| Arc::clone(&boundaries.writes));
         self.root.clone().or_else(sandbox)
     }
@@ -234,7 +234,7 @@ impl HostEnvironment {
     /// If only some files may be read.
     fn search_boundary(&self, path: &Path) -> Result<Option<Arc<PathBoundary>>, EnvironmentError> {
         match &self.reads {
-            None => Ok(self.reads()),
+            None => Ok(self.read_boundary()),
             Some(_) => Err(EnvironmentError::outside(
                 path,
                 "cannot be listed or searched with restricted file access",
@@ -278,12 +278,12 @@ impl Environment for HostEnvironment {
     }
 
     async fn stat(&self, path: &Path) -> Result<FileStat, EnvironmentError> {
-        let (reads, path) = (self.reads(), path.to_owned());
+        let (reads, path) = (self.read_boundary(), path.to_owned());
         run_blocking(move || files::stat(reads.as_deref(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-        let (reads, path) = (self.reads(), path.to_owned());
+        let (reads, path) = (self.read_boundary(), path.to_owned());
         run_blocking(move || files::read(reads.as_deref(), &path, start, len)).await
     }
 
@@ -300,11 +300,14 @@ impl Environment for HostEnvironment {
         // The ticket is taken before any wait, so that callers are served in order.
         let place = self.queue.take_ticket();
         if parents == ParentPolicy::Create {
-            let (root, path) = (self.writes(), path.to_owned());
+            let (root, path) = (self.write_boundary(), path.to_owned());
             run_blocking(move || atomic::create_parents(root.as_deref(), &path)).await?;
         }
-        let ground =
-            claim::WriteContext { disk: Arc::clone(&self.disk), reads: self.reads(), root: self.writes() };
+        let ground = claim::WriteContext {
+            disk: Arc::clone(&self.disk),
+            reads: self.read_boundary(),
+            root: self.write_boundary(),
+        };
         Ok(Box::new(claim::HostFile::claim(place, ground, path).await?))
     }
 
@@ -347,7 +350,7 @@ impl Environment for HostEnvironment {
 
     fn needs_approval_to_run(&self) -> Option<String> {
         self.sandbox()?;
-        match ToolSandbox::gap() {
+        match ToolSandbox::find_gap() {
             Some(ToolSandboxGap::NoSandbox(reason)) => Some(reason),
             Some(ToolSandboxGap::ProtectedPaths(_)) | None => None,
         }
@@ -357,7 +360,7 @@ impl Environment for HostEnvironment {
         self.sandbox()?;
         Some(Arc::new(Self {
             sandbox: None,
-            boundaries: self.boundaries.as_ref().map(FileBoundaries::approved),
+            boundaries: self.boundaries.as_ref().map(FileBoundaries::after_approval),
             ..self.clone()
         }))
     }

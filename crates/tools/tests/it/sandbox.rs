@@ -84,8 +84,6 @@ async fn commands_work_in_the_workspace() {
     ] {
         ground.ok("bash", bash(command)).await;
     }
-    // Each command starts in the background of a later one.
-    ground.ok("bash", bash("sleep 0.1 && echo x >later &")).await;
 }
 
 #[tokio::test]

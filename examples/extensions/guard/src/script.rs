@@ -54,7 +54,7 @@ impl Script {
 
     fn add_list(&mut self, list: &CompoundList) {
         for item in &list.0 {
-            pipelines(&item.0)
+            pipelines_of(&item.0)
                 .flat_map(|pipeline| &pipeline.seq)
                 .for_each(|command| self.add_command(command));
         }
@@ -221,7 +221,7 @@ impl Script {
 }
 
 fn parse_program(text: &str) -> Result<Program, UnreadableScript> {
-    if text.len() > MAX_SCRIPT || nesting(text) > MAX_NESTING {
+    if text.len() > MAX_SCRIPT || nesting_depth(text) > MAX_NESTING {
         return Err(UnreadableScript);
     }
     let mut parser = Parser::new(text.as_bytes(), &ParserOptions::default(), &SourceInfo::default());
@@ -229,7 +229,7 @@ fn parse_program(text: &str) -> Result<Program, UnreadableScript> {
 }
 
 /// Returns the maximum number of brackets and compound commands that are open at the same time.
-fn nesting(text: &str) -> usize {
+fn nesting_depth(text: &str) -> usize {
     let brackets = text.chars().map(|c| match c {
         '(' | '{' => 1,
         ')' | '}' => -1,
@@ -240,10 +240,10 @@ fn nesting(text: &str) -> usize {
         "done" | "esac" | "fi" => -1,
         _ => 0,
     });
-    deepest(brackets) + deepest(keywords)
+    deepest_level(brackets) + deepest_level(keywords)
 }
 
-fn deepest(steps: impl Iterator<Item = isize>) -> usize {
+fn deepest_level(steps: impl Iterator<Item = isize>) -> usize {
     let depths = steps.scan(0_usize, |open, step| {
         *open = open.saturating_add_signed(step);
         Some(*open)
@@ -251,7 +251,7 @@ fn deepest(steps: impl Iterator<Item = isize>) -> usize {
     depths.max().unwrap_or_default()
 }
 
-fn pipelines(list: &AndOrList) -> impl Iterator<Item = &Pipeline> {
+fn pipelines_of(list: &AndOrList) -> impl Iterator<Item = &Pipeline> {
     let additional = list.additional.iter().map(|next| match next {
         AndOr::And(pipeline) | AndOr::Or(pipeline) => pipeline,
     });

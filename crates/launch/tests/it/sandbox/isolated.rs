@@ -192,6 +192,7 @@ async fn starts_in_the_writable_directory() {
 #[tokio::test]
 async fn command_leaves_background_programs_running() {
     let Some(scene) = Scene::new() else { return };
+    // sleep: the program must outlive the shell
     let ended = scene.run("(sleep 0.3; echo done >later) >/dev/null 2>&1 & echo started").await;
     assert_eq!(ended.out, "started\n", "{ended:?}");
     let later = scene.home().join("project/later");
@@ -199,6 +200,7 @@ async fn command_leaves_background_programs_running() {
         if later.exists() {
             return;
         }
+        // sleep: polls for the file
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     panic!("the background program was killed");

@@ -39,7 +39,7 @@ impl CommandDir {
     }
 
     /// Returns the path of a program that fails and says why.
-    pub(super) fn editor(&self) -> &Path {
+    pub(super) fn failing_editor(&self) -> &Path {
         &self.editor
     }
 }

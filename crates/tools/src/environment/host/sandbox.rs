@@ -32,7 +32,7 @@ pub struct ToolSandbox {
     pub network: bool,
 }
 
-/// What a [`ToolSandbox`] cannot enforce on this machine.
+/// A part of a [`ToolSandbox`] that this machine cannot enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolSandboxGap {
     /// Commands cannot run in a sandbox, so each needs an approval; the reason.
@@ -42,8 +42,8 @@ pub enum ToolSandboxGap {
 }
 
 impl ToolSandbox {
-    /// Returns what this machine cannot enforce. The first call of the process blocks for a few milliseconds.
-    pub fn gap() -> Option<ToolSandboxGap> {
+    /// Returns the part that this machine cannot enforce. The first call of the process blocks for a few milliseconds.
+    pub fn find_gap() -> Option<ToolSandboxGap> {
         let support = detect_support();
         match (support.standard, support.isolated) {
             (_, Ok(_)) => None,
@@ -60,16 +60,16 @@ impl ToolSandbox {
             Err(_) => ConfinementLevel::Standard,
         };
         let mut sandbox = Sandbox::new(level);
-        sandbox.write = existing(self.write.iter().map(PathBuf::as_path).chain([temp]));
+        sandbox.write = existing_paths(self.write.iter().map(PathBuf::as_path).chain([temp]));
         // Programs that a build creates must be executable.
         sandbox.exec.clone_from(&sandbox.write);
-        sandbox.read = existing(self.read.iter().map(PathBuf::as_path));
+        sandbox.read = existing_paths(self.read.iter().map(PathBuf::as_path));
         sandbox.read_all = true;
         sandbox.hide = self.hide.iter().chain(&self.never).map(|path| resolve(path)).collect();
         let isolated = level == ConfinementLevel::Isolated;
         if isolated || cfg!(target_os = "macos") {
             let inside = |path: &PathBuf| sandbox.write.iter().any(|root| path.starts_with(root));
-            let protected = existing(self.protect.iter().map(PathBuf::as_path));
+            let protected = existing_paths(self.protect.iter().map(PathBuf::as_path));
             sandbox.protect = protected.into_iter().filter(inside).collect();
         }
         sandbox.net = match (self.network, isolated) {
@@ -90,12 +90,12 @@ pub(super) fn for_listed_paths(rules: &FileAccessRules, temp: &Path) -> Sandbox 
     sandbox.hide = rules.never.iter().map(|path| resolve(path)).collect();
     let hidden = sandbox.hide.clone();
     let permitted = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
-        let paths = existing(paths.iter().map(PathBuf::as_path)).into_iter();
+        let paths = existing_paths(paths.iter().map(PathBuf::as_path)).into_iter();
         paths.filter(|path| !hidden.iter().any(|hidden| path.starts_with(hidden))).collect()
     };
     sandbox.read = permitted(listed(&rules.read));
     sandbox.write = permitted(listed(&rules.write));
-    sandbox.write.extend(existing(rules.own.iter().map(PathBuf::as_path).chain([temp])));
+    sandbox.write.extend(existing_paths(rules.own.iter().map(PathBuf::as_path).chain([temp])));
     sandbox.exec = [sandbox.read.as_slice(), &sandbox.write].concat();
     sandbox.net = if rules.network { NetworkAccess::All } else { NetworkAccess::None };
     sandbox
@@ -127,7 +127,7 @@ impl FileBoundaries {
     }
 
     /// Returns the boundaries of calls that a person approved.
-    pub(super) fn approved(&self) -> Self {
+    pub(super) fn after_approval(&self) -> Self {
         Self {
             reads: Arc::clone(&self.approved_reads),
             writes: Arc::clone(&self.approved_writes),
@@ -152,7 +152,7 @@ impl FileBoundaries {
     }
 }
 
-fn existing<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+fn existing_paths<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     paths.filter_map(|path| path.canonicalize().ok()).collect()
 }
 

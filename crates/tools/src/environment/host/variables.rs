@@ -59,7 +59,7 @@ const UNATTENDED: &[(&str, &str)] = &[
 const EDITORS: &[&str] = &["EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL"];
 
 /// Returns the variables that keep commands from waiting for a person. `editor` is a program that fails and says why.
-pub(super) fn unattended(editor: Option<&Path>) -> Vec<(OsString, OsString)> {
+pub(super) fn unattended_variables(editor: Option<&Path>) -> Vec<(OsString, OsString)> {
     let fixed = UNATTENDED.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let editor =
         editor.into_iter().flat_map(|editor| EDITORS.iter().map(move |name| (name.into(), editor.into())));
