@@ -230,7 +230,8 @@ keys! {
     /// The access of haft's own tools to files, programs and the network.
     Tools as ToolSettings {
         /// What the tools may do without your approval, including `!` commands. `read-only`: read files, except secrets.
-        /// `workspace`: also change files in the working directory. `full`: everything that you may do; haft never asks.
+        /// `workspace`: also change files in the working directory. `full`: everything that you may do. A change takes effect
+        /// when haft starts again.
         sandbox: ToolSandboxLevel = "tools.sandbox" {
             kind: Choice(ToolSandboxLevel::NAMES),
             default: ToolSandboxLevel::Workspace,

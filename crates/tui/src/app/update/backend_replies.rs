@@ -208,12 +208,24 @@ fn handle_changed_setting(state: &mut AppState, row: &SettingRow) {
     apply_setting(state, &row.name, &row.value);
 }
 
+/// The settings of haft's tools, which a running haft keeps.
+const TOOL_SETTINGS: &str = "tools.";
+
+fn takes_effect_later(name: &str) -> String {
+    format!("{name} takes effect when haft starts again")
+}
+
 /// Applies a changed setting of the interface immediately, if possible.
 fn apply_setting(state: &mut AppState, name: &str, value: &str) {
     let thinking = state.settings.shows_thinking();
     match state.settings.set(name, value) {
         Ok(true) => {}
-        Ok(false) => return,
+        Ok(false) => {
+            if name.starts_with(TOOL_SETTINGS) {
+                state.show_info(takes_effect_later(name));
+            }
+            return;
+        }
         Err(error) => return state.show_error(error.to_string()),
     }
     match name {
@@ -231,6 +243,6 @@ fn apply_setting(state: &mut AppState, name: &str, value: &str) {
         _ => {}
     }
     if settings::AT_START.contains(&name) {
-        state.show_info(format!("{name} takes effect when haft starts again"));
+        state.show_info(takes_effect_later(name));
     }
 }

@@ -182,6 +182,16 @@ fn pickers_mark_the_current_row() {
     }
 }
 
+/// A user who lowers the sandbox must not believe that it is lower already.
+#[test]
+fn changed_sandbox_takes_effect_at_next_start() {
+    let mut fake = Fake::new();
+    let row = app::SettingRow { name: "tools.sandbox".to_owned(), ..approve("read-only") };
+    fake.tell(UiEvent::Answer(BackendReply::Set(Ok(row))));
+    let screen = fake.screen();
+    assert!(screen.contains("tools.sandbox takes effect when haft starts again"), "{screen}");
+}
+
 #[test]
 fn settings_picker_shows_descriptions() {
     let mut fake = Fake::new();
