@@ -8,9 +8,8 @@
 //! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
 //! * [`rpc`]: the dialect of programs that drive haft, with commands in and events out;
 //! * [`event`], [`message`], [`content`]: the types that frames, transcripts and front ends share;
-//! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`difference`]: types
+//! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`change_set`]: types
 //!   that several crates share and that occur in no frame of their own;
-//!   that stand in no frame of their own;
 //! * [`codec`]: conversion between lines and frames.
 //!
 //! # Snapshot tests of frames
