@@ -98,14 +98,18 @@ impl HostEnvironment {
         self
     }
 
-    /// Restricts commands and file tools. Needs a launcher; see [`with_launcher`](Self::with_launcher).
+    /// Restricts commands and file tools. Needs a launcher; see [`with_launcher`](Self::with_launcher). On systems other
+    /// than Unix, only commands are restricted: each needs an approval.
     ///
     /// # Errors
-    /// If the directory for temporary files cannot be created, and on systems other than Unix.
+    /// If the directory for temporary files cannot be created.
     pub fn with_sandbox(mut self, sandbox: ToolSandbox) -> io::Result<Self> {
-        let boundaries = FileBoundaries::new(&sandbox, self.command_dir()?.path())?;
-        let commands = CommandSandbox::Tools(sandbox);
-        (self.sandbox, self.boundaries) = (Some(Arc::new(commands)), Some(boundaries));
+        let boundaries = match FileBoundaries::new(&sandbox, self.command_dir()?.path()) {
+            Ok(boundaries) => Some(boundaries),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
+            Err(error) => return Err(error),
+        };
+        (self.sandbox, self.boundaries) = (Some(Arc::new(CommandSandbox::Tools(sandbox))), boundaries);
         self.disk = Arc::new(self.disk.new_for_same_dir());
         Ok(self)
     }

@@ -132,6 +132,18 @@ time.sleep(600)  # sleep: longer than the test
 }
 
 /// The signal kills haft itself, without any cleanup.
+/// The launcher of a command ends all its processes, also those in a session of their own.
+#[cfg(target_os = "linux")]
+#[test]
+fn killed_haft_leaves_no_command() {
+    let command = r#"echo "pid $$" >> "$MARKS"; setsid sleep 600 & echo "pid $!" >> "$MARKS"; wait"#;
+    let scene = Scene::new(vec![bash("t1", command)]);
+    let running = scene.start(&["-p", "go"], None);
+    let pids = pids(&scene, 2);
+    running.kill();
+    check_gone(&pids);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn killed_haft_leaves_no_extension_process() {

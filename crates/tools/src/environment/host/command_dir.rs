@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
 use super::private;
+use crate::results::clear_results;
 
 /// The editor of commands: no person can use one, so it says what to do instead.
 const EDITOR: &str = "#!/bin/sh
@@ -14,7 +16,7 @@ echo 'or edit the file with the tools for files; set GIT_SEQUENCE_EDITOR for git
 exit 1
 ";
 
-/// A directory that exists as long as the value.
+/// A directory that exists as long as the value. One that a crash left is removed after a week.
 #[derive(Debug)]
 pub(super) struct CommandDir {
     temp: TempDir,
@@ -26,7 +28,8 @@ impl CommandDir {
     pub(super) fn create() -> io::Result<Self> {
         let base = private::private_temp_dir("commands");
         private::create_private_dir(&base)?;
-        let temp = tempfile::Builder::new().prefix("run-").tempdir_in(base.canonicalize()?)?;
+        let temp = tempfile::Builder::new().prefix("haft-run-").tempdir_in(base.canonicalize()?)?;
+        clear_results(&base, SystemTime::now());
         let editor = temp.path().join(".editor");
         std::fs::write(&editor, EDITOR)?;
         #[cfg(unix)]
