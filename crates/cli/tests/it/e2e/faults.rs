@@ -83,8 +83,8 @@ fn kills_extension_that_ignores_shutdown() {
     check_bystander("linger", &[]);
 }
 
-/// Adds a gate with these `tools` in its subscription, which blocks every call.
-fn gate_on(scene: &Scene, tools: &str, more: &Value) {
+/// Adds a gate with these `tools` in its subscription, which blocks every call. A run waits for its start.
+fn gate_on(scene: Scene, tools: &str, more: &Value) -> Scene {
     let body = format!(
         r#"
 emit("subscribe", intercept=[{{"event": "tool_call", "role": "gate", "tools": {tools}}}])
@@ -94,21 +94,19 @@ for frame in frames():
         answer(frame, block=True, reason="never")
 "#
     );
-    scene.named_python("guard", more, &body);
+    scene.with_python("guard", more, &body)
 }
 
 #[test]
 fn required_gate_on_unknown_tool_ends_run() {
     let says = json!([{"say": [{"text": "Done."}]}]);
-    let scene = Scene::scripted(&says);
-    gate_on(&scene, "['Shel']", &json!({"required": true}));
+    let scene = gate_on(Scene::scripted(&says), "['Shel']", &json!({"required": true}));
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(3);
     let told = "the extension guard guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
                 available tools: read,";
     assert!(ran.stdout.is_empty() && ran.stderr.contains(told), "{}", ran.stderr);
-    let scene = Scene::scripted(&says);
-    gate_on(&scene, "['Shel']", &json!({"required": false}));
+    let scene = gate_on(Scene::scripted(&says), "['Shel']", &json!({"required": false}));
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
     assert!(ran.stderr.contains("warning: the extension guard guards no tool"), "{}", ran.stderr);
@@ -117,8 +115,8 @@ fn required_gate_on_unknown_tool_ends_run() {
 #[test]
 fn required_gate_names_tool_by_alias() {
     let touch = json!({"name": "bash", "args": {"command": "touch x"}});
-    let scene = Scene::scripted(&json!([{"say": [{"call": touch}]}, {"say": [{"text": "Done."}]}]));
-    gate_on(&scene, "['Shell']", &json!({"required": true}));
+    let says = json!([{"say": [{"call": touch}]}, {"say": [{"text": "Done."}]}]);
+    let scene = gate_on(Scene::scripted(&says), "['Shell']", &json!({"required": true}));
     scene.haft(&["-p", "go"]).expect(0);
     assert!(!scene.world.project().join("x").exists());
 }

@@ -157,6 +157,13 @@ impl Scene {
         fs::write(config, format!("extensions = [{}]\n{rest}", json!(dir))).unwrap();
     }
 
+    /// Adds a Python extension with these manifest keys to the command line, so a run waits for its start.
+    pub(crate) fn with_python(self, name: &str, more: &Value, body: &str) -> Self {
+        let dir = self.world.home().join("more").join(name);
+        self.write_python(&dir, name, more, body);
+        self.with(dir)
+    }
+
     /// Installs a Python extension. A run does not wait for it if it starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
         self.home_python_with(name, &json!({}), body);

@@ -71,6 +71,8 @@ fn command_cannot_use_terminal() {
     ] {
         seat.say(command);
         seat.sees(&[told]);
+        // `/clear` keeps a command that still runs.
+        seat.pty.wait_gone("esc to stop");
         seat.say("/clear");
         seat.pty.wait_gone(told);
     }
