@@ -238,6 +238,15 @@ keys! {
             variables: &["HAFT_SANDBOX"],
             flag: "--sandbox",
         }
+        /// Tools that need your approval before each call, in addition to the calls that the sandbox does not allow; `"*"`
+        /// means all tools. A run without a person, such as `haft -p`, denies these calls. haft also accepts the former name
+        /// `tui.approve`.
+        approve: Vec<String> = "tools.approve" {
+            kind: List("tools"),
+            default: Vec::<String>::new(),
+            flag: "--approve",
+            brief: "Tools that ask for your approval before each call, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
+        }
         /// True if sandboxed commands may use the network. Otherwise they have a private loopback device.
         network: bool = "tools.network" {
             kind: Bool,

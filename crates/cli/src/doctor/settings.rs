@@ -2,7 +2,7 @@
 
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
-use haft_protocol::names::selects_tool;
+use haft_protocol::names::{ALL_TOOLS, selects_tool};
 use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
@@ -25,14 +25,14 @@ fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     ))
 }
 
-/// Returns a note about names in `tui.approve` that match no tool. The tools of extensions are unknown before they run,
+/// Returns a note about names in `tools.approve` that match no tool. The tools of extensions are unknown before they run,
 /// so with extensions no name is reported.
 fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
-    const KEY: &str = "tui.approve";
+    const KEY: &str = "tools.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
     let own = || haft_tools::NAMES.iter().chain([&SKILL_TOOL]);
-    let is_known = |name: &str| name == "*" || own().any(|tool| selects_tool(name, tool));
+    let is_known = |name: &str| name == ALL_TOOLS || own().any(|tool| selects_tool(name, tool));
     let wrong = names.iter().filter(|name| !is_known(name) && seen.extensions.specs.is_empty());
     let mistakes = wrong.map(|name| format!("{name} is not a tool")).collect::<Vec<_>>().join("; ");
     let text = format!("{mistakes}; unknown names have no effect");

@@ -160,7 +160,7 @@ async fn writes_setting_and_returns_effective_value() {
     let set = |name: &str, value: &str| {
         world.shown(Request::Set { name: name.to_owned(), value: value.to_owned() })
     };
-    let row = set("tui.approve", "bash, edit").await;
+    let row = set("tools.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
