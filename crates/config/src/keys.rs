@@ -70,6 +70,31 @@ impl ConfigKey {
         let doc = self.doc.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "");
         doc.split_once(". ").map_or(doc.clone(), |(first, _)| format!("{first}."))
     }
+
+    /// Returns the summary without Markdown, for the terminal: a link becomes its label.
+    pub fn plain_summary(&self) -> String {
+        without_markdown(&self.summary())
+    }
+}
+
+fn without_markdown(text: &str) -> String {
+    let text = text.replace('`', "");
+    let (mut plain, mut rest) = (String::new(), text.as_str());
+    while let Some((before, after)) = rest.split_once('[') {
+        plain.push_str(before);
+        let link = after.split_once("](").filter(|(label, _)| !label.contains(['[', ']']));
+        match link.and_then(|(label, target)| Some((label, target.split_once(')')?.1))) {
+            Some((label, tail)) => {
+                plain.push_str(label);
+                rest = tail;
+            }
+            None => {
+                plain.push('[');
+                rest = after;
+            }
+        }
+    }
+    plain + rest
 }
 
 #[macro_use]
@@ -449,6 +474,16 @@ mod tests {
                     key.kind.read(&value_text(&default)).map(|read| serde_json::to_value(read).unwrap());
                 assert_eq!(read, Some(default), "{}", key.path);
             }
+        }
+    }
+
+    #[test]
+    fn plain_summaries_have_no_markdown() {
+        let plain = without_markdown("One of `a`, `b`. See [x.md](x.md#y), and write `[\"bash\"]`.");
+        assert_eq!(plain, "One of a, b. See x.md, and write [\"bash\"].");
+        for key in all_keys() {
+            let plain = key.plain_summary();
+            assert!(!plain.contains('`') && !plain.contains("]("), "{}: {plain}", key.path);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Checks settings files, the environment, and the providers' keys. Keys are never shown.
 
+use std::net::{Ipv4Addr, TcpStream};
+
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
 use haft_protocol::names::{ALL_TOOLS, selects_tool};
@@ -9,7 +11,7 @@ use haft_tui::keys::Keymap;
 use super::InstallationState;
 use super::files::editor_command;
 use super::finding::{Finding, FindingArea};
-use crate::sandbox;
+use crate::{sandbox, timeouts};
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
@@ -99,7 +101,34 @@ pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
         findings.push(FindingArea::Keys.ok("providers", all.join(", ")));
     }
     findings.extend(check_chosen_provider(seen, &set));
+    findings.extend(check_local_server(seen, &set));
     findings
+}
+
+/// Returns a finding if the configured provider is a server on this machine, at its default port, and no server listens
+/// there.
+fn check_local_server(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
+    let settings = &seen.config.settings;
+    let preset = find_preset(settings.provider.as_ref()?.value.as_str())?;
+    let elsewhere = settings.base_url.is_some()
+        || preset.base_url_env.is_some_and(set)
+        || seen.models.names_provider(preset.name);
+    let port = preset.local_port.filter(|_| !elsewhere)?;
+    (!is_listening(port)).then(|| report_silent_port(preset.name, port))
+}
+
+fn is_listening(port: u16) -> bool {
+    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), timeouts::LOCAL_SERVER).is_ok()
+}
+
+fn report_silent_port(name: &str, port: u16) -> Finding {
+    let text =
+        format!("is the provider in your settings, but no server listens on port {port} of this machine");
+    let next = match name {
+        "ollama" => "ollama serve".to_owned(),
+        _ => format!("curl http://127.0.0.1:{port}/v1/models"),
+    };
+    FindingArea::Keys.wrong(name, text, next)
 }
 
 /// Returns a finding if the configured provider needs a key and has none. A server at the user's own address may need
@@ -116,4 +145,28 @@ fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -
         let text = format!("is the provider in your settings, but has no key in {variable} or auth.json");
         FindingArea::Keys.wrong(name, text, format!("haft login {name}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn server_on_a_port_is_noticed() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(is_listening(listener.local_addr().unwrap().port()));
+    }
+
+    #[test]
+    fn silent_port_is_a_problem_with_a_next_step() {
+        let check = |name: &str, next: &str| {
+            let found = report_silent_port(name, 11434);
+            assert!(found.is_wrong() && found.text.contains("no server listens on port 11434"), "{found:?}");
+            assert_eq!(found.next.as_deref(), Some(next));
+        };
+        check("ollama", "ollama serve");
+        check("vllm", "curl http://127.0.0.1:11434/v1/models");
+    }
 }

@@ -153,7 +153,7 @@ impl CompletionCatalog {
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
             CommandArgumentKind::Settings => {
-                list_settings().map(|key| argument(key.path, &key.summary())).collect()
+                list_settings().map(|key| argument(key.path, &key.plain_summary())).collect()
             }
         };
         Some(found)

@@ -20,7 +20,7 @@ pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
         choices,
         about: list_settings()
             .find(|key| key.path == name)
-            .map_or("What it is for.".to_owned(), |key| key.summary()),
+            .map_or("What it is for.".to_owned(), |key| key.plain_summary()),
     }
 }
 
