@@ -11,7 +11,7 @@ use haft_tui::keys::Keymap;
 use super::InstallationState;
 use super::files::editor_command;
 use super::finding::{Finding, FindingArea};
-use crate::{sandbox, timeouts};
+use crate::{sandbox, timeouts, tool_sandbox};
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
@@ -63,6 +63,13 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     if let Err(error) = sandbox::sandbox_grants(&seen.config) {
         findings.push(FindingArea::Settings.wrong(
             "grants",
+            format!("{error:#}"),
+            editor_command(&seen.path_formatter.shell_word(&file)),
+        ));
+    }
+    if let Err(error) = tool_sandbox::check_tool_paths(&seen.cwd, &seen.config.tools) {
+        findings.push(FindingArea::Settings.wrong(
+            "tools",
             format!("{error:#}"),
             editor_command(&seen.path_formatter.shell_word(&file)),
         ));
