@@ -7,11 +7,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, FileType, fstat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
-    mount_bind_recursive, mount_change, move_mount, open_tree,
+    mount_bind_recursive, mount_change, mount_remount, move_mount, open_tree,
 };
 use rustix::process::{getegid, geteuid};
 
@@ -93,23 +93,44 @@ fn protect_path(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
     sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))
 }
 
-/// Replaces the paths that the program may not read with empty ones. A path with a listed path inside stays, because
-/// the listed path must be reachable; the Landlock rules deny the remaining contents.
+/// Replaces the paths that the program may not read: a file with `/dev/null`, a directory with one that contains only
+/// the listed paths inside.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
+    let listed = [&sandbox.read, &sandbox.write, &sandbox.exec];
     for path in &sandbox.hide {
-        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         let Ok(data) = path.metadata() else { continue };
-        if listed.into_iter().any(|listed| listed.starts_with(path)) {
+        let inside: Vec<&PathBuf> =
+            listed.into_iter().flatten().filter(|listed| listed.starts_with(path)).collect();
+        if inside.contains(&path) {
             continue;
         }
-        let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         let hidden = match data.is_dir() {
-            true => mount("tmpfs", path, "tmpfs", flags, c"mode=555"),
+            true => hide_directory(path, &inside),
             false => mount_bind("/dev/null", path),
         };
         hidden.map_err(|error| step_failed("hide", path, error))?;
     }
     Ok(())
+}
+
+fn hide_directory(path: &Path, inside: &[&PathBuf]) -> rustix::io::Result<()> {
+    let trees: Vec<OwnedFd> = inside.iter().map(|path| clone_tree(path)).collect::<Result<_, _>>()?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("tmpfs", path, "tmpfs", flags, c"mode=555")?;
+    for (listed, tree) in inside.iter().zip(&trees) {
+        let is_dir = FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir();
+        make_mount_point(listed, is_dir).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        move_mount(tree, c"", CWD, listed.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    }
+    mount_remount(path, flags | MountFlags::RDONLY | MountFlags::BIND, c"")
+}
+
+fn make_mount_point(path: &Path, is_dir: bool) -> io::Result<()> {
+    if is_dir {
+        return std::fs::create_dir_all(path);
+    }
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::File::create(path).map(drop)
 }
 
 fn step_failed(step: &str, path: &Path, error: Errno) -> io::Error {

@@ -61,6 +61,7 @@ impl LandlockRules {
                 rules.allow_if_present(&path, AccessRight::Execute)?;
             }
         }
+        let hide = hidden_from_rules(sandbox, place);
         let lists = [
             (&sandbox.read, AccessRight::Read),
             (&sandbox.exec, AccessRight::Execute),
@@ -68,7 +69,7 @@ impl LandlockRules {
         ];
         for (paths, right) in lists {
             for path in paths {
-                for visible in system_paths::visible_paths(path, &sandbox.hide) {
+                for visible in system_paths::visible_paths(path, hide) {
                     rules.allow_listed(&visible, right)?;
                 }
             }
@@ -102,7 +103,7 @@ impl LandlockRules {
         if sandbox.read_all {
             // Landlock denies access to the files of processes outside of the sandbox in `/proc`.
             all.extend(["/proc", "/sys"].map(|path| (path.into(), AccessRight::Read)));
-            let visible = system_paths::visible_paths(Path::new("/"), &sandbox.hide);
+            let visible = system_paths::visible_paths(Path::new("/"), hidden_from_rules(sandbox, place));
             all.extend(visible.into_iter().map(|path| (path, AccessRight::Execute)));
             if place == ProgramLocation::OwnMounts {
                 // Hidden directories are empty there.
@@ -159,6 +160,15 @@ impl LandlockRules {
         let access = if is_dir { all } else { all & AccessFs::from_file(self.abi) };
         (&mut self.ruleset).add_rule(PathBeneath::new(fd, access)).map_err(refusal_error)?;
         Ok(())
+    }
+}
+
+/// Returns the hidden paths that the rules must leave out. On separate mounts there are none, because the mounts hide
+/// them: a rule for each entry of the home directory takes milliseconds.
+fn hidden_from_rules(sandbox: &Sandbox, place: ProgramLocation) -> &[PathBuf] {
+    match place {
+        ProgramLocation::OwnMounts => &[],
+        ProgramLocation::Outside | ProgramLocation::Inside => &sandbox.hide,
     }
 }
 
