@@ -1,12 +1,14 @@
 //! The cost of a sandbox at the start of a program.
 //!
 //! Base: the launcher starts a program that exits at once, and waits for its exit. Candidate: the same in a sandbox
-//! with two listed directories.
+//! with two listed directories, or in that of the tools at their default level `workspace`.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions};
 use tokio::runtime::Runtime;
 
@@ -20,6 +22,7 @@ const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 /// The time that a sandbox level may add, in seconds.
 const STANDARD: LineGoal = LineGoal { goal: 2e-3, gate: 6e-3 };
 const STRICT: LineGoal = LineGoal { goal: 20e-3, gate: 40e-3 };
+const WORKSPACE: LineGoal = LineGoal { goal: 2e-3, gate: 6e-3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let Some(haft) = children::find_haft()? else {
@@ -28,12 +31,16 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     };
     let (runtime, dir) = (runtime()?, tempfile::tempdir()?);
     let launcher = Launcher { program: haft, args: vec!["__launch".into()] };
+    let tools = TemporaryHome::make(dir.path())?;
     let start = |level: Option<ConfinementLevel>| {
-        let sandbox = level.map(|level| {
-            let mut sandbox = Sandbox::new(level);
-            sandbox.read = vec!["/usr/share".into()];
-            sandbox.write = vec![dir.path().to_owned()];
-            sandbox
+        let sandbox = level.map(|level| match level {
+            ConfinementLevel::Isolated => tools.sandbox(),
+            ConfinementLevel::Standard | ConfinementLevel::Strict => {
+                let mut sandbox = Sandbox::new(level);
+                sandbox.read = vec!["/usr/share".into()];
+                sandbox.write = vec![dir.path().to_owned()];
+                sandbox
+            }
         });
         time_start(&runtime, &launcher, sandbox)
     };
@@ -42,6 +49,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     for (level, what, goal) in [
         (ConfinementLevel::Standard, "standard adds", STANDARD),
         (ConfinementLevel::Strict, "strict adds", STRICT),
+        (ConfinementLevel::Isolated, "workspace adds", WORKSPACE),
     ] {
         if let Err(error) = Sandbox::new(level).check() {
             report.skip(error.to_string());
@@ -51,6 +59,37 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
         report.add_figure(what, Unit::Seconds, added_time(wall), Some(goal));
     }
     Ok(())
+}
+
+/// A home directory with secrets, and a project in it.
+struct TemporaryHome {
+    home: PathBuf,
+}
+
+impl TemporaryHome {
+    fn make(dir: &Path) -> Result<Self> {
+        let home = dir.join("home");
+        for path in ["project/.git/hooks", ".ssh", ".aws", ".gnupg", ".config/gh", "state/results"] {
+            fs::create_dir_all(home.join(path))?;
+        }
+        for path in ["project/.git/config", ".netrc", ".npmrc"] {
+            fs::write(home.join(path), "")?;
+        }
+        Ok(Self { home })
+    }
+
+    /// Returns the sandbox of the tools at the level `workspace`.
+    fn sandbox(&self) -> Sandbox {
+        let paths = |paths: &[&str]| paths.iter().map(|path| self.home.join(path)).collect();
+        let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
+        sandbox.read_all = true;
+        sandbox.net = NetworkAccess::Loopback;
+        sandbox.hide = paths(&[".ssh", ".aws", ".gnupg", ".config/gh", ".netrc", ".npmrc", "state"]);
+        sandbox.read = paths(&["state/results"]);
+        sandbox.write = paths(&["project"]);
+        sandbox.protect = paths(&["project/.git/hooks", "project/.git/config"]);
+        sandbox
+    }
 }
 
 fn added_time(found: Comparison) -> f64 {

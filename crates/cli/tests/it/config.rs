@@ -86,7 +86,8 @@ fn names_invalid_path_of_tools() {
     for args in [&["config", "show"][..], &["-p", "--provider", "ollama", "--model", "m", "hi"]] {
         let ended = world.haft(args);
         assert_eq!(ended.code, 9, "{ended:?}");
-        let told = "haft: ROOT/home/config.toml:2: tools.hide: \".env\" is not absolute; use an absolute path";
+        let told =
+            "haft: ROOT/home/config.toml:2: tools.hide: \".env\" is not absolute; use an absolute path";
         assert!(ended.stderr.contains(told), "{ended:?}");
     }
 }

@@ -119,7 +119,8 @@ fn hide_directory(path: &Path, inside: &[&PathBuf]) -> rustix::io::Result<()> {
     mount("tmpfs", path, "tmpfs", flags, c"mode=555")?;
     for (listed, tree) in inside.iter().zip(&trees) {
         let is_dir = FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir();
-        make_mount_point(listed, is_dir).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        make_mount_point(listed, is_dir)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         move_mount(tree, c"", CWD, listed.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
     }
     mount_remount(path, flags | MountFlags::RDONLY | MountFlags::BIND, c"")
