@@ -196,7 +196,7 @@ impl Harness {
         let tool_id = ToolCallId::new("call-1");
         let (tool_name, tool_args) = (tool.into(), args.into());
         let resolved_paths = Vec::new();
-        self.intercept(InterceptToolCall { tool_id, tool_name, tool_args, caller: None, resolved_paths })
+        self.intercept_call(InterceptToolCall { tool_id, tool_name, tool_args, caller: None, resolved_paths })
             .await
     }
 
@@ -205,12 +205,12 @@ impl Harness {
         let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
         let (tool_name, tool_args) = (tool.into(), args.into());
         let resolved_paths = Vec::new();
-        self.intercept(InterceptToolCall { tool_id, tool_name, tool_args, caller, resolved_paths }).await
+        self.intercept_call(InterceptToolCall { tool_id, tool_name, tool_args, caller, resolved_paths }).await
     }
 
     /// Sends a tool call with all its fields to the handlers, for example with
     /// [`resolved_paths`](InterceptToolCall::resolved_paths).
-    pub async fn intercept(&self, call: InterceptToolCall) -> ToolCallDecision {
+    pub async fn intercept_call(&self, call: InterceptToolCall) -> ToolCallDecision {
         self.query(call).await
     }
 

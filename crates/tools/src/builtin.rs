@@ -107,7 +107,7 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         if let CallSubject::File(text, access) = T::subject(&args) {
             let environment = self.ground.environment.as_ref();
             let path =
-                path::canonicalize(environment, text, access).await.map_err(|error| error.to_string())?;
+                path::canonical_path(environment, text, access).await.map_err(|error| error.to_string())?;
             if let Some(text) = T::path_mut(&mut args) {
                 *text = path.text;
             }

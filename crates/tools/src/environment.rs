@@ -95,7 +95,7 @@ pub trait Environment: Send + Sync {
     /// # Errors
     /// If the call was cancelled.
     async fn resolve(&self, path: &Path) -> Result<ResolvedPlace, EnvironmentError> {
-        let path = normalize(path);
+        let path = remove_dots(path);
         let exists = self.stat(&path).await.is_ok();
         Ok(ResolvedPlace { path, exists, has_broken_link: false })
     }
@@ -118,7 +118,7 @@ pub trait Environment: Send + Sync {
 }
 
 /// Removes `.` and `..` components; a `..` removes the component before it.
-pub(crate) fn normalize(path: &Path) -> PathBuf {
+pub(crate) fn remove_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

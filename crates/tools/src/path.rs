@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf, is_separator};
 use haft_core::tool::{ToolContext, ToolFailureKind};
 use haft_protocol::content::ResolvedPath;
 
-use crate::builtin::run_until_cancelled;
-use crate::environment::{AccessKind, Environment, normalize};
+use crate::environment::{AccessKind, Environment, remove_dots};
 use crate::failure::ToolFailure;
 
 /// The name of the path argument of all built-in tools.
@@ -26,7 +25,7 @@ pub(crate) struct CanonicalPath {
 /// is relative to it, because gates compare such paths, and every other path is absolute. Neither has a leading `@` or
 /// `~`, `..`, or a link; `./` only precedes names that begin with `@` or `~`. A path that is not UTF-8 without its
 /// links keeps them.
-pub(crate) async fn canonicalize(
+pub(crate) async fn canonical_path(
     environment: &dyn Environment,
     text: Option<&str>,
     access: AccessKind,
@@ -35,13 +34,14 @@ pub(crate) async fn canonicalize(
         (Some(text), AccessKind::Write) => resolve_file(environment, text)?,
         (text, _) => resolve_or_cwd(environment, text)?,
     };
-    let cwd = normalize(environment.cwd());
+    let cwd = remove_dots(environment.cwd());
     let base = environment.resolve(environment.cwd()).await?.path;
     let place = environment.resolve(&absolute).await?;
-    let written = normalize(&absolute);
+    let written = remove_dots(&absolute);
     // The working directory itself may be a link.
-    let unlinked = written.strip_prefix(&cwd).map_or_else(|_| written.clone(), |below| join(&base, below));
-    let text = spell(&place.path, &base).or_else(|| spell(&written, &cwd));
+    let unlinked =
+        written.strip_prefix(&cwd).map_or_else(|_| written.clone(), |below| join_below(&base, below));
+    let text = spell_path(&place.path, &base).or_else(|| spell_path(&written, &cwd));
     Ok(CanonicalPath {
         text: text.ok_or_else(|| "the path is not UTF-8".to_owned())?,
         resolved: ResolvedPath {
@@ -61,7 +61,7 @@ pub(crate) async fn resolve_root(
 ) -> Result<PathBuf, ToolFailure> {
     let path = resolve_or_cwd(environment, text)?;
     if !context.resolved_paths.is_empty() {
-        check_place(context, &run_until_cancelled(context, environment.resolve(&path)).await?.path)?;
+        check_place(context, &environment.resolve(&path).await?.path)?;
     }
     Ok(path)
 }
@@ -80,7 +80,7 @@ pub(crate) fn check_place(context: &ToolContext, place: &Path) -> Result<(), Too
 }
 
 /// Spells an absolute path for a tool with this working directory. Returns `None` if the path is not UTF-8.
-fn spell(path: &Path, cwd: &Path) -> Option<String> {
+fn spell_path(path: &Path, cwd: &Path) -> Option<String> {
     let Ok(below) = path.strip_prefix(cwd) else { return Some(path.to_str()?.to_owned()) };
     Some(match below.to_str()? {
         "" => ".".to_owned(),
@@ -90,7 +90,7 @@ fn spell(path: &Path, cwd: &Path) -> Option<String> {
 }
 
 /// Appends a relative path, without a slash at the end if it is empty.
-fn join(base: &Path, below: &Path) -> PathBuf {
+fn join_below(base: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { base.to_owned() } else { base.join(below) }
 }
 

@@ -151,7 +151,7 @@ impl<'a> ToolGate<'a> {
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
         let call = self.to_tool_call(&outcome.call);
         let approved = self.approval_request(&outcome.verdict, &call).await?;
-        let pending = self.pending(&call, &outcome.call);
+        let pending = self.pending_call(&call, &outcome.call);
         if (self.needs_approval(&outcome) || approved.is_some())
             && let Some((approver, refusal)) = self.ask_approvers(&pending, approved.as_ref()).await?
         {
@@ -278,7 +278,7 @@ impl<'a> ToolGate<'a> {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     let (call, now) = (self.to_tool_call(chain.call()), chain.call());
-                    let asked = self.ask_hook(index, self.pending(&call, now));
+                    let asked = self.ask_hook(index, self.pending_call(&call, now));
                     let answer = self.within_decision_time(index, &mut deadline, asked).await;
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
@@ -303,7 +303,7 @@ impl<'a> ToolGate<'a> {
         ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
 
-    fn pending<'f>(
+    fn pending_call<'f>(
         &'f self,
         call: &'f ToolCall,
         ChainCall { resolved_paths, .. }: &'f ChainCall,
@@ -381,7 +381,7 @@ impl<'a> ToolGate<'a> {
             deadline.as_mut().reset(until);
         }
         let now = chain.call().clone();
-        let ask = async |index| (index, self.ask_hook(index, self.pending(&call, &now)).await);
+        let ask = async |index| (index, self.ask_hook(index, self.pending_call(&call, &now)).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
             let Some(answer) = until_deadline(deadline, asked.next()).await else {

@@ -16,7 +16,7 @@ fn id(text: &str) -> RequestId {
 }
 
 fn resolved_path() -> ResolvedPath {
-    ResolvedPath { argument: "path".into(), path: "/home/ada/x".into(), exists: true, link: true }
+    ResolvedPath { argument: "path".into(), path: "/srv/ada/x".into(), exists: true, link: true }
 }
 
 fn panel() -> PanelId {

@@ -191,7 +191,7 @@ async fn fragments_work_as_documented() {
             caller: None,
             resolved_paths: vec![place],
         };
-        harness.intercept(call).await
+        harness.intercept_call(call).await
     };
     assert_eq!(read("/srv/secrets/key").await, ToolCallDecision::block("secrets"));
     assert_eq!(read("/srv/secrets-of-the-sea").await, ToolCallDecision::Allow);

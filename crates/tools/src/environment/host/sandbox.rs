@@ -9,7 +9,7 @@ use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, detect_support};
 
 use super::FileAccessRules;
 use super::atomic::PathBoundary;
-use crate::environment::{AccessKind, EnvironmentError, normalize};
+use crate::environment::{AccessKind, EnvironmentError, remove_dots};
 
 /// The files, programs and network that tools may use without an approval. Commands run in a sandbox of the operating
 /// system; file tools check each path.
@@ -163,11 +163,11 @@ fn resolve(path: &Path) -> PathBuf {
 /// Resolves the links of a path as far as it exists, then `..` in the rest.
 pub(super) fn resolve_missing(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let Some((above, real)) = found else { return normalize(path) };
+    let Some((above, real)) = found else { return remove_dots(path) };
     match path.strip_prefix(above) {
         Ok(below) if below.components().any(|part| part == Component::ParentDir) => {
             // Without `..`, more of the path may exist, with links.
-            resolve_missing(&normalize(&real.join(below)))
+            resolve_missing(&remove_dots(&real.join(below)))
         }
         Ok(below) if !below.as_os_str().is_empty() => real.join(below),
         _ => real,
