@@ -1,8 +1,10 @@
 //! `BuiltIn`: the common part of the seven built-in tools.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use async_trait::async_trait;
 use haft_core::tool::{
@@ -17,6 +19,7 @@ use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
 
 use crate::approval::{CallSubject, approval_request};
 use crate::environment::{Environment, EnvironmentError};
@@ -30,6 +33,9 @@ pub(crate) struct SharedToolState {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) seen: Arc<ReadTracker>,
     pub(crate) reader: ResultAudience,
+    /// Held by a call until it has its place in the queue of its file. It is fair, so that calls that start together
+    /// keep their order.
+    starting: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +48,7 @@ pub(crate) enum ResultAudience {
 impl SharedToolState {
     /// Creates the state of a session that has not read any file.
     pub(crate) fn new(environment: Arc<dyn Environment>, reader: ResultAudience) -> Arc<Self> {
-        Arc::new(Self { environment, seen: Arc::default(), reader })
+        Arc::new(Self { environment, seen: Arc::default(), reader, starting: Arc::default() })
     }
 
     /// Returns the state for a call outside of the sandbox.
@@ -131,17 +137,26 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
             Ok(args) => args,
             Err(text) => return ToolOutput::failed(ToolFailureKind::InvalidArgs, text),
         };
+        let starting = self.ground.starting.lock().await;
         let request = approval_request(self.ground.environment.as_ref(), T::subject(&args)).await;
-        let result = match request {
-            None => T::run(&context, &self.ground, args).await,
+        let ground = match request {
+            None => Arc::clone(&self.ground),
             // The request names the place to which a path leads, so a changed link makes another request.
             Some(request) if context.approved.as_ref() == Some(&request) => {
-                T::run(&context, &self.ground.without_sandbox(), args).await
+                Arc::new(self.ground.without_sandbox())
             }
-            Some(request) => Err(ToolFailure::classified(
-                ToolFailureKind::OutOfReach,
-                format!("not run without an approval: {}", request.reason),
-            )),
+            Some(request) => {
+                let text = format!("not run without an approval: {}", request.reason);
+                return ToolOutput::failed(ToolFailureKind::OutOfReach, text);
+            }
+        };
+        let mut work = pin!(T::run(&context, &ground, args));
+        // The first step takes the place in the queue.
+        let first = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await;
+        drop(starting);
+        let result = match first {
+            Poll::Ready(result) => result,
+            Poll::Pending => work.await,
         };
         match result {
             Ok(output) => output,
