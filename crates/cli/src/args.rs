@@ -213,6 +213,11 @@ pub(crate) struct AgentArgs {
     /// Other calls need your approval, or fail without a person. full: the tools may do what you may do.
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(ToolSandboxLevel::NAMES).try_map(|name| sandbox_level(&name)))]
     pub(crate) sandbox: Option<ToolSandboxLevel>,
+    /// Ask before calls of these tools; comma-separated
+    ///
+    /// `*` means all tools, `none` means none. A run without a person, such as `haft -p`, denies these calls.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_hint = ValueHint::Other)]
+    pub(crate) approve: Option<Vec<String>>,
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
@@ -247,7 +252,14 @@ impl ModelArgs {
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
-            tools: Tools { sandbox: agent.sandbox, ..Tools::default() },
+            tools: Tools {
+                sandbox: agent.sandbox,
+                approve: agent.approve.clone().map(|mut names| {
+                    names.retain(|name| name != "none");
+                    names
+                }),
+                ..Tools::default()
+            },
             ..ConfigFile::default()
         };
         ConfigLayer::new(LayerSource::Flags, values)

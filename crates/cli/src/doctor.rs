@@ -1,6 +1,7 @@
 //! `haft doctor`: checks trust, approvals, sandboxes and failures, and suggests a next step for each problem.
 //!
-//! The checks are read-only: they start no extension, send no request and write no file.
+//! The checks are read-only: they start no extension, send no request and write no file. For a provider on this machine,
+//! they open a connection to its port and close it again.
 
 mod extensions;
 mod files;

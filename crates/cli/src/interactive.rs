@@ -166,7 +166,7 @@ async fn serve_client<'s>(
     let cancel = CancellationToken::new();
     let (requests, heard) = mpsc::unbounded_channel();
     let mut options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
-    // The interface itself warns about unknown names in `tui.approve`.
+    // The interface itself warns about unknown names in `tools.approve`.
     options.checks_approvals = false;
     let serving = haft_rpc::serve_local(&cancel, Arc::new(program), heard, lines.clone(), options);
     tokio::pin!(serving);

@@ -45,6 +45,7 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     let outcome = check_named(&setup).and_then(|()| {
         let mut options = ServeOptions::new(env!("CARGO_PKG_VERSION"));
         options.token = token;
+        options.approve.clone_from(&setup.config.tools.approve.value);
         let results = setup.home.results_dir();
         let program = SessionSource::new(args, records, setup, chosen);
         run_to_completion(async move {

@@ -12,6 +12,9 @@ pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);
 /// The time that an interrupted prompt has to release the terminal before it is restored.
 pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);
 
+/// The time that `haft doctor` waits for a model server on this machine to accept a connection.
+pub(crate) const LOCAL_SERVER: Duration = Duration::from_millis(500);
+
 /// The time limit of a shell command of the user.
 pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Home, ToolSandboxLevel, ToolSettings};
+use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings};
 use haft_launch::Launcher;
 use haft_packages::GrantedPath;
 use haft_tools::{HostEnvironment, ToolSandbox};
@@ -112,7 +112,7 @@ fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Res
         ToolSandboxLevel::Full => return Ok(None),
         ToolSandboxLevel::ReadOnly => Vec::new(),
         ToolSandboxLevel::Workspace => {
-            let mut write = paths("tools.write", &settings.write.value, cwd, user_home.as_deref())?;
+            let mut write = paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
             // A home directory is no workspace: its files make code run and contain secrets.
             if !user_home.as_ref().is_some_and(|user_home| user_home.starts_with(cwd)) {
                 write.extend([cwd.to_owned()].into_iter().chain(git_directories(cwd)));
@@ -122,7 +122,7 @@ fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Res
     };
     let protect = write.iter().flat_map(|root| protected_paths(root)).collect();
     let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
-    let hide = secrets.chain(paths("tools.hide", &settings.hide.value, cwd, user_home.as_deref())?).collect();
+    let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
     Ok(Some(ToolSandbox {
         write,
         protect,
@@ -133,9 +133,25 @@ fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Res
     }))
 }
 
-fn paths(key: &str, texts: &[String], cwd: &Path, home: Option<&Path>) -> anyhow::Result<Vec<PathBuf>> {
-    let parsed = texts.iter().map(|text| Ok(GrantedPath::parse(text, home)?.resolve(cwd, cwd)));
-    parsed.collect::<anyhow::Result<_>>().with_context(|| key.to_owned())
+/// Checks the paths in the settings.
+///
+/// # Errors
+/// An invalid path, with the origin of the setting.
+pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::Result<()> {
+    let user_home = std::env::home_dir();
+    paths("tools.write", &settings.write, cwd, user_home.as_deref())?;
+    paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?;
+    Ok(())
+}
+
+fn paths(
+    key: &str,
+    set: &SourcedValue<Vec<String>>,
+    cwd: &Path,
+    home: Option<&Path>,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let parsed = set.value.iter().map(|text| Ok(GrantedPath::parse(text, home)?.resolve(cwd, cwd)));
+    parsed.collect::<anyhow::Result<_>>().with_context(|| format!("{}: {key}", set.origin))
 }
 
 /// Returns the paths of a writable directory that stay read-only. `.git` itself does so if it is a file, which names

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::file::{ConfigError, MAX_FILE, ParsedConfigFile, read_text};
+use crate::file::{ConfigError, MAX_FILE, MOVED, ParsedConfigFile, read_text};
 use crate::keys::{ConfigKey, ValueKind, all_keys};
 use crate::write;
 
@@ -70,11 +70,12 @@ pub enum SetKeyError {
 /// # Errors
 /// [`SetKeyError`]; nothing is written then.
 pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
+    let present = MOVED.iter().find(|[(table, name), _]| key.split_once('.') == Some((*table, *name)));
+    let key = present.map_or(key.to_owned(), |[_, (table, name)]| format!("{table}.{name}"));
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
-    let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;
+    let known = known.ok_or_else(|| SetKeyError::Key { key: key.clone(), path: path.into() })?;
     let value = known.kind.read(value.trim()).as_ref().and_then(toml_edit_value);
-    let value =
-        value.ok_or_else(|| SetKeyError::Value { key: key.to_owned(), takes: known.kind.expected_text() })?;
+    let value = value.ok_or_else(|| SetKeyError::Value { key, takes: known.kind.expected_text() })?;
     edit_file(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
@@ -128,6 +129,12 @@ fn set_value(
     mut value: Value,
 ) -> Result<(), ConfigError> {
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+    // Only one place of a key that moved may be set.
+    if let Some([(table, former), _]) = MOVED.iter().find(|[_, present]| *present == (tables, name))
+        && let Some(table) = document.get_mut(table).and_then(Item::as_table_like_mut)
+    {
+        table.remove(former);
+    }
     let mut place: &mut dyn TableLike = document.as_table_mut();
     for above in tables.split('.').filter(|above| !above.is_empty()) {
         place = table_entry(place, above)
@@ -187,12 +194,20 @@ mod tests {
         let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = \"on\" # it scrolls\n";
         check(text, "tui.mouse", "off", &text.replace("on\"", "off\""));
         check(text, "model", "n", &text.replace("'m'", "\"n\""));
-        let more = format!("{text}approve = [\"bash\", \"edit\"]\n");
-        check(text, "tui.approve", "bash, edit", &more);
+        let more = format!("{text}bell = \"on\"\n");
+        check(text, "tui.bell", "on", &more);
         check("reasoning = 'low'\n", "thinking", "high", "reasoning = \"high\"\n");
         check("context_files = true\n", "context_files", "false", "context_files = false\n");
-        check("tui.bell = 'on'\n", "tui.approve", "none", "tui.bell = 'on'\ntui.approve = []\n");
+        check("tui.bell = 'on'\n", "tui.mouse", "off", "tui.bell = 'on'\ntui.mouse = \"off\"\n");
         check("", "max_steps", "7", "max_steps = 7\n");
+    }
+
+    #[test]
+    fn moved_key_replaces_former_one() {
+        let expect = "[tui]\nbell = 'on'\n\n[tools]\napprove = [\"bash\", \"edit\"]\n";
+        for key in ["tools.approve", "tui.approve"] {
+            check("[tui]\nbell = 'on'\napprove = []\n", key, "bash, edit", expect);
+        }
     }
 
     #[test]

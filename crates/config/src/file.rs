@@ -5,7 +5,8 @@ mod check;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::hooks::{HookMistake, HookTimeouts, ProcessHook};
 use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
@@ -109,11 +110,37 @@ impl ConfigError {
 }
 
 /// Keys of earlier versions without a replacement, and the advice for each.
-const REMOVED: &[(&str, &str)] = &[(
-    "lazy_start",
-    "the key was removed; delete the line (an extension declares its start in extension.json, see `activation` in \
-     docs/config.md)",
-)];
+const REMOVED: &[(&str, &str)] = &[
+    (
+        "lazy_start",
+        "the key was removed; delete the line (an extension declares its start in extension.json, see `activation` in \
+         docs/config.md)",
+    ),
+    ("tui.approve", "the key is now `tools.approve`, which this file sets too; delete one of the two lines"),
+];
+
+/// Keys that belong to another table now: the former place and the present one. The former place still works.
+pub(crate) const MOVED: &[[(&str, &str); 2]] = &[[("tui", "approve"), ("tools", "approve")]];
+
+/// Moves each key of [`MOVED`] to its present place, unless the file sets both.
+fn move_former_keys(table: &mut DeTable<'_>) {
+    for &[(table_before, name_before), (table_now, name_now)] in MOVED {
+        let has_both = table
+            .get(table_now)
+            .is_some_and(|now| now.get_ref().as_table().is_none_or(|now| now.contains_key(name_now)));
+        let before = table.get_mut(table_before).and_then(|before| match before.get_mut() {
+            DeValue::Table(before) if !has_both => before.remove_entry(name_before),
+            _ => None,
+        });
+        let Some((key, value)) = before else { continue };
+        let span = key.span();
+        let now = table.entry(Spanned::new(span.clone(), table_now.into()));
+        let now = now.or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
+        if let DeValue::Table(now) = now.get_mut() {
+            now.insert(Spanned::new(span, name_now.into()), value);
+        }
+    }
+}
 
 fn unknown_key_advice(key: &str, nearest: &[String]) -> String {
     if let Some((_, advice)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
@@ -159,7 +186,8 @@ impl ParsedConfigFile {
             path: path.into(),
             detail: mistake_detail(text, &error),
         };
-        let table = DeTable::parse(text).map_err(mistake)?;
+        let mut table = DeTable::parse(text).map_err(mistake)?;
+        move_former_keys(table.get_mut());
         let lines = check::key_lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
             // The checks above leave no such case. The parser's message would show the value, which may be a secret.
@@ -248,6 +276,21 @@ mod tests {
         for part in expect {
             assert!(error.contains(part), "{error} should contain {part}");
         }
+    }
+
+    #[test]
+    fn key_in_former_table_works() {
+        let file = parse("[tui]\nbell = 'on'\napprove = ['bash']\n[tools]\nnetwork = true\n").unwrap();
+        assert_eq!(file.content.tools.approve, Some(vec!["bash".to_owned()]));
+        assert_eq!(file.content.tools.network, Some(true));
+        assert_eq!(file.source.origin("tools.approve").to_string(), "config.toml:3");
+        assert_eq!(parse("tui.approve = []").unwrap().content.tools.approve, Some(vec![]));
+        check(
+            "[tui]\napprove = ['bash']\n[tools]\napprove = []\n",
+            &[
+                "config.toml:2: unknown key `tui.approve`; the key is now `tools.approve`, which this file sets too; delete one of the two lines",
+            ],
+        );
     }
 
     #[test]

@@ -70,6 +70,31 @@ impl ConfigKey {
         let doc = self.doc.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "");
         doc.split_once(". ").map_or(doc.clone(), |(first, _)| format!("{first}."))
     }
+
+    /// Returns the summary without Markdown, for the terminal: a link becomes its label.
+    pub fn plain_summary(&self) -> String {
+        without_markdown(&self.summary())
+    }
+}
+
+fn without_markdown(text: &str) -> String {
+    let text = text.replace('`', "");
+    let (mut plain, mut rest) = (String::new(), text.as_str());
+    while let Some((before, after)) = rest.split_once('[') {
+        plain.push_str(before);
+        let link = after.split_once("](").filter(|(label, _)| !label.contains(['[', ']']));
+        match link.and_then(|(label, target)| Some((label, target.split_once(')')?.1))) {
+            Some((label, tail)) => {
+                plain.push_str(label);
+                rest = tail;
+            }
+            None => {
+                plain.push('[');
+                rest = after;
+            }
+        }
+    }
+    plain + rest
 }
 
 #[macro_use]
@@ -238,18 +263,29 @@ keys! {
             variables: &["HAFT_SANDBOX"],
             flag: "--sandbox",
         }
+        /// Tools that need your approval before each call, in addition to the calls that the sandbox does not allow; `"*"`
+        /// means all tools. A run without a person, such as `haft -p`, denies these calls. haft also accepts the former name
+        /// `tui.approve`.
+        approve: Vec<String> = "tools.approve" {
+            kind: List("tools"),
+            default: Vec::<String>::new(),
+            flag: "--approve",
+            brief: "Tools that ask for your approval before each call, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
+        }
         /// True if sandboxed commands may use the network. Otherwise they have a private loopback device.
         network: bool = "tools.network" {
             kind: Bool,
             default: false,
         }
         /// Directories and files outside of the working directory that the tools may change at level `workspace`, for
-        /// example `~/.cargo/registry`. A path is absolute or begins with `~`.
+        /// example `~/.cargo/registry`. A path is absolute or begins with `~`. Patterns are not supported.
         write: Vec<String> = "tools.write" {
             kind: List("paths"),
             default: Vec::<String>::new(),
         }
-        /// Directories and files that the tools may not read, in addition to well-known places of secrets such as `~/.ssh`.
+        /// Directories and files that the tools may not read, in addition to well-known places of secrets such as `~/.ssh`. A
+        /// path is absolute or begins with `~` or `$WORKSPACE` (the working directory), for example `$WORKSPACE/.env`.
+        /// Patterns are not supported.
         hide: Vec<String> = "tools.hide" {
             kind: List("paths"),
             default: Vec::<String>::new(),
@@ -440,6 +476,16 @@ mod tests {
                     key.kind.read(&value_text(&default)).map(|read| serde_json::to_value(read).unwrap());
                 assert_eq!(read, Some(default), "{}", key.path);
             }
+        }
+    }
+
+    #[test]
+    fn plain_summaries_have_no_markdown() {
+        let plain = without_markdown("One of `a`, `b`. See [x.md](x.md#y), and write `[\"bash\"]`.");
+        assert_eq!(plain, "One of a, b. See x.md, and write [\"bash\"].");
+        for key in all_keys() {
+            let plain = key.plain_summary();
+            assert!(!plain.contains('`') && !plain.contains("]("), "{}: {plain}", key.path);
         }
     }
 

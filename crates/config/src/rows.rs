@@ -185,6 +185,7 @@ mod tests {
         hooks.processes.gate.env = {"A":"(hidden)","MY_KEY":"(hidden)"} # /config.toml:14
         hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
         tools.sandbox = "workspace" # default
+        tools.approve = [] # default
         tools.network = false # default
         tools.write = [] # default
         tools.hide = [] # default
@@ -194,7 +195,6 @@ mod tests {
         tui.mouse = "on" # default
         tui.images = "auto" # default
         tui.thinking = "folded" # default
-        tui.approve = [] # default
         tui.bell = "off" # default
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4

@@ -85,6 +85,14 @@ pub fn selected_tools(entry: &str) -> impl Iterator<Item = String> {
     std::iter::once(entry).chain(tool)
 }
 
+/// The entry of a list of tools that stands for every tool.
+pub const ALL_TOOLS: &str = "*";
+
+/// True if a list of tools, such as `tools.approve`, contains this tool.
+pub fn lists_tool(entries: &[String], tool: &str) -> bool {
+    entries.iter().any(|entry| entry == ALL_TOOLS || selects_tool(entry, tool))
+}
+
 /// True if an entry of a filter selects this tool.
 pub fn selects_tool(entry: &str, tool: &str) -> bool {
     selected_tools(entry).any(|selected| selected.eq_ignore_ascii_case(tool))
@@ -103,6 +111,15 @@ mod tests {
         assert!(selects_tool("shell", "Shell"), "a tool of an extension");
         assert!(!selects_tool("bash", "shell"), "only an entry can be an alias");
         assert!(!selects_tool("", "bash") && !selects_tool("bas", "bash"));
+    }
+
+    #[test]
+    fn star_lists_every_tool() {
+        let lists = |entries: &[&str], tool: &str| {
+            lists_tool(&entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>(), tool)
+        };
+        assert!(lists(&["*"], "todo") && lists(&["read", "Shell"], "bash"));
+        assert!(!lists(&[], "bash") && !lists(&["read"], "bash"));
     }
 
     /// Checks the rules for a command, a tool and an extension, in this order.

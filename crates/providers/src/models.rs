@@ -121,6 +121,11 @@ impl ModelsFile {
         self.providers.keys().map(String::as_str).filter(|name| find_preset(name).is_none())
     }
 
+    /// True if the file has an entry for this provider.
+    pub fn names_provider(&self, name: &str) -> bool {
+        self.providers.contains_key(name)
+    }
+
     pub(crate) fn provider(&self, name: &str) -> Option<&ConfiguredProvider> {
         self.providers.get(name)
     }

@@ -1,7 +1,7 @@
 //! `DialogRegistry`: the questions that wait for a person.
 //!
 //! A state machine without IO and without a clock. Every question ends exactly once: with a valid
-//! answer, or with its default if no answer arrives in time.
+//! answer, or with its default, for example if its time limit passes.
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +27,8 @@ pub(crate) struct UserQuestion {
     pub(crate) call: Option<ToolCall>,
     /// The safe answer, used if the client gives none.
     pub(crate) default: UiAnswer,
-    /// The time until the question expires: usually [`DIALOG`](crate::timeouts::DIALOG).
-    pub(crate) within: Duration,
+    /// The time limit; `None` if the question waits.
+    pub(crate) within: Option<Duration>,
 }
 
 /// A closed question, with the answer for the asker and the reason for the client.
@@ -54,7 +54,7 @@ struct OpenDialog {
     kind: UiKind,
     options: Vec<String>,
     default: UiAnswer,
-    deadline: Instant,
+    deadline: Option<Instant>,
 }
 
 impl DialogRegistry {
@@ -76,9 +76,9 @@ impl DialogRegistry {
             return None;
         }
         self.asked += 1;
-        let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        let open =
-            OpenDialog { kind, options: options.clone(), default: default.clone(), deadline: now + within };
+        let timeout_ms = within.map(|within| u64::try_from(within.as_millis()).unwrap_or(u64::MAX));
+        let deadline = within.and_then(|within| now.checked_add(within));
+        let open = OpenDialog { kind, options: options.clone(), default: default.clone(), deadline };
         self.open.insert(self.asked, open);
         let id = dialog_id(self.asked);
         Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
@@ -107,7 +107,7 @@ impl DialogRegistry {
     }
 
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<ClosedDialog> {
-        let late = self.open.extract_if(.., |_, open| open.deadline <= now);
+        let late = self.open.extract_if(.., |_, open| open.deadline.is_some_and(|deadline| deadline <= now));
         late.map(|(number, open)| close_with_default(number, open, UiEnd::Timeout)).collect()
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haft_core::tool::ToolSpec;
-use haft_protocol::names::selects_tool;
+use haft_protocol::names::{ALL_TOOLS, lists_tool, selects_tool};
 use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -13,13 +14,12 @@ use tokio_util::sync::CancellationToken;
 use crate::client_sink::ClientSink;
 use crate::dialogs::{ClosedDialog, DialogRegistry, UserQuestion};
 
-/// The name that means every tool.
-const ALL: &str = "*";
-
 /// A handle to the broker. Clones are cheap and share the same state.
 #[derive(Debug, Clone)]
 pub(crate) struct QuestionBroker {
     client_sink: ClientSink,
+    /// The tools whose calls need approval, whatever the client wants.
+    required: Arc<[String]>,
     state: Arc<Mutex<BrokerState>>,
 }
 
@@ -38,8 +38,8 @@ struct QuestionAsker {
 }
 
 impl QuestionBroker {
-    pub(crate) fn new(outlet: ClientSink) -> Self {
-        Self { client_sink: outlet, state: Arc::default() }
+    pub(crate) fn new(outlet: ClientSink, required: Vec<String>) -> Self {
+        Self { client_sink: outlet, required: required.into(), state: Arc::default() }
     }
 
     /// Applies the client's `hello`. Absent fields keep their values.
@@ -55,14 +55,15 @@ impl QuestionBroker {
         }
     }
 
-    /// True if the client must approve calls of this tool.
+    /// True if calls of this tool need approval.
     pub(crate) fn wants_approval(&self, tool: &str) -> bool {
-        self.lock().approve.iter().any(|name| name == ALL || selects_tool(name, tool))
+        lists_tool(&self.required, tool) || lists_tool(&self.lock().approve, tool)
     }
 
     /// Returns the names in `approve` that select none of these tools.
     pub(crate) fn unknown_approvals(&self, tools: &[Arc<ToolSpec>]) -> Vec<String> {
-        let is_known = |name: &String| name == ALL || tools.iter().any(|tool| selects_tool(name, &tool.name));
+        let is_known =
+            |name: &String| name == ALL_TOOLS || tools.iter().any(|tool| selects_tool(name, &tool.name));
         self.lock().approve.iter().filter(|name| !is_known(name)).cloned().collect()
     }
 
@@ -97,7 +98,7 @@ impl QuestionBroker {
             biased;
             over = &mut answer => over.ok(),
             () = cancel.cancelled() => None,
-            () = sleep(within) => {
+            () = time_out(within) => {
                 self.expire_due();
                 // The question has expired. An answer that arrived at this moment still counts,
                 // because the client was told so.
@@ -150,6 +151,14 @@ impl Drop for WithdrawOnDrop<'_> {
         if let Some(over) = over {
             self.questions.conclude(over);
         }
+    }
+}
+
+/// Waits until the time limit of a question has passed; forever without one.
+async fn time_out(within: Option<Duration>) {
+    match within {
+        Some(within) => sleep(within).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 use crate::client_sink::ClientSink;
 use crate::dialogs::UserQuestion;
 use crate::question_broker::{QuestionBroker, is_confirmed};
-use crate::timeouts::DIALOG;
 
 /// The answers to the question about a failing gate, with their meanings.
 const CHOICES: [(&str, GateChoice); 3] = [
@@ -169,7 +168,7 @@ impl Frontend for SessionScreen {
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
             call: None,
             default: UiAnswer::Value("stop".to_owned()),
-            within: DIALOG,
+            within: None,
         };
         let over = self.questions.ask(cancel, &self.session, question).await;
         let chosen = over.and_then(|over| {
@@ -235,7 +234,7 @@ impl ScreenHooks {
             options: Vec::new(),
             call: Some(call.clone()),
             default: UiAnswer::Confirmed(false),
-            within: DIALOG,
+            within: None,
         };
         let over = screen.questions.ask(cancel, &screen.session, question).await;
         if is_confirmed(over.as_ref()) {
@@ -243,9 +242,10 @@ impl ScreenHooks {
         }
         let reason = match over.map(|over| over.why) {
             Some(UiEnd::Answered | UiEnd::Cancelled) => "the user denied the call",
-            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => {
+            Some(UiEnd::Timeout | UiEnd::Shutdown) => {
                 "the call needs the user's approval, and no answer arrived"
             }
+            None => "the call needs the user's approval, and the client answers no questions",
         };
         ApproverDecision::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }

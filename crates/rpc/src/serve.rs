@@ -43,6 +43,9 @@ pub struct ServeOptions {
     pub version: String,
     /// The token that the first command must present, if any.
     pub token: Option<AuthToken>,
+    /// The tools whose calls need the approval of the person at the client, in addition to those that the
+    /// client lists.
+    pub approve: Vec<String>,
     /// True if `hello` fails for a name in `approve` that no tool has. Set to false for a client that
     /// shows such names to the user by itself.
     pub checks_approvals: bool,
@@ -53,7 +56,13 @@ pub struct ServeOptions {
 impl ServeOptions {
     /// Creates options with this program version, without a token.
     pub fn new(version: impl Into<String>) -> Self {
-        Self { version: version.into(), token: None, checks_approvals: true, room: OutboxLimits::default() }
+        Self {
+            version: version.into(),
+            token: None,
+            approve: Vec::new(),
+            checks_approvals: true,
+            room: OutboxLimits::default(),
+        }
     }
 }
 
@@ -137,7 +146,7 @@ async fn serve_client<S: SessionProvider>(
     writer: impl Future<Output = io::Result<()>>,
     options: ServeOptions,
 ) -> Result<EndReason, ServeError<S::Error>> {
-    let questions = QuestionBroker::new(outlet.clone());
+    let questions = QuestionBroker::new(outlet.clone(), options.approve.clone());
     let screens = ScreenFactory::new(outlet.clone(), questions.clone(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
         return Ok(EndReason::Cancelled);

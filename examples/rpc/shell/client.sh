@@ -19,7 +19,7 @@ words='
   elif .type == "text_delta" then ["text", .delta]
   elif .type == "assistant_message" and any(.content[]; .type == "text") then ["text", "\n"]
   elif .type == "tool_call" then ["note", "\(.name) \(.args | tojson)"]
-  elif .type == "ui_request" then ["ask", .id, .kind, (.timeout_ms / 1000 | floor),
+  elif .type == "ui_request" then ["ask", .id, .kind,
     ([.title, .message, (.options // [])[], (.call // "" | tojson)] | join(" "))]
   elif .type == "usage" then ["usage", (.cumulative | "\(.input) tokens in, \(.output) out, \(.cost_usd) US dollars")]
   elif .type == "error" then ["error", .message]
@@ -46,8 +46,9 @@ note() { printf '%b\n' "$*" >&2; }
 
 # Answers a question; without a person with its default, which is the safe answer.
 answer() {
-  local request=$1 kind=$2 seconds=$3 said='' fields='{cancelled: true}'
-  while [[ -t 0 ]] && ((status != 130 && seconds-- > 0)); do read -r -t 1 said && break; done
+  local request=$1 kind=$2 said='' fields='{cancelled: true}'
+  # A status above 128 means that nothing was typed within the second.
+  while [[ -t 0 ]] && ((status != 130)); do read -r -t 1 said && break; (($? > 128)) || break; done
   case $kind:$said in
     *:) ;;
     confirm:[yY] | confirm:[yY]es | approve:[yY] | approve:[yY]es) fields='{confirmed: true}' ;;
@@ -59,15 +60,15 @@ answer() {
 
 send '{type: "hello", client: {name: "example-shell"}, ui: true, approve: ["bash", "edit", "write"]}'
 send '{type: "prompt", $message}' --arg message "$prompt"
-while IFS=$'\t' read -r -u 4 what first second third fourth; do
+while IFS=$'\t' read -r -u 4 what first second third; do
   case $what in
     text) printf %b "$first" ;;
     note) note "* $first" ;;
     usage) usage=$first ;;
-    ask) note "? $fourth"; answer "$first" "$second" "$third" ;;
+    ask) note "? $third"; answer "$first" "$second" ;;
     error) note "\nhaft: $first"; status=1 ;;
     refused)
-      [[ $second == not_open ]] && continue # the answer came too late
+      [[ $second == not_open ]] && continue # the question was over
       note "haft: $third"
       status=1
       ;;

@@ -1,15 +1,17 @@
 //! Checks settings files, the environment, and the providers' keys. Keys are never shown.
 
+use std::net::{Ipv4Addr, TcpStream};
+
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
-use haft_protocol::names::selects_tool;
+use haft_protocol::names::{ALL_TOOLS, selects_tool};
 use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
 use super::InstallationState;
 use super::files::editor_command;
 use super::finding::{Finding, FindingArea};
-use crate::sandbox;
+use crate::{sandbox, timeouts, tool_sandbox};
 
 fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
@@ -25,14 +27,14 @@ fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     ))
 }
 
-/// Returns a note about names in `tui.approve` that match no tool. The tools of extensions are unknown before they run,
+/// Returns a note about names in `tools.approve` that match no tool. The tools of extensions are unknown before they run,
 /// so with extensions no name is reported.
 fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
-    const KEY: &str = "tui.approve";
+    const KEY: &str = "tools.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
     let own = || haft_tools::NAMES.iter().chain([&SKILL_TOOL]);
-    let is_known = |name: &str| name == "*" || own().any(|tool| selects_tool(name, tool));
+    let is_known = |name: &str| name == ALL_TOOLS || own().any(|tool| selects_tool(name, tool));
     let wrong = names.iter().filter(|name| !is_known(name) && seen.extensions.specs.is_empty());
     let mistakes = wrong.map(|name| format!("{name} is not a tool")).collect::<Vec<_>>().join("; ");
     let text = format!("{mistakes}; unknown names have no effect");
@@ -61,6 +63,13 @@ pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     if let Err(error) = sandbox::sandbox_grants(&seen.config) {
         findings.push(FindingArea::Settings.wrong(
             "grants",
+            format!("{error:#}"),
+            editor_command(&seen.path_formatter.shell_word(&file)),
+        ));
+    }
+    if let Err(error) = tool_sandbox::check_tool_paths(&seen.cwd, &seen.config.tools) {
+        findings.push(FindingArea::Settings.wrong(
+            "tools",
             format!("{error:#}"),
             editor_command(&seen.path_formatter.shell_word(&file)),
         ));
@@ -99,7 +108,34 @@ pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
         findings.push(FindingArea::Keys.ok("providers", all.join(", ")));
     }
     findings.extend(check_chosen_provider(seen, &set));
+    findings.extend(check_local_server(seen, &set));
     findings
+}
+
+/// Returns a finding if the configured provider is a server on this machine, at its default port, and no server listens
+/// there.
+fn check_local_server(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
+    let settings = &seen.config.settings;
+    let preset = find_preset(settings.provider.as_ref()?.value.as_str())?;
+    let elsewhere = settings.base_url.is_some()
+        || preset.base_url_env.is_some_and(set)
+        || seen.models.names_provider(preset.name);
+    let port = preset.local_port.filter(|_| !elsewhere)?;
+    (!is_listening(port)).then(|| report_silent_port(preset.name, port))
+}
+
+fn is_listening(port: u16) -> bool {
+    TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), timeouts::LOCAL_SERVER).is_ok()
+}
+
+fn report_silent_port(name: &str, port: u16) -> Finding {
+    let text =
+        format!("is the provider in your settings, but no server listens on port {port} of this machine");
+    let next = match name {
+        "ollama" => "ollama serve".to_owned(),
+        _ => format!("curl http://127.0.0.1:{port}/v1/models"),
+    };
+    FindingArea::Keys.wrong(name, text, next)
 }
 
 /// Returns a finding if the configured provider needs a key and has none. A server at the user's own address may need
@@ -116,4 +152,28 @@ fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -
         let text = format!("is the provider in your settings, but has no key in {variable} or auth.json");
         FindingArea::Keys.wrong(name, text, format!("haft login {name}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn server_on_a_port_is_noticed() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(is_listening(listener.local_addr().unwrap().port()));
+    }
+
+    #[test]
+    fn silent_port_is_a_problem_with_a_next_step() {
+        let check = |name: &str, next: &str| {
+            let found = report_silent_port(name, 11434);
+            assert!(found.is_wrong() && found.text.contains("no server listens on port 11434"), "{found:?}");
+            assert_eq!(found.next.as_deref(), Some(next));
+        };
+        check("ollama", "ollama serve");
+        check("vllm", "curl http://127.0.0.1:11434/v1/models");
+    }
 }

@@ -38,7 +38,7 @@ use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 use crate::tool_sandbox::{sandbox_fact, tool_environment};
 
-use super::guarded_tools::check_guarded_tools;
+use super::guarded_tools::{check_guarded_tools, warn_unknown_approvals};
 use super::model::{self, ModelResolver};
 use super::session_outputs::SessionOutputs;
 
@@ -299,6 +299,11 @@ impl RunningAgent {
         self.check_required()?;
         check_guarded_tools(&self.host, || self.tool_names()).await?;
         self.check_tools().await
+    }
+
+    /// Warns about names in `tools.approve` that no tool has.
+    pub(crate) async fn warn_unknown_approvals(&self, approve: &[String]) {
+        warn_unknown_approvals(approve, &self.host, || self.tool_names()).await;
     }
 
     /// Fails if a required extension does not run, or if a gate may be missing.

@@ -40,13 +40,14 @@ impl RunTask {
 pub(super) async fn drive(parts: RunParts, task: RunTask, output: RunOutput) -> anyhow::Result<Exit> {
     let mut interrupts = InterruptListener::listen()?;
     let results = parts.home.results_dir();
-    let (ends, events) = SessionOutputs::for_printing(task.event_filter());
+    let approve = parts.tool_settings.approve.value.clone();
+    let (ends, events) = SessionOutputs::for_printing(task.event_filter(), approve.clone());
     let Some(joined) = interrupts.run_until_first(build_agent(parts, ends)).await else {
         return Ok(Exit::Aborted);
     };
     let mut joined = joined?;
     let mut screen = RunDisplay { output, interrupts, events, cancel: CancellationToken::new() };
-    let worked = run_task(&mut joined, task, &mut screen).await;
+    let worked = run_task(&mut joined, task, &approve, &mut screen).await;
     // A finished run has written all entries; an interrupted one may not have.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.run_until_second(async { _ = futures::join!(leave, synced) }).await;
@@ -67,11 +68,21 @@ async fn drain_events(screen: &mut RunDisplay) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn run_task(joined: &mut RunningAgent, task: RunTask, screen: &mut RunDisplay) -> anyhow::Result<Exit> {
+async fn run_task(
+    joined: &mut RunningAgent,
+    task: RunTask,
+    approve: &[String],
+    screen: &mut RunDisplay,
+) -> anyhow::Result<Exit> {
     if screen.show(&joined.agent.session().event()).await? == RunFlow::StopNow {
         return Ok(Exit::Aborted);
     }
-    match screen.interrupts.run_until_first(joined.check()).await {
+    let checked = async {
+        joined.check().await?;
+        joined.warn_unknown_approvals(approve).await;
+        anyhow::Ok(())
+    };
+    match screen.interrupts.run_until_first(checked).await {
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }

@@ -1,7 +1,8 @@
-//! The check that every gate for tool calls guards an existing tool.
+//! The check that gates for tool calls and `tools.approve` name existing tools.
 
 use haft_core::sanitize::sanitize_line;
 use haft_host::Host;
+use haft_protocol::names::{ALL_TOOLS, selects_tool};
 
 use crate::console::note;
 use crate::exit::Exit;
@@ -29,4 +30,26 @@ pub(super) async fn check_guarded_tools(
         note(&sanitize_line(&format!("haft: warning: {text}")));
     }
     Ok(())
+}
+
+/// Warns about names in `tools.approve` that no tool has. Waits for slow extensions, which may register one.
+pub(super) async fn warn_unknown_approvals(
+    approve: &[String],
+    host: &Host,
+    tool_names: impl Fn() -> Vec<String>,
+) {
+    let unknown = || {
+        let known = tool_names();
+        let is_known = |name: &str| name == ALL_TOOLS || known.iter().any(|tool| selects_tool(name, tool));
+        approve.iter().filter(|name| !is_known(name)).cloned().collect::<Vec<_>>()
+    };
+    if unknown().is_empty() {
+        return;
+    }
+    host.wait_until_settled().await;
+    for name in unknown() {
+        note(&sanitize_line(&format!(
+            "haft: warning: tools.approve names {name}, but no tool has that name, so no approval is requested"
+        )));
+    }
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::Observer;
+use haft_core::hooks::{ApproveTool, ApproverDecision, CancellationToken, Observer};
 use haft_host::{EventSink, Frontend};
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::names::{HAFT, lists_tool};
 use haft_rpc::SessionScreen;
 
 use super::queue::{self, EventQueueReceiver, EventQueueSender};
@@ -22,16 +25,22 @@ pub(crate) struct SessionOutputs {
 
 impl SessionOutputs {
     /// Returns the outputs of a printed run, whose notes wait in a queue. `observed` selects agent events that are
-    /// queued too; `None` if a run reports them.
-    pub(crate) fn for_printing(observed: Option<fn(&AgentEvent) -> bool>) -> (Self, EventQueueReceiver) {
+    /// queued too; `None` if a run reports them. Calls of the tools in `approve` are denied, because nobody can answer.
+    pub(crate) fn for_printing(
+        observed: Option<fn(&AgentEvent) -> bool>,
+        approve: Vec<String>,
+    ) -> (Self, EventQueueReceiver) {
         let (sender, events) = queue::event_queue();
         let (told, heard) = (sender.clone(), sender.clone());
         let ends = Self {
             events: Arc::new(move |event| told.send(event)),
             frontend: Arc::new(PrintingFrontend::new(sender)),
-            attach: Box::new(move |builder| match observed {
-                Some(wanted) => builder.observer(EventForwarder { events: heard, wanted }),
-                None => builder,
+            attach: Box::new(move |builder| {
+                let builder = builder.approve_tool(DenyWithoutPerson { tools: approve });
+                match observed {
+                    Some(wanted) => builder.observer(EventForwarder { events: heard, wanted }),
+                    None => builder,
+                }
             }),
         };
         (ends, events)
@@ -44,6 +53,27 @@ impl SessionOutputs {
             frontend: Arc::clone(screen) as Arc<dyn Frontend>,
             attach: Box::new(move |builder| joined.attach_to(builder)),
         }
+    }
+}
+
+/// Approver of a run that has nobody to ask: denies all calls of these tools.
+struct DenyWithoutPerson {
+    tools: Vec<String>,
+}
+
+#[async_trait]
+impl ApproveTool for DenyWithoutPerson {
+    async fn approve_tool(&self, _cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
+        if !lists_tool(&self.tools, &call.name) {
+            return ApproverDecision::Approve;
+        }
+        let reason = "`tools.approve` requires a person's approval, and this run has nobody to ask; run haft in a terminal, \
+                      or pass `--approve none`";
+        ApproverDecision::Deny { by: HAFT.to_owned(), reason: reason.to_owned() }
+    }
+
+    fn name(&self) -> &str {
+        HAFT
     }
 }
 

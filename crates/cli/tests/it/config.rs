@@ -81,6 +81,17 @@ fn names_missing_extension_directory() {
 }
 
 #[test]
+fn names_invalid_path_of_tools() {
+    let world = world("[tools]\nhide = ['.env']\n", "");
+    for args in [&["config", "show"][..], &["-p", "--provider", "ollama", "--model", "m", "hi"]] {
+        let ended = world.haft(args);
+        assert_eq!(ended.code, 9, "{ended:?}");
+        let told = "haft: ROOT/home/config.toml:2: tools.hide: \".env\" is not absolute; use an absolute path";
+        assert!(ended.stderr.contains(told), "{ended:?}");
+    }
+}
+
+#[test]
 fn names_replacement_of_former_variable() {
     let world = world("", "");
     let mut command = world.command(&["config", "show", "--origin"]);

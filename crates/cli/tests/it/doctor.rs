@@ -359,5 +359,5 @@ fn reports_unknown_names_in_approve() {
     write(world.home().join("config.toml"), "[tui]\napprove = [\"Bash\", \"edit\", \"rm\", \"*\"]\n");
     let told = doctor(&world, &[], &[]).stdout;
     let told = of_user(&told);
-    assert!(told.contains("tui.approve: rm is not a tool; unknown names have no effect"), "{told}");
+    assert!(told.contains("tools.approve: rm is not a tool; unknown names have no effect"), "{told}");
 }

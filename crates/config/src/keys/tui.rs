@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ValueKind::{Choice, List, Text};
+use super::ValueKind::{Choice, Text};
 use super::layer::first_value;
 use super::row::RowValue as _;
 use super::{ConfigFile, ConfigKey, ConfigLayer, ConfigRow, KeyScope};
@@ -46,12 +46,6 @@ keys! {
             kind: Choice(TuiShown::NAMES),
             default: TuiShown::Folded,
             brief: "The model's thinking: in one row, or complete.",
-        }
-        /// Tools that ask for your approval before each call in the interactive mode; `"*"` means all tools.
-        approve: Vec<String> = "tui.approve" {
-            kind: List("tools"),
-            default: Vec::<String>::new(),
-            brief: "Tools that ask for your approval before each call in the interactive mode, separated by commas; `*` means all, `none` means none. In the file, write a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
         /// The terminal's bell: rings when haft waits for your answer, and when the work is done.
         bell: TuiSwitch = "tui.bell" {
@@ -125,7 +119,6 @@ mod tests {
         tui.mouse "off" c:3
         tui.images "auto" default
         tui.thinking "folded" default
-        tui.approve [] default
         tui.bell "off" default
         "#);
     }
@@ -136,7 +129,7 @@ mod tests {
             ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate`, `inline` or `linear`"),
             ("tui = 1", "c:1: `tui` must be a table"),
             ("[tui]\ntheem = 'x'", "c:2: unknown key `tui.theem`; did you mean `tui.theme`?"),
-            ("[tui]\napprove = 'bash'", "c:2: `tui.approve` must be a list of tools"),
+            ("[tui]\napprove = 'bash'", "c:2: `tools.approve` must be a list of tools"),
         ] {
             assert_eq!(ParsedConfigFile::parse(Path::new("c"), text).unwrap_err().to_string(), expect);
         }

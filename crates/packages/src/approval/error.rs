@@ -217,6 +217,18 @@ impl InstallError {
         rejected.then_some("install_rejected")
     }
 
+    /// Returns the error with the path of a missing program in the source, because the user does not know the copy in
+    /// `tree`.
+    pub(crate) fn in_source(mut self, tree: &Path, source: &Path) -> Self {
+        if let Self::Exec(ExecError::NoFile { looked, .. } | ExecError::NotExecutable { looked, .. }) =
+            &mut self
+            && let Ok(inner) = looked.strip_prefix(tree)
+        {
+            *looked = source.join(inner);
+        }
+        self
+    }
+
     /// Returns the error with paths relative to the repository, because the user does not know the directory of the
     /// clone.
     pub(crate) fn relative_to_checkout(mut self, checkout: &Path) -> Self {
@@ -234,6 +246,10 @@ impl InstallError {
             change(path);
         } else if let Self::Manifest(error) = &mut self {
             error.change_path(change);
+        } else if let Self::Exec(ExecError::NoFile { looked, .. } | ExecError::NotExecutable { looked, .. }) =
+            &mut self
+        {
+            change(looked);
         }
         self
     }

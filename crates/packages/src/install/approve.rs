@@ -140,7 +140,8 @@ impl ExtensionStore {
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
         let interpreter =
-            interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())?;
+            interpreter::resolve_interpreter(&manifest, &tree, origin, self.program_search_path())
+                .map_err(|error| error.in_source(&tree, source))?;
         let entry = LockEntry {
             source: install_origin,
             tree: contents.digest(),

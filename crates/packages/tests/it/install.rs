@@ -280,6 +280,18 @@ fn names_that_differ_in_case_are_the_same() {
 }
 
 #[test]
+fn missing_program_is_named_in_the_source() {
+    let world = World::new();
+    let source = world.source("one", r#"{"name":"hello","exec":"./gone"}"#);
+    let error = world.propose(&source).unwrap_err().to_string();
+    let looked = source.join("gone").display().to_string();
+    assert_eq!(
+        error,
+        format!("exec \"./gone\" not found: {looked} does not exist; build the extension or fix `exec`")
+    );
+}
+
+#[test]
 fn finds_by_manifest_name_or_directory_name() {
     let world = World::new();
     extension(&world.store.global.join("todo"), r#"{"name":"todo-panel","exec":"./run"}"#);

@@ -1,7 +1,7 @@
 //! `ui_request` and `ui_response`: questions for the person at the client.
 //!
 //! ```json
-//! {"type":"ui_request","id":"ui-1","kind":"confirm","title":"Delete?","message":"3 files","timeout_ms":60000,"default":{"confirmed":false},"session":"0199"}
+//! {"type":"ui_request","id":"ui-1","kind":"confirm","title":"Delete?","message":"3 files","default":{"confirmed":false},"session":"0199"}
 //! {"id":"9","type":"ui_response","request":"ui-1","confirmed":true}
 //! ```
 
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::content::ToolCall;
 use crate::ids::ExtensionName;
 
-/// A question for the person, for clients that sent `"ui":true`. If no answer arrives in time,
-/// `default` applies.
+/// A question for the person, for clients that sent `"ui":true`. It waits for an answer, unless it has
+/// a `timeout_ms`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UiRequest {
     /// The id of the question in `ui_response` and `ui_done`.
@@ -31,9 +31,10 @@ pub struct UiRequest {
     /// For `approve`: the tool call, with the tool and the arguments that will run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolCall>,
-    /// The time limit in milliseconds. `default` applies afterwards.
-    pub timeout_ms: u64,
-    /// The answer that applies if none arrives in time.
+    /// The time limit in milliseconds; absent if the question waits. haft's own questions wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// The answer that applies if the client gives none, for example because the time limit passed.
     pub default: UiAnswer,
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 /// Returns the time at which the next question expires.
 fn deadline(dialogs: &DialogRegistry) -> Option<Instant> {
-    dialogs.open.values().map(|open| open.deadline).min()
+    dialogs.open.values().filter_map(|open| open.deadline).min()
 }
 
 fn question(kind: UiKind) -> UserQuestion {
@@ -24,7 +24,7 @@ fn question(kind: UiKind) -> UserQuestion {
         options: options.into_iter().map(str::to_owned).collect(),
         call: None,
         default,
-        within: Duration::from_secs(60),
+        within: Some(Duration::from_secs(60)),
     }
 }
 
@@ -33,7 +33,7 @@ fn asked(kind: UiKind) -> (DialogRegistry, Instant) {
     let (mut dialogs, now) = (DialogRegistry::default(), Instant::now());
     dialogs.set_answers(true);
     let request = dialogs.ask(question(kind), now).unwrap();
-    assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, 60_000));
+    assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, Some(60_000)));
     (dialogs, now)
 }
 
@@ -155,7 +155,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Ask(kind, within) => {
-                    let within = Duration::from_secs(within);
+                    let within = Some(Duration::from_secs(within));
                     let asked = dialogs.ask(UserQuestion { within, ..question(kind) }, now);
                     let request = asked.unwrap();
                     sent.push(request.id);

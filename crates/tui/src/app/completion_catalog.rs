@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::complete::{CandidateSource, CommandArgument, CompletionCandidate, CompletionCommand};
 
 use super::LoginProvider;
-use super::settings::SETTINGS;
+use super::settings::list_settings;
 
 /// The kind of a command's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct CompletionCatalog {
     pub(super) models: Option<Vec<ModelInfo>>,
     pub(super) sessions: Option<Vec<SessionInfo>>,
     pub(super) tools: Option<Vec<ToolInfo>>,
-    /// The names in `tui.approve` that were checked.
+    /// The names in `tools.approve` that were checked.
     pub(super) approved: BTreeSet<String>,
     pub(super) providers: Option<Vec<LoginProvider>>,
     pub(super) extensions: Vec<String>,
@@ -153,7 +153,7 @@ impl CompletionCatalog {
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
             CommandArgumentKind::Settings => {
-                SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect()
+                list_settings().map(|key| argument(key.path, &key.plain_summary())).collect()
             }
         };
         Some(found)

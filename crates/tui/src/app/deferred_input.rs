@@ -132,7 +132,7 @@ mod tests {
             message: String::new(),
             options: Vec::new(),
             call: None,
-            timeout_ms: 1000,
+            timeout_ms: Some(1000),
             default: UiAnswer::Cancelled,
         }))
     }

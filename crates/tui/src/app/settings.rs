@@ -1,8 +1,8 @@
-//! The settings of the interface: the keys of `[tui]` and their values.
+//! The settings of the interface: the keys of `[tui]`, `tools.approve`, and their values.
 
 use std::collections::BTreeMap;
 
-use haft_config::{ConfigKey, Tui, value_text};
+use haft_config::{ConfigKey, Tools, Tui, value_text};
 
 use crate::transcript::Transcript;
 
@@ -19,12 +19,14 @@ pub const IMAGES: &str = "tui.images";
 /// The setting of the display of thinking.
 pub const THINKING: &str = "tui.thinking";
 /// The setting of the tools that need approval.
-pub const APPROVE: &str = "tui.approve";
+pub const APPROVE: &str = "tools.approve";
 /// The setting of the bell.
 pub const BELL: &str = "tui.bell";
 
-/// Every setting of the interface.
-pub const SETTINGS: &[ConfigKey] = Tui::KEYS;
+/// Returns every setting that the interface applies by itself.
+pub fn list_settings() -> impl Iterator<Item = &'static ConfigKey> {
+    Tui::KEYS.iter().chain(Tools::KEYS.iter().filter(|key| key.path == APPROVE))
+}
 
 /// The settings that take effect when haft starts again.
 pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
@@ -50,7 +52,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { values: SETTINGS.iter().map(|key| (key.path, default(key))).collect() }
+        Self { values: list_settings().map(|key| (key.path, default(key))).collect() }
     }
 }
 
@@ -64,7 +66,7 @@ impl Settings {
     /// # Errors
     /// [`SettingError`] for an invalid value; the present value is kept.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, SettingError> {
-        let Some(key) = SETTINGS.iter().find(|key| key.path == name) else { return Ok(false) };
+        let Some(key) = list_settings().find(|key| key.path == name) else { return Ok(false) };
         let value = value.trim();
         let choices = key.kind.choices();
         if !choices.is_empty() && !choices.contains(&value) {
@@ -127,7 +129,7 @@ impl Settings {
 /// Returns the table as Markdown.
 pub fn markdown() -> String {
     let mut out = "| setting | values | meaning |\n|---|---|---|\n".to_owned();
-    for key in SETTINGS {
+    for key in list_settings() {
         let default = default(key);
         let choices = match key.kind.choices() {
             [] => format!("`{default}` or other text"),
@@ -155,7 +157,7 @@ mod tests {
             (Screen::Alternate, true, vec![])
         );
         assert_eq!(settings.set("tui.screen", "linear"), Ok(true));
-        assert_eq!(settings.set("tui.approve", "bash, edit"), Ok(true));
+        assert_eq!(settings.set("tools.approve", "bash, edit"), Ok(true));
         assert_eq!(settings.set("model", "x"), Ok(false));
         let error = settings.set("tui.mouse", "maybe").unwrap_err();
         assert_eq!(error.to_string(), "tui.mouse cannot be \"maybe\"; use one of on, off");
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn all_settings_have_a_row_and_a_valid_default() {
         let (text, mut settings) = (markdown(), Settings::default());
-        for key in SETTINGS {
+        for key in list_settings() {
             assert!(text.contains(key.path) && key.brief.is_some(), "{}", key.path);
             let default = settings.get(key.path).to_owned();
             assert_eq!(settings.set(key.path, &default), Ok(true));

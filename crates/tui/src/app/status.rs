@@ -57,6 +57,8 @@ struct FlashMessage {
 pub(super) struct StatusBarSources<'s> {
     pub(super) session: &'s CurrentSession,
     pub(super) keymap: &'s Keymap,
+    /// The tools that need approval before each call.
+    pub(super) approve: &'s [String],
     /// The progress, in percent, of a search without an open search field.
     pub(super) searching: Option<u8>,
     pub(super) browses: bool,
@@ -66,6 +68,11 @@ pub(super) struct StatusBarSources<'s> {
 }
 
 impl StatusBar {
+    /// Returns the level of the tools' sandbox.
+    pub(super) fn sandbox_level(&self) -> Option<&str> {
+        self.sandbox.as_deref()
+    }
+
     pub(super) fn new(sandbox: Option<String>) -> Self {
         Self { sandbox, ..Self::default() }
     }
@@ -177,6 +184,9 @@ impl StatusBar {
             // Without a limit, the level is as important as a failing extension.
             let (matters, role) = if level == FULL_ACCESS { (3, Role::Warning) } else { (1, Role::Status) };
             item(matters, format!("sandbox {level}"), role);
+        }
+        if !facts.approve.is_empty() {
+            item(1, format!("asks: {}", facts.approve.join(", ")), Role::Status);
         }
         item(0, self.branch.clone().unwrap_or_default(), Role::Status);
         let failing = session.unready_extensions().map(|info| match info.gates_off {

@@ -58,6 +58,7 @@ pub fn draw(state: &mut AppState, area: Rect, buffer: &mut Buffer, look: &DrawCo
     let facts = StatusBarSources {
         session: &state.session,
         keymap: &state.keymap,
+        approve: &state.settings.tools_to_approve(),
         searching,
         browses: state.stack.conversation.is_browsing(),
         works: state.work.is_active(),

@@ -31,7 +31,7 @@ impl Question {
             message: request.message.clone(),
             call: request.call.clone(),
             grants,
-            within: Some(Duration::from_millis(request.timeout_ms)),
+            within: request.timeout_ms.map(Duration::from_millis),
             default: default_label(&request.default),
         }
     }

@@ -88,7 +88,7 @@ fn request(kind: UiKind) -> UiRequest {
         message: String::new(),
         options: Vec::new(),
         call: None,
-        timeout_ms: 42_000,
+        timeout_ms: Some(42_000),
         default: UiAnswer::Confirmed(false),
     }
 }

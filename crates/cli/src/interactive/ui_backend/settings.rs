@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{
     AuthFile, Config, ConfigKey, ConfigLayer, ConfigRow, ExposeSecret as _, Home, LayerSource, SecretString,
-    all_keys, read_text, value_text,
+    SettingOrigin, all_keys, read_text, value_text,
 };
 use haft_packages::LaunchPlan;
 use haft_packages::discovery::Discovery;
@@ -27,10 +27,22 @@ pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
 pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     haft_config::set_key(&context.home.config_file(), name, value)?;
     let rows = effective_config(context)?.rows();
-    rows.iter()
-        .find(|row| row.key == name)
-        .map(setting_row)
-        .context("the setting was written, but cannot be read back")
+    let row = rows.iter().find(|row| row.key == name);
+    let row = row.context("the setting was written, but cannot be read back")?;
+    let mut shown = setting_row(row);
+    if overrides_file(&row.origin, &context.home.config_file()) {
+        shown.origin.push_str(" overrides the saved value");
+    }
+    Ok(shown)
+}
+
+/// True if a flag, a variable or the project's file has a stronger value than the user's file.
+fn overrides_file(origin: &SettingOrigin, file: &Path) -> bool {
+    match origin {
+        SettingOrigin::Flag(_) | SettingOrigin::Env(_) => true,
+        SettingOrigin::File { path, .. } => path != file,
+        SettingOrigin::Default => false,
+    }
 }
 
 pub(super) fn effective_config(context: &UiContext) -> anyhow::Result<Config> {
@@ -49,7 +61,7 @@ fn setting_row(row: &ConfigRow) -> SettingRow {
         value: row.value.as_ref().map_or_else(|| row.default.clone(), value_text),
         origin: row.origin.to_string(),
         choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
-        about: key.map(ConfigKey::summary).unwrap_or_default(),
+        about: key.map(ConfigKey::plain_summary).unwrap_or_default(),
     }
 }
 

@@ -17,13 +17,17 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with_args(RunArgs::default())
+    }
+
+    fn with_args(args: RunArgs) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         fs::create_dir(&cwd).unwrap();
         let context = UiContext {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
-            args: Arc::default(),
+            args: Arc::new(args),
             tools: ToolSettings::default(),
             open: Arc::default(),
         };
@@ -160,13 +164,22 @@ async fn writes_setting_and_returns_effective_value() {
     let set = |name: &str, value: &str| {
         world.shown(Request::Set { name: name.to_owned(), value: value.to_owned() })
     };
-    let row = set("tui.approve", "bash, edit").await;
+    let row = set("tools.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
     let Some(Reply::Settings(rows)) = world.ask(Request::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
+}
+
+#[tokio::test]
+async fn reports_that_a_flag_overrides_the_saved_value() {
+    let mut args = RunArgs::default();
+    args.model.provider = Some("scripted".into());
+    let world = World::with_args(args);
+    let row = world.shown(Request::Set { name: "provider".into(), value: "ollama".into() }).await;
+    assert!(row.contains("value: \"scripted\", origin: \"--provider overrides the saved value\""), "{row}");
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
     let plain =
         RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
     let parts = RunParts { tools, ..plain };
-    let (ends, _) = SessionOutputs::for_printing(None);
+    let (ends, _) = SessionOutputs::for_printing(None, Vec::new());
     build_agent(parts, ends).await.unwrap()
 }
 

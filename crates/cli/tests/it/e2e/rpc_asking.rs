@@ -1,5 +1,7 @@
 //! `haft rpc`: the person at the client decides.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::gates::BROKEN;
@@ -29,6 +31,51 @@ fn person_allows_or_denies_call() {
     client.end().expect(0);
     let exists = |name: &str| scene.world.project().join(name).exists();
     assert_eq!((exists("one"), exists("two")), (false, true));
+}
+
+/// The settings of the user apply whatever the client lists.
+#[test]
+fn approve_setting_needs_person_at_client() {
+    let scene = scene(&["touch one", "touch two"]);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), "tools.approve = ['Shell']\n").unwrap();
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true, "approve": []}));
+    client.done("prompt", &json!({"message": "go"}));
+    let asked = client.event("ui_request");
+    assert_eq!((&asked["kind"], &asked["timeout_ms"]), (&json!("approve"), &Value::Null));
+    client.done("hello", &json!({"ui": false}));
+    client.done("ui_response", &json!({"request": asked["id"], "confirmed": true}));
+    client.event("done");
+    client.end().expect(0);
+    let exists = |name: &str| scene.world.project().join(name).exists();
+    assert_eq!((exists("one"), exists("two")), (true, false));
+}
+
+#[test]
+fn run_without_person_denies_tools_that_need_approval() {
+    let scene = scene(&["touch one"]);
+    let ran = scene.haft(&["--json", "--approve", "read,Shel,BASH", "go"]);
+    ran.expect(0);
+    let blocked = &ran.of("tool_blocked")[0];
+    let reason = "`tools.approve` requires a person's approval, and this run has nobody to ask; run haft in a terminal, \
+                  or pass `--approve none`";
+    assert_eq!((&blocked["by"], &blocked["reason"]), (&json!("haft"), &json!(reason)));
+    assert!(
+        ran.stderr.contains("warning: tools.approve names Shel, but no tool has that name"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!scene.world.project().join("one").exists());
+}
+
+#[test]
+fn approve_flag_overrides_setting() {
+    let scene = scene(&["touch one"]);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), "tools.approve = ['*']\n").unwrap();
+    scene.haft(&["--approve", "none", "-p", "go"]).expect(0);
+    assert!(scene.world.project().join("one").exists());
 }
 
 #[test]

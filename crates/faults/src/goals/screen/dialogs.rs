@@ -44,7 +44,7 @@ fn open_dialog(
         message: message.clone(),
         options: Vec::new(),
         call: None,
-        timeout_ms: 60_000,
+        timeout_ms: None,
         default: UiAnswer::Cancelled,
     };
     rest(&mut request);

@@ -1,19 +1,16 @@
-//! The check that the tools in `tui.approve` exist.
+//! The check that the tools in `tools.approve` exist.
 
-use haft_protocol::names::selects_tool;
+use haft_protocol::names::{ALL_TOOLS, selects_tool};
 use haft_protocol::rpc::GetTools;
 
 use super::super::pending_request::{ListUse, PendingRequest};
 use super::super::settings;
 use super::super::state::AppState;
 
-/// The name that matches every tool.
-const ALL: &str = "*";
-
 /// The minimum similarity, from 0 to 1, of a suggested name.
 const ALIKE: f64 = 0.8;
 
-/// Requests the list of tools, if a name in `tui.approve` was not checked yet and all extensions have finished
+/// Requests the list of tools, if a name in `tools.approve` was not checked yet and all extensions have finished
 /// starting.
 pub(super) fn request_tools_to_verify(state: &mut AppState) {
     if !state.session.has_changing_extensions() && !unverified_names(state).is_empty() {
@@ -21,14 +18,14 @@ pub(super) fn request_tools_to_verify(state: &mut AppState) {
     }
 }
 
-/// Returns the names in `tui.approve` that were not checked yet.
+/// Returns the names in `tools.approve` that were not checked yet.
 fn unverified_names(state: &AppState) -> Vec<String> {
     let mut names = state.settings.tools_to_approve();
-    names.retain(|name| name != ALL && !state.stack.composer.completions().approved.contains(name));
+    names.retain(|name| name != ALL_TOOLS && !state.stack.composer.completions().approved.contains(name));
     names
 }
 
-/// Reports each name in `tui.approve` that no tool has, once.
+/// Reports each name in `tools.approve` that no tool has, once.
 pub(super) fn warn_unknown_tools(state: &mut AppState) {
     if state.session.has_changing_extensions() {
         return;

@@ -18,6 +18,20 @@ pub(super) fn draw(state: &AppState, area: Rect, buffer: &mut Buffer, look: &Dra
     }
 }
 
+/// Describes what the agent may do without a question.
+fn access_rows(state: &AppState) -> impl Iterator<Item = String> {
+    let access = state.status.sandbox_level().map(|level| match level {
+        "read-only" => "sandbox read-only: the agent reads files; it asks before other calls".to_owned(),
+        "workspace" => {
+            "sandbox workspace: the agent changes this directory; it asks before other calls".to_owned()
+        }
+        level => format!("sandbox {level}: the agent may do what you may do, without asking"),
+    });
+    let tools = state.settings.tools_to_approve();
+    let asks = (!tools.is_empty()).then(|| format!("asks before each call of {}", tools.join(", ")));
+    access.into_iter().chain(asks)
+}
+
 pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
@@ -41,6 +55,9 @@ pub(in crate::app) fn rows(state: &AppState, width: u16, look: &DrawContext) -> 
         (String::new(), Role::Text),
     ];
     rows.extend(hints.map(|hint| (hint, Role::Muted)));
+    let access: Vec<_> = access_rows(state).map(|row| (row, Role::Muted)).collect();
+    rows.extend((!access.is_empty()).then(|| (String::new(), Role::Text)));
+    rows.extend(access);
     let room = usize::from(width.saturating_sub(2));
     let line = |(text, role): (String, Role)| {
         let text = CleanLine::new(&text).truncate_to_width(room);

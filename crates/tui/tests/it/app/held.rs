@@ -189,7 +189,7 @@ fn opens_dialog_of_new_session_after_switch() {
         message: String::new(),
         options: Vec::new(),
         call: None,
-        timeout_ms: 60_000,
+        timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };
     fake.event_of(RpcEvent::UiRequest(request), next());

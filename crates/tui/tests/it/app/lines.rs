@@ -115,7 +115,7 @@ fn approve() -> RpcEvent {
         message: String::new(),
         options: Vec::new(),
         call: Some(ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args }),
-        timeout_ms: 60_000,
+        timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     })
 }
@@ -129,7 +129,7 @@ fn ask(kind: UiKind, options: &[&str]) -> RpcEvent {
         message: "haft asks:\nThere are two of them.".to_owned(),
         options: options.iter().map(|&option| option.to_owned()).collect(),
         call: None,
-        timeout_ms: 30_000,
+        timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     })
 }

@@ -113,7 +113,7 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
                 message: text.clone(),
                 options: vec![text],
                 call: None,
-                timeout_ms: 1000,
+                timeout_ms: Some(1000),
                 default: UiAnswer::Cancelled,
             }
         )),

@@ -81,7 +81,7 @@ fn tool_approval() {
         message: String::new(),
         options: Vec::new(),
         call: Some(call()),
-        timeout_ms: 60_000,
+        timeout_ms: None,
         default: UiAnswer::Confirmed(false),
     }));
     check("tool_approval", fake);
@@ -99,7 +99,7 @@ fn extension_dialog() {
         message: "There are two of them.".to_owned(),
         options: vec!["work".to_owned(), "home".to_owned()],
         call: None,
-        timeout_ms: 30_000,
+        timeout_ms: None,
         default: UiAnswer::Value("work".to_owned()),
     }));
     check("extension_dialog", fake);

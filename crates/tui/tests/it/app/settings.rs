@@ -15,10 +15,10 @@ fn with(settings: &[(&str, &str)]) -> Fake {
     Fake::with(options)
 }
 
-/// Returns the setting `tui.approve` as the user's file sets it.
+/// Returns the setting `tools.approve` as the user's file sets it.
 fn approve(tools: &str) -> app::SettingRow {
     app::SettingRow {
-        name: "tui.approve".to_owned(),
+        name: "tools.approve".to_owned(),
         value: tools.to_owned(),
         origin: "the user's file".to_owned(),
         choices: Vec::new(),
@@ -37,7 +37,7 @@ fn extensions_with_todo(state: &str) -> String {
 #[test]
 fn hello_names_tools_that_need_approval() {
     let mut options = AppOptions::default();
-    options.settings.set("tui.approve", "bash, edit").unwrap();
+    options.settings.set("tools.approve", "bash, edit").unwrap();
     let mut state = AppState::new(options, std::time::Instant::now());
     let effects = app::start(&mut state);
     let hello = effects.iter().find_map(|effect| {
@@ -51,7 +51,7 @@ fn hello_names_tools_that_need_approval() {
     );
 
     let mut fake = Fake::new();
-    fake.enter("/settings tui.approve");
+    fake.enter("/settings tools.approve");
     fake.take_log();
     // The fake backend has no such row, so the test sends the reply.
     fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("bash")))));
@@ -60,20 +60,19 @@ fn hello_names_tools_that_need_approval() {
 
 #[test]
 fn reports_unknown_approve_tool_once() {
-    let mut fake = with(&[("tui.approve", "Bassh, Bash, Shell, todo_add, *")]);
-    let note =
-        "tui.approve names Bassh, but no tool has that name, so no approval is requested; did you mean bash?";
+    let mut fake = with(&[("tools.approve", "Bassh, Bash, Shell, todo_add, *")]);
+    let note = "tools.approve names Bassh, but no tool has that name, so no approval is requested; did you mean bash?";
     let screen = |fake: &mut Fake| fake.screen().replace("\n  ", " ");
     assert_eq!(screen(&mut fake).matches(note).count(), 1, "{}", fake.screen());
     fake.enter("/tools");
     fake.keys("esc");
-    assert_eq!(fake.screen().matches("tui.approve names").count(), 1);
+    assert_eq!(fake.screen().matches("tools.approve names").count(), 1);
     for names in ["bash", "*", "none", ""] {
-        let mut fake = with(&[("tui.approve", names)]);
-        assert!(!fake.screen().contains("tui.approve names"), "{names}");
+        let mut fake = with(&[("tools.approve", names)]);
+        assert!(!fake.screen().contains("tools.approve names"), "{names}");
     }
     fake.tell(UiEvent::Answer(BackendReply::Set(Ok(approve("rm")))));
-    assert!(fake.screen().contains("tui.approve names rm, but no tool has that name"), "{}", fake.screen());
+    assert!(fake.screen().contains("tools.approve names rm, but no tool has that name"), "{}", fake.screen());
 }
 
 /// The tools of an extension that is starting are not known yet.
@@ -93,7 +92,7 @@ fn waits_for_extensions_before_checking_approve_tools() {
     let request = fake.held.remove(0);
     let tools = r#"{"tools":[{"name":"todo_add","description":"","schema":{},"active":true}]}"#;
     fake.reply(&request, tools);
-    assert!(!fake.screen().contains("tui.approve names"));
+    assert!(!fake.screen().contains("tools.approve names"));
 }
 
 #[test]

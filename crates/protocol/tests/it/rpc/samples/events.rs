@@ -43,7 +43,7 @@ fn dialogs() -> Vec<RpcEvent> {
         message: "3 files".into(),
         options: Vec::new(),
         call: None,
-        timeout_ms: 60_000,
+        timeout_ms: Some(60_000),
         default,
     };
     let options = || ["restart", "continue_without", "stop"].map(str::to_owned).to_vec();
@@ -55,9 +55,15 @@ fn dialogs() -> Vec<RpcEvent> {
         RpcEvent::UiRequest(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false))),
         RpcEvent::UiRequest(UiRequest { options: vec!["main".into(), "dev".into()], ..choice }),
         RpcEvent::UiRequest(ask("ui-3", UiKind::Input, UiAnswer::Cancelled)),
-        RpcEvent::UiRequest(UiRequest { extension: Some(todo()), options: options(), ..failing }),
+        RpcEvent::UiRequest(UiRequest {
+            extension: Some(todo()),
+            options: options(),
+            timeout_ms: None,
+            ..failing
+        }),
         RpcEvent::UiRequest(UiRequest {
             title: "Run bash?".into(),
+            timeout_ms: None,
             message: String::new(),
             call: Some(call()),
             ..approval

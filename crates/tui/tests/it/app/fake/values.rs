@@ -5,7 +5,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Rfc3339Time;
 use haft_tui::app::SettingRow;
-use haft_tui::app::settings::SETTINGS;
+use haft_tui::app::settings::list_settings;
 
 pub(super) fn queue(steering: Vec<String>) -> AgentEvent {
     AgentEvent::QueueUpdate { steering, follow_up: Vec::new(), next_turn: Vec::new() }
@@ -18,10 +18,9 @@ pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
         value: value.to_owned(),
         origin: "the user's file".to_owned(),
         choices,
-        about: SETTINGS
-            .iter()
+        about: list_settings()
             .find(|key| key.path == name)
-            .map_or("What it is for.".to_owned(), |key| key.summary()),
+            .map_or("What it is for.".to_owned(), |key| key.plain_summary()),
     }
 }
 
