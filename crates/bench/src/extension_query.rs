@@ -181,6 +181,7 @@ pub(crate) fn query_line(call: &ToolCall) -> Result<Vec<u8>> {
         tool_name: call.name.clone(),
         tool_args: call.args.clone(),
         caller: None,
+        resolved_paths: Vec::new(),
     };
     let id = RequestId::new(format!("{:032x}-{}", 0, 1000));
     let frame = HostFrame::EventIntercept(EventIntercept { id, intercept: Intercept::ToolCall(question) });

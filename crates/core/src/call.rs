@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ResolvedPath, ToolCall};
 use haft_protocol::event::AgentEvent;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::timeouts;
 use crate::tool::{ApprovalRequest, Tool, ToolContext, ToolOutput};
 
 pub use caller::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
-pub(crate) use gate::{CallCancelled, GateDecision, GateScope, ToolGate, validate_args};
+pub(crate) use gate::{CallCancelled, GateDecision, GateScope, ToolGate, canonical_args, validate_args};
 
 /// A call that every gate allowed.
 pub(crate) struct ApprovedCall<'a> {
@@ -32,6 +32,8 @@ pub(crate) struct ApprovedCall<'a> {
     pub(crate) tool: &'a dyn Tool,
     /// The request that a person approved.
     pub(crate) approved: Option<ApprovalRequest>,
+    /// The places that the paths of the call meant when the hooks saw it.
+    pub(crate) resolved_paths: Arc<[ResolvedPath]>,
 }
 
 pub(crate) struct CallResult {
@@ -61,7 +63,7 @@ impl ApprovedCall<'_> {
 
     /// Runs the tool. A cancelled tool has a short time to return its output, then it is dropped.
     async fn run_tool(&self) -> ToolOutput {
-        let Self { run, call, tool, approved } = self;
+        let Self { run, call, tool, approved, resolved_paths } = self;
         let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context, but its progress must not follow the result.
         let open = Arc::downgrade(&emitter);
@@ -71,6 +73,7 @@ impl ApprovedCall<'_> {
             }
         });
         context.approved.clone_from(approved);
+        context.resolved_paths.clone_from(resolved_paths);
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
         let outcome = match run.cancel.run_until_cancelled(&mut work).await {

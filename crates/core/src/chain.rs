@@ -8,10 +8,11 @@ mod diff;
 use std::sync::Arc;
 
 use haft_protocol::RawJson;
+use haft_protocol::content::ResolvedPath;
 use haft_protocol::defense::{Defense, is_up};
 
 use crate::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
-use crate::tool::ToolOutput;
+use crate::tool::{CanonicalArgs, ToolOutput};
 
 /// The chain of hooks over one tool call, as a state machine. [`step`](Self::step) returns the next action for the
 /// driver.
@@ -24,8 +25,8 @@ use crate::tool::ToolOutput;
 /// final call. Only refusals count in this phase. Of several refusals, the first in the order of the hooks counts,
 /// regardless of arrival order.
 ///
-/// The driver uses four methods: [`step`](Self::step), [`call`](Self::call), [`answer`](Self::answer) and
-/// [`resolve_check`](Self::resolve_check).
+/// The driver uses five methods: [`step`](Self::step), [`call`](Self::call), [`answer`](Self::answer),
+/// [`set_canonical`](Self::set_canonical) and [`resolve_check`](Self::resolve_check).
 #[derive(Debug)]
 pub struct ToolChain {
     called: Arc<str>,
@@ -75,7 +76,8 @@ struct PendingDecision {
 pub enum ChainStep {
     /// Ask this hook about [`ToolChain::call`], then call [`ToolChain::answer`].
     Ask(usize),
-    /// Check that [`ToolChain::call`], which this hook rewrote, can run, then call [`ToolChain::resolve_check`].
+    /// Check that [`ToolChain::call`], which this hook rewrote, can run, and pass the canonical form of its arguments
+    /// to [`ToolChain::set_canonical`]. Then call [`ToolChain::resolve_check`].
     Check {
         /// The hook that rewrote the call.
         hook: usize,
@@ -90,16 +92,17 @@ pub enum ChainStep {
 }
 
 impl ToolChain {
-    /// Creates a chain for a call of this tool. The arguments must match the tool's schema. A hook without a role is
-    /// not asked, but can receive a role when another tool is selected.
+    /// Creates a chain for a call of this tool. The arguments must match the tool's schema and be canonical. A hook
+    /// without a role is not asked, but can receive a role when another tool is selected.
     pub fn new(
         tool: &str,
-        args: RawJson,
+        args: impl Into<CanonicalArgs>,
         roles: impl IntoIterator<Item = impl Into<Option<HookRole>>>,
     ) -> Self {
         let hooks = roles.into_iter().map(|role| HookState { role: role.into(), seen: None }).collect();
         let called: Arc<str> = tool.into();
-        let stands = ChainCall { tool: called.clone(), args };
+        let CanonicalArgs { args, resolved_paths } = args.into();
+        let stands = ChainCall { tool: called.clone(), args, resolved_paths };
         Self {
             called,
             current: stands,
@@ -155,6 +158,17 @@ impl ToolChain {
                 None
             }
             ChainPhase::Ordered | ChainPhase::Check { .. } | ChainPhase::Decided { .. } => None,
+        }
+    }
+
+    /// Replaces the arguments of the rewrite that [`ChainStep::Check`] is about with their canonical form. If they
+    /// change, the hook that wrote them is asked again in phase 2, because it has not seen them.
+    pub fn set_canonical(&mut self, CanonicalArgs { args, resolved_paths }: CanonicalArgs) {
+        let ChainPhase::Check { rewriter, .. } = self.phase else { return };
+        let same = args == self.current.args;
+        self.current = ChainCall { tool: self.current.tool.clone(), args, resolved_paths };
+        if let Some(hook) = self.hooks.get_mut(rewriter).filter(|_| same) {
+            hook.seen = Some(self.current.clone());
         }
     }
 
@@ -241,6 +255,7 @@ impl ToolChain {
             stands.tool = tool.as_str().into();
         }
         stands.args = args;
+        stands.resolved_paths = Arc::default();
         self.changes.push(CallRewrite { by, tool, changed, conflicts });
     }
 
@@ -256,7 +271,7 @@ impl ToolChain {
         if let Some(HookResponse { index, by, output, .. }) = &self.response {
             return Some((Verdict::Respond { by: by.clone(), output: output.clone() }, Some(*index)));
         }
-        let ChainCall { tool, args } = &self.current;
+        let ChainCall { tool, args, .. } = &self.current;
         let tool = (*tool != self.called).then(|| tool.to_string());
         Some((Verdict::Run { tool, args: args.clone() }, None))
     }
@@ -336,6 +351,8 @@ pub struct ChainCall {
     pub tool: Arc<str>,
     /// The arguments.
     pub args: RawJson,
+    /// The places that the paths in the arguments mean.
+    pub resolved_paths: Arc<[ResolvedPath]>,
 }
 
 /// The reasons why a rewritten call cannot run.

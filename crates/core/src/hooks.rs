@@ -86,7 +86,7 @@ pub use model_call::{
 };
 pub use tool_call::{
     AfterBlock, AfterToolExecute, ApproveTool, ApproverDecision, BeforeToolExecute, FinishedCall, HookRole,
-    ResultDecision, ToolDecision,
+    PendingCall, ResultDecision, ToolDecision,
 };
 
 /// Observes events. Called on the agent's thread, in order. An observer must not block and cannot change anything.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, ToolCall};
+use haft_protocol::content::{ContentBlock, ResolvedPath, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,18 @@ pub trait Tool: Send + Sync {
     /// Returns name, description and schema. The result must not change during the life of the tool.
     fn spec(&self) -> Arc<ToolSpec>;
 
-    /// Runs one call. The arguments match the schema, and every gate allowed the call. A panic becomes an error result.
+    /// Returns the canonical form of arguments that match the schema: one spelling of all that the tool reads from
+    /// them, and nothing else. Hooks see this form, a person approves it, and [`execute`](Self::execute) receives it.
+    /// It matches the schema, and is its own canonical form. The agent calls this method before the first hook, and
+    /// again after each rewrite. The default keeps the arguments. A tool that wraps another must pass this call on.
+    ///
+    /// # Errors
+    /// The reason, for the model, why no call with these arguments can run.
+    async fn canonical_args(&self, args: RawJson) -> Result<CanonicalArgs, String> {
+        Ok(args.into())
+    }
+
+    /// Runs one call. The arguments are canonical, and every gate allowed the call. A panic becomes an error result.
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput;
 
     /// Returns the reason why a person must approve the call before it runs; `None` if that is not needed. The agent
@@ -66,6 +77,22 @@ pub trait Tool: Send + Sync {
     /// [`ToolContext::approved`] with the reason at the time of the execution.
     async fn approval_request(&self, _call: &ToolCall) -> Option<ApprovalRequest> {
         None
+    }
+}
+
+/// Canonical arguments, and the places that the paths in them mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CanonicalArgs {
+    /// The arguments.
+    pub args: RawJson,
+    /// The places, for hooks and for [`ToolContext::resolved_paths`].
+    pub resolved_paths: Arc<[ResolvedPath]>,
+}
+
+impl From<RawJson> for CanonicalArgs {
+    /// Creates arguments without paths.
+    fn from(args: RawJson) -> Self {
+        Self { args, resolved_paths: Arc::default() }
     }
 }
 
@@ -190,13 +217,16 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// The request that a person approved for this call.
     pub approved: Option<ApprovalRequest>,
+    /// The places that the paths of this call meant when the hooks saw it. The tool rejects the call if a path leads to
+    /// another place at the time of the execution. Empty if no hooks were asked.
+    pub resolved_paths: Arc<[ResolvedPath]>,
     progress: Arc<dyn Fn(String) + Send + Sync>,
 }
 
 impl ToolContext {
     /// Creates a context that passes progress to `progress`.
     pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
-        Self { cancel, approved: None, progress: Arc::new(progress) }
+        Self { cancel, approved: None, resolved_paths: Arc::default(), progress: Arc::new(progress) }
     }
 
     /// Reports output of the running call to observers; never blocks.
@@ -210,6 +240,7 @@ impl fmt::Debug for ToolContext {
         f.debug_struct("ToolContext")
             .field("cancel", &self.cancel)
             .field("approved", &self.approved)
+            .field("resolved_paths", &self.resolved_paths)
             .finish_non_exhaustive()
     }
 }

@@ -65,3 +65,19 @@ pub struct ToolCall {
     /// The arguments: a JSON object, kept byte for byte.
     pub args: RawJson,
 }
+
+/// The place that a path argument of a tool call means, as the host found it before the call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ResolvedPath {
+    /// The name of the argument, which may be absent from the arguments: its default is a path, too.
+    pub argument: String,
+    /// The absolute path of the place, without links and `..`. Bytes that are not UTF-8 are
+    /// replaced.
+    pub path: String,
+    /// True if the place exists.
+    #[serde(default)]
+    pub exists: bool,
+    /// True if the path leads through a link, or is one.
+    #[serde(default)]
+    pub link: bool,
+}

@@ -33,6 +33,8 @@ defenses! {
     AtomicWrites,
     /// Skips blank lines without an error.
     BlankLines,
+    /// Gives gates the arguments in the form that the tool reads.
+    CanonicalArguments,
     /// Ignores directories in which others could have placed a program that runs an extension.
     CleanPath,
     /// Names the extension in a prompt from its command, so that haft never parses the prompt as a

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::{ApproveTool, ApproverDecision, Observer};
+use haft_core::hooks::{ApproveTool, ApproverDecision, Observer, PendingCall};
 use haft_core::session::Session;
 use haft_core::tool::ApprovalRequest;
 use haft_host::{EventSink, FailingGate, Frontend, GateChoice};
@@ -202,14 +202,14 @@ impl ApproveTool for ScreenHooks {
     async fn ask_person(
         &self,
         cancel: &CancellationToken,
-        call: &ToolCall,
+        pending: &PendingCall<'_>,
         request: &ApprovalRequest,
     ) -> Option<ApproverDecision> {
         let Self(screen) = self;
         if !screen.questions.has_person() {
             return None;
         }
-        Some(self.ask_about_call(cancel, call, request.reason.clone()).await)
+        Some(self.ask_about_call(cancel, pending.call, request.reason.clone()).await)
     }
 
     fn name(&self) -> &str {

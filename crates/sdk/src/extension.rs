@@ -292,11 +292,12 @@ impl Extension {
     /// use haft_sdk::{Extension, ToolCallDecision};
     /// use serde_json::Value;
     ///
-    /// let extension = Extension::new("polite", "1.0.0").rewrite(["read", "ls"], |call, _host| async move {
+    /// let extension = Extension::new("polite", "1.0.0").rewrite(["grep", "find"], |call, _host| async move {
     ///     let mut args: Value = call.tool_args.read()?;
-    ///     let path = args["path"].as_str().and_then(|path| path.strip_prefix('@')).map(str::to_owned);
-    ///     let Some(path) = path else { return Ok(ToolCallDecision::allow()) };
-    ///     args["path"] = path.into();
+    ///     if args["limit"].as_u64().is_some_and(|limit| limit <= 50) {
+    ///         return Ok(ToolCallDecision::allow());
+    ///     }
+    ///     args["limit"] = 50.into();
     ///     Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(args))
     /// });
     /// # drop(extension);

@@ -64,6 +64,7 @@ pub use tool::{NoArgs, ToolResult};
 /// The types of the protocol that are not re-exported by name.
 pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
+pub use haft_protocol::content::ResolvedPath;
 pub use haft_protocol::event::NoteLevel;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,

@@ -195,14 +195,23 @@ impl Harness {
     pub async fn intercept_tool_call(&self, tool: &str, args: Value) -> ToolCallDecision {
         let tool_id = ToolCallId::new("call-1");
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
+        let resolved_paths = Vec::new();
+        self.intercept_call(InterceptToolCall { tool_id, tool_name, tool_args, caller: None, resolved_paths })
+            .await
     }
 
     /// Sends a host call of another extension to the handlers of tool calls.
     pub async fn intercept_host_call(&self, caller: &str, tool: &str, args: Value) -> ToolCallDecision {
         let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
         let (tool_name, tool_args) = (tool.into(), args.into());
-        self.query(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
+        let resolved_paths = Vec::new();
+        self.intercept_call(InterceptToolCall { tool_id, tool_name, tool_args, caller, resolved_paths }).await
+    }
+
+    /// Sends a tool call with all its fields to the handlers, for example with
+    /// [`resolved_paths`](InterceptToolCall::resolved_paths).
+    pub async fn intercept_call(&self, call: InterceptToolCall) -> ToolCallDecision {
+        self.query(call).await
     }
 
     /// Sends a turn start to the handler. `step` counts from 1.

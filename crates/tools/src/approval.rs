@@ -47,7 +47,7 @@ pub(crate) async fn approval_request(
 
 /// Returns the reason with the place to which the path leads.
 async fn outside_reason(environment: &dyn Environment, path: &Path, access: AccessKind) -> String {
-    let real = environment.resolve(path).await.unwrap_or_else(|_| path.to_owned());
+    let real = environment.resolve(path).await.map_or_else(|_| path.to_owned(), |place| place.path);
     let link = if real == path { String::new() } else { format!(" (through {})", path.display()) };
     match access {
         AccessKind::Read => format!("read a path with secrets: {}{link}", real.display()),

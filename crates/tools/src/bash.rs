@@ -20,14 +20,16 @@ use blocked::blocked_note;
 
 pub(crate) struct BashTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BashArgs {
     /// Command for the shell. May have several lines
     command: String,
     /// Seconds after which the command is killed. Default: 120
     #[schemars(range(min = 1, max = 86400))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     timeout: Option<u64>,
     /// Only after the sandbox blocked the command: why it must run outside of the sandbox. The user is asked
+    #[serde(skip_serializing_if = "Option::is_none")]
     outside_sandbox: Option<String>,
 }
 
@@ -48,6 +50,10 @@ impl BuiltIn for BashTool {
 
     fn subject(args: &BashArgs) -> CallSubject<'_> {
         CallSubject::Command { outside: args.outside_sandbox.as_deref() }
+    }
+
+    fn path_mut(_: &mut BashArgs) -> Option<&mut String> {
+        None
     }
 
     async fn run(

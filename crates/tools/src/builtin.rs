@@ -1,12 +1,15 @@
 //! `BuiltIn`: the common part of the seven built-in tools.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use async_trait::async_trait;
 use haft_core::tool::{
-    ApprovalRequest, Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput, ToolOwner, ToolSpec,
+    ApprovalRequest, CanonicalArgs, Tool, ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput,
+    ToolOwner, ToolSpec,
 };
 use haft_core::truncate::{self, TruncationLimits};
 use haft_protocol::RawJson;
@@ -14,11 +17,14 @@ use haft_protocol::content::ToolCall;
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
 
 use crate::approval::{CallSubject, approval_request};
 use crate::environment::{Environment, EnvironmentError};
 use crate::failure::ToolFailure;
+use crate::path;
 use crate::read_tracker::ReadTracker;
 
 /// The state that the tools of a session share.
@@ -27,6 +33,9 @@ pub(crate) struct SharedToolState {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) seen: Arc<ReadTracker>,
     pub(crate) reader: ResultAudience,
+    /// Held by a call until it has its place in the queue of its file. It is fair, so that calls that start together
+    /// keep their order.
+    starting: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +48,7 @@ pub(crate) enum ResultAudience {
 impl SharedToolState {
     /// Creates the state of a session that has not read any file.
     pub(crate) fn new(environment: Arc<dyn Environment>, reader: ResultAudience) -> Arc<Self> {
-        Arc::new(Self { environment, seen: Arc::default(), reader })
+        Arc::new(Self { environment, seen: Arc::default(), reader, starting: Arc::default() })
     }
 
     /// Returns the state for a call outside of the sandbox.
@@ -55,10 +64,14 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const GUIDELINES: &'static [&'static str];
     const CONCURRENCY: ToolConcurrency;
-    type Args: DeserializeOwned + JsonSchema + Send + Sync;
+    /// The arguments. Their serialized form is canonical: it has no aliases and no unknown keys.
+    type Args: DeserializeOwned + Serialize + JsonSchema + Send + Sync;
 
     /// Returns the use of the environment, for the check of the sandbox.
     fn subject(args: &Self::Args) -> CallSubject<'_>;
+
+    /// Returns the path of the [`subject`](Self::subject), if it is in the arguments.
+    fn path_mut(args: &mut Self::Args) -> Option<&mut String>;
 
     fn run(
         context: &ToolContext,
@@ -94,9 +107,25 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         Arc::clone(&self.spec)
     }
 
+    async fn canonical_args(&self, args: RawJson) -> Result<CanonicalArgs, String> {
+        let mut args = read_args::<T>(&args)?;
+        let mut places = None;
+        if let CallSubject::File(text, access) = T::subject(&args) {
+            let environment = self.ground.environment.as_ref();
+            let path =
+                path::canonical_path(environment, text, access).await.map_err(|error| error.to_string())?;
+            if let Some(text) = T::path_mut(&mut args) {
+                *text = path.text;
+            }
+            places = Some(path.resolved);
+        }
+        let args = RawJson::from_value(&args).map_err(|error| error.to_string())?;
+        Ok(CanonicalArgs { args, resolved_paths: places.into_iter().collect() })
+    }
+
     async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
         // The call itself reports invalid arguments.
-        let args = call.args.read::<T::Args>().ok()?;
+        let args = read_args::<T>(&call.args).ok()?;
         approval_request(self.ground.environment.as_ref(), T::subject(&args)).await
     }
 
@@ -104,30 +133,40 @@ impl<T: BuiltIn> Tool for BuiltInTool<T> {
         if context.cancel.is_cancelled() {
             return ToolFailure::from(EnvironmentError::Cancelled).output();
         }
-        let args = match call.args.read::<T::Args>() {
+        let args = match read_args::<T>(&call.args) {
             Ok(args) => args,
-            Err(error) => {
-                let text = format!("invalid arguments for {}: {error}", T::NAME);
-                return ToolOutput::failed(ToolFailureKind::InvalidArgs, text);
-            }
+            Err(text) => return ToolOutput::failed(ToolFailureKind::InvalidArgs, text),
         };
+        let starting = self.ground.starting.lock().await;
         let request = approval_request(self.ground.environment.as_ref(), T::subject(&args)).await;
-        let result = match request {
-            None => T::run(&context, &self.ground, args).await,
+        let ground = match request {
+            None => Arc::clone(&self.ground),
             // The request names the place to which a path leads, so a changed link makes another request.
             Some(request) if context.approved.as_ref() == Some(&request) => {
-                T::run(&context, &self.ground.without_sandbox(), args).await
+                Arc::new(self.ground.without_sandbox())
             }
-            Some(request) => Err(ToolFailure::classified(
-                ToolFailureKind::OutOfReach,
-                format!("not run without an approval: {}", request.reason),
-            )),
+            Some(request) => {
+                let text = format!("not run without an approval: {}", request.reason);
+                return ToolOutput::failed(ToolFailureKind::OutOfReach, text);
+            }
+        };
+        let mut work = pin!(T::run(&context, &ground, args));
+        // The first step takes the place in the queue.
+        let first = poll_fn(|task| Poll::Ready(work.as_mut().poll(task))).await;
+        drop(starting);
+        let result = match first {
+            Poll::Ready(result) => result,
+            Poll::Pending => work.await,
         };
         match result {
             Ok(output) => output,
             Err(failure) => failure.output(),
         }
     }
+}
+
+fn read_args<T: BuiltIn>(args: &RawJson) -> Result<T::Args, String> {
+    args.read::<T::Args>().map_err(|error| format!("invalid arguments for {}: {error}", T::NAME))
 }
 
 /// Returns the schema of a tool's arguments, without references, which some providers reject, and without keywords

@@ -5,7 +5,7 @@ mod replace;
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, shorten_head};
@@ -18,7 +18,7 @@ use replace::{TextReplacement, replace};
 
 pub(crate) struct EditTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct EditArgs {
     /// File to change: relative to the working directory, absolute, or starting with ~
     path: String,
@@ -29,14 +29,14 @@ pub(crate) struct EditArgs {
 
 /// The camel-case names are those that models learned from other harnesses. The schema requires neither form, because
 /// it would then reject the other; a missing field is reported below. `null` is rejected because it is not a text.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct EditArg {
     /// Required. Text to replace, exactly as in the file with its whitespace. It must occur only once
-    #[serde(alias = "oldText")]
+    #[serde(alias = "oldText", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "string"))]
     old_text: Option<String>,
     /// Required. New text; empty to delete
-    #[serde(alias = "newText")]
+    #[serde(alias = "newText", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = "string"))]
     new_text: Option<String>,
 }
@@ -57,6 +57,10 @@ impl BuiltIn for EditTool {
 
     fn subject(args: &EditArgs) -> CallSubject<'_> {
         CallSubject::File(Some(&args.path), AccessKind::Write)
+    }
+
+    fn path_mut(args: &mut EditArgs) -> Option<&mut String> {
+        Some(&mut args.path)
     }
 
     async fn run(

@@ -4,7 +4,7 @@ mod blocking;
 mod host;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,12 +89,15 @@ pub trait Environment: Send + Sync {
         Ok(())
     }
 
-    /// Resolves the links of a path as far as it exists. The default returns the path.
+    /// Finds the place that a path means: resolves its links as far as it exists, then `..`. The default is for
+    /// environments without links.
     ///
     /// # Errors
     /// If the call was cancelled.
-    async fn resolve(&self, path: &Path) -> Result<PathBuf, EnvironmentError> {
-        Ok(path.to_owned())
+    async fn resolve(&self, path: &Path) -> Result<ResolvedPlace, EnvironmentError> {
+        let path = remove_dots(path);
+        let exists = self.stat(&path).await.is_ok();
+        Ok(ResolvedPlace { path, exists, has_broken_link: false })
     }
 
     /// Returns the sandbox of commands and file tools, if there is one.
@@ -114,6 +117,30 @@ pub trait Environment: Send + Sync {
     }
 }
 
+/// Removes `.` and `..` components; a `..` removes the component before it.
+pub(crate) fn remove_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => _ = plain.pop(),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(component),
+        }
+    }
+    plain
+}
+
+/// The place that a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedPlace {
+    /// The absolute path, without links and `..`.
+    pub path: PathBuf,
+    /// True if the place exists.
+    pub exists: bool,
+    /// True if the path contains a link that leads nowhere, which no tool follows.
+    pub has_broken_link: bool,
+}
+
 /// The way in which a tool uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AccessKind {
@@ -126,6 +153,9 @@ pub enum AccessKind {
 /// A claimed file, which no other caller changes.
 #[async_trait]
 pub trait ClaimedFile: Send {
+    /// Returns the path of the file, symbolic links resolved.
+    fn path(&self) -> &Path;
+
     /// Returns the present key of the file.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled, shorten_head};
@@ -19,15 +19,17 @@ const MAX_HITS: usize = 2_000;
 
 pub(crate) struct FindTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct FindArgs {
     /// Glob: without a slash it matches names at any depth (*.rs), with a slash it matches paths below the directory
     /// (src/**/*.rs)
     glob: String,
     /// Directory to search. Default: the working directory
+    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// Most results to show. Default: 1000, most: 2000
     #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
 }
 
@@ -45,13 +47,17 @@ impl BuiltIn for FindTool {
         CallSubject::File(args.path.as_deref(), AccessKind::Read)
     }
 
+    fn path_mut(args: &mut FindArgs) -> Option<&mut String> {
+        args.path.as_mut()
+    }
+
     async fn run(
         context: &ToolContext,
         ground: &SharedToolState,
         args: FindArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        let root = path::resolve_root(context, environment, args.path.as_deref()).await?;
         if run_until_cancelled(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());
         }

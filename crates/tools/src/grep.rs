@@ -5,7 +5,7 @@ use std::path::Path;
 
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled, shorten_head};
@@ -23,22 +23,28 @@ const MAX_CONTEXT: usize = 20;
 
 pub(crate) struct GrepTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct GrepArgs {
     /// Regular expression (Rust syntax: no look-around, no back-references), matched line by line
     pattern: String,
     /// Directory or file to search. Default: the working directory
+    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// Search only files that match this glob, e.g. *.rs or src/**/*.{ts,tsx}
+    #[serde(skip_serializing_if = "Option::is_none")]
     glob: Option<String>,
     /// Treat pattern as plain text. Default: false
+    #[serde(skip_serializing_if = "Option::is_none")]
     literal: Option<bool>,
     /// Ignore case. Default: false
+    #[serde(skip_serializing_if = "Option::is_none")]
     ignore_case: Option<bool>,
     /// Lines to show before and after each match. Default: 0, most: 20
+    #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<usize>,
     /// Most matches to show. Default: 100, most: 2000
     #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
 }
 
@@ -56,13 +62,17 @@ impl BuiltIn for GrepTool {
         CallSubject::File(args.path.as_deref(), AccessKind::Read)
     }
 
+    fn path_mut(args: &mut GrepArgs) -> Option<&mut String> {
+        args.path.as_mut()
+    }
+
     async fn run(
         context: &ToolContext,
         ground: &SharedToolState,
         args: GrepArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        let root = path::resolve_root(context, environment, args.path.as_deref()).await?;
         run_until_cancelled(context, environment.stat(&root)).await?;
         let query = GrepQuery {
             root,

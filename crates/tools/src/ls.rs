@@ -2,7 +2,7 @@
 
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled, shorten_head};
@@ -12,9 +12,10 @@ use crate::path;
 
 pub(crate) struct LsTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct LsArgs {
     /// Directory to list. Default: the working directory
+    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
 }
 
@@ -31,13 +32,17 @@ impl BuiltIn for LsTool {
         CallSubject::File(args.path.as_deref(), AccessKind::Read)
     }
 
+    fn path_mut(args: &mut LsArgs) -> Option<&mut String> {
+        args.path.as_mut()
+    }
+
     async fn run(
         context: &ToolContext,
         ground: &SharedToolState,
         args: LsArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let environment = ground.environment.as_ref();
-        let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        let path = path::resolve_root(context, environment, args.path.as_deref()).await?;
         let mut entries = run_until_cancelled(context, environment.list(&path)).await?;
         if entries.is_empty() {
             return Ok(ToolOutput::text(format!("[{} is empty]", path::show(environment, &path))));

@@ -13,7 +13,7 @@ use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ContentBlock, Image};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, ResultAudience, SharedToolState, run_until_cancelled};
@@ -28,15 +28,17 @@ const CHUNK: usize = 256 * 1024;
 
 pub(crate) struct ReadTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ReadArgs {
     /// File to read: relative to the working directory, absolute, or starting with ~
     path: String,
     /// First line to read, counted from 1. Default: 1
     #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     /// The number of lines to read. Default and most: 2000
     #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u64>,
 }
 
@@ -55,6 +57,10 @@ impl BuiltIn for ReadTool {
 
     fn subject(args: &ReadArgs) -> CallSubject<'_> {
         CallSubject::File(Some(&args.path), AccessKind::Read)
+    }
+
+    fn path_mut(args: &mut ReadArgs) -> Option<&mut String> {
+        Some(&mut args.path)
     }
 
     async fn run(

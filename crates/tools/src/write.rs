@@ -5,7 +5,7 @@ use std::path::Path;
 use haft_core::tool::{ToolConcurrency, ToolContext, ToolFailureKind, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::approval::CallSubject;
 use crate::builtin::{BuiltIn, SharedToolState, run_until_cancelled};
@@ -24,7 +24,7 @@ pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 pub(crate) struct WriteTool;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct WriteArgs {
     /// File to write: relative to the working directory, absolute, or starting with ~
     path: String,
@@ -44,6 +44,10 @@ impl BuiltIn for WriteTool {
 
     fn subject(args: &WriteArgs) -> CallSubject<'_> {
         CallSubject::File(Some(&args.path), AccessKind::Write)
+    }
+
+    fn path_mut(args: &mut WriteArgs) -> Option<&mut String> {
+        Some(&mut args.path)
     }
 
     async fn run(
@@ -82,14 +86,17 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 }
 
 /// Claims the file, unless the call is cancelled first. The steps after that are short and are not interrupted, so
-/// that a cancelled call has either changed the file or not.
+/// that a cancelled call has either changed the file or not. Fails if a changed link leads to another file than the one
+/// that the hooks saw.
 pub(crate) async fn claim_file(
     context: &ToolContext,
     environment: &dyn Environment,
     path: &Path,
     parents: ParentPolicy,
 ) -> Result<Box<dyn ClaimedFile>, ToolFailure> {
-    Ok(run_until_cancelled(context, environment.claim(path, parents)).await?)
+    let file = run_until_cancelled(context, environment.claim(path, parents)).await?;
+    path::check_place(context, file.path())?;
+    Ok(file)
 }
 
 /// Reads the file to be changed, if it exists. Its content must be the content that was last read.

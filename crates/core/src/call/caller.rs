@@ -9,7 +9,9 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{ApprovedCall, CallCancelled, CallResult, GateDecision, GateScope, ToolGate, validate_args};
+use super::{
+    ApprovedCall, CallCancelled, CallResult, GateDecision, GateScope, ToolGate, canonical_args, validate_args,
+};
 use crate::agent_state::{AgentState, LazyValidator};
 use crate::chain::Verdict;
 use crate::emitter::EventEmitter;
@@ -79,7 +81,13 @@ impl CallableTool {
     ) -> ExtensionCallResult {
         // A hook cannot replace the tool of an extension's call.
         let scope = GateScope { validator: Some(validator), tool: Some(self.tool.as_ref()), others: None };
-        let GateDecision { verdict, approved } = match ToolGate::new(run, call, scope).decide().await {
+        let canonical = match canonical_args(run, scope.tool, call).await {
+            Ok(Ok(args)) => args,
+            Ok(Err(reason)) => return ExtensionCallResult::from_error(HostCallError::InvalidArgs, reason),
+            Err(CallCancelled) => return cancelled_result(),
+        };
+        let gate = ToolGate::new(run, call, canonical, scope);
+        let GateDecision { verdict, approved, resolved_paths } = match gate.decide().await {
             Ok(decision) => decision,
             Err(CallCancelled) => return cancelled_result(),
         };
@@ -97,7 +105,7 @@ impl CallableTool {
         }
         let call = ToolCall { args, ..call.clone() };
         let mut called = ExtensionCallResult::from_result(
-            ApprovedCall { run, call, tool: self.tool.as_ref(), approved }.execute().await,
+            ApprovedCall { run, call, tool: self.tool.as_ref(), approved, resolved_paths }.execute().await,
         );
         // The output of a cancelled tool reports its progress.
         if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ResolvedPath, ToolCall};
+use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -15,14 +16,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::agent_state::{LazyValidator, OfferedTools};
 use crate::chain::{CallRewrite, ChainCall, ChainOutcome, ChainStep, InvalidRewrite, ToolChain, Verdict};
 use crate::hooks::{
-    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, HookRole, HookSet, Refusal, RefusalScope,
-    ToolDecision,
+    AfterBlock, ApproveTool, ApproverDecision, BeforeToolExecute, HookRole, HookSet, PendingCall, Refusal,
+    RefusalScope, ToolDecision,
 };
 use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::SchemaValidator;
 use crate::session::intervention::InterventionAction;
 use crate::timeouts::MAX_DECISION_TIME;
-use crate::tool::{ApprovalRequest, Tool};
+use crate::tool::{ApprovalRequest, CanonicalArgs, Tool};
 
 /// The name in reports when the shared time is used up, because no single hook is at fault.
 const BUDGET: &str = names::HAFT;
@@ -43,12 +44,16 @@ pub(crate) struct GateDecision {
     pub(crate) verdict: Verdict,
     /// The request of the tool that a person approved.
     pub(crate) approved: Option<ApprovalRequest>,
+    /// The places that the paths of the call mean.
+    pub(crate) resolved_paths: Arc<[ResolvedPath]>,
 }
 
 /// The gate for one call: first the hooks, then the approvers.
 pub(crate) struct ToolGate<'a> {
     run: &'a RunContext,
-    call: &'a ToolCall,
+    /// The call with canonical arguments.
+    call: ToolCall,
+    resolved_paths: Arc<[ResolvedPath]>,
     hooks: Vec<Arc<dyn BeforeToolExecute>>,
     approvers: Vec<Arc<dyn ApproveTool>>,
     scope: GateScope<'a>,
@@ -86,8 +91,34 @@ pub(crate) fn validate_args<'a>(
     Ok(validator)
 }
 
+/// Returns the canonical arguments of a call, or the reason why it cannot run. A tool that only hooks know keeps them.
+///
+/// # Errors
+/// The call was cancelled.
+pub(crate) async fn canonical_args(
+    run: &RunContext,
+    tool: Option<&dyn Tool>,
+    call: &ToolCall,
+) -> Result<Result<CanonicalArgs, String>, CallCancelled> {
+    let Some(tool) = tool.filter(|_| is_up(Defense::CanonicalArguments)) else {
+        return Ok(Ok(call.args.clone().into()));
+    };
+    match run.await_decision(tool.canonical_args(call.args.clone())).await {
+        Ok(args) => Ok(args),
+        Err(NoDecision::Cancelled) => Err(CallCancelled),
+        Err(NoDecision::Panicked) => Ok(Err(format!("{} panicked when it read its arguments", call.name))),
+    }
+}
+
 impl<'a> ToolGate<'a> {
-    pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: GateScope<'a>) -> Self {
+    /// Creates a gate for a call with these canonical arguments.
+    pub(crate) fn new(
+        run: &'a RunContext,
+        call: &ToolCall,
+        CanonicalArgs { args, resolved_paths }: CanonicalArgs,
+        scope: GateScope<'a>,
+    ) -> Self {
+        let call = ToolCall { args, ..call.clone() };
         let HookSet { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } =
             run.agent.current_hooks();
         if let Some(caller) = &run.caller {
@@ -96,7 +127,7 @@ impl<'a> ToolGate<'a> {
             approvers.retain(|approver| !approver.belongs_to(caller));
         }
         let until = Instant::now() + run.agent.config.gate_budget;
-        Self { run, call, hooks, approvers, scope, until }
+        Self { run, call, resolved_paths, hooks, approvers, scope, until }
     }
 
     /// Decides about the call. Reports a refusal of the call alone.
@@ -104,43 +135,38 @@ impl<'a> ToolGate<'a> {
     /// # Errors
     /// The call was cancelled.
     pub(crate) async fn decide(&self) -> Result<GateDecision, CallCancelled> {
-        let mut approved = None;
-        let verdict = self.decide_with_approval(&mut approved).await?;
-        Ok(GateDecision { verdict, approved })
-    }
-
-    async fn decide_with_approval(
-        &self,
-        approved: &mut Option<ApprovalRequest>,
-    ) -> Result<Verdict, CallCancelled> {
         let roles = self.hooks.iter().map(|hook| hook.role(&self.call.name));
-        let mut chain = ToolChain::new(&self.call.name, self.call.args.clone(), roles);
+        let args =
+            CanonicalArgs { args: self.call.args.clone(), resolved_paths: Arc::clone(&self.resolved_paths) };
+        let mut chain = ToolChain::new(&self.call.name, args, roles);
         let mut outcome = match self.run_chain(&mut chain).await {
             Ok(outcome) => outcome,
             Err(ChainAbort::Cancelled) => return Err(CallCancelled),
             Err(ChainAbort::OutOfTime(asked)) => {
-                return self
-                    .record_refusal(RefusalScope::Call, BUDGET, self.timeout_reason(&asked), None)
-                    .await;
+                let reason = self.timeout_reason(&asked);
+                let verdict = self.record_refusal(RefusalScope::Call, BUDGET, reason, None).await?;
+                return Ok(GateDecision { verdict, approved: None, resolved_paths: Arc::default() });
             }
         };
         let mut decider = self.hook_at(outcome.decided_by).map(|hook| RefusalSource::Hook(hook.as_ref()));
         let call = self.to_tool_call(&outcome.call);
-        *approved = self.approval_request(&outcome.verdict, &call).await?;
+        let approved = self.approval_request(&outcome.verdict, &call).await?;
+        let pending = self.pending_call(&call, &outcome.call);
         if (self.needs_approval(&outcome) || approved.is_some())
-            && let Some((approver, refusal)) = self.ask_approvers(&call, approved.as_ref()).await?
+            && let Some((approver, refusal)) = self.ask_approvers(&pending, approved.as_ref()).await?
         {
             (outcome.verdict, decider) = (Verdict::Refuse(refusal), approver.map(RefusalSource::Approver));
         }
-        match outcome.verdict {
+        let verdict = match outcome.verdict {
             Verdict::Refuse(Refusal { by, reason, scope }) => {
-                self.record_refusal(scope, &by, reason, decider).await
+                self.record_refusal(scope, &by, reason, decider).await?
             }
             Verdict::Run { .. } | Verdict::Respond { .. } => {
                 self.note_changes(&outcome);
-                Ok(outcome.verdict)
+                outcome.verdict
             }
-        }
+        };
+        Ok(GateDecision { verdict, approved, resolved_paths: outcome.call.resolved_paths })
     }
 
     /// Records and reports a refusal. The hook that refused the call is then asked whether the run ends too.
@@ -178,9 +204,7 @@ impl<'a> ToolGate<'a> {
         call: &ToolCall,
     ) -> Result<Option<ApprovalRequest>, CallCancelled> {
         let Verdict::Run { .. } = verdict else { return Ok(None) };
-        let other = || Some(self.scope.others?.get(&call.name)?.0.as_ref());
-        let tool = if call.name == self.call.name { self.scope.tool } else { other() };
-        let Some(tool) = tool else { return Ok(None) };
+        let Some(tool) = self.tool(&call.name) else { return Ok(None) };
         match self.run.await_decision(tool.approval_request(call)).await {
             Ok(request) => Ok(request),
             Err(NoDecision::Cancelled) => Err(CallCancelled),
@@ -191,23 +215,29 @@ impl<'a> ToolGate<'a> {
         }
     }
 
+    /// Returns the called tool, or another one that a hook selected.
+    fn tool(&self, name: &str) -> Option<&'a dyn Tool> {
+        let other = || Some(self.scope.others?.get(name)?.0.as_ref());
+        if name == self.call.name { self.scope.tool } else { other() }
+    }
+
     /// Asks the approvers in order; returns the first denial with its approver. A request of the tool needs the
     /// approval of a person.
     async fn ask_approvers(
         &self,
-        call: &ToolCall,
+        pending: &PendingCall<'_>,
         request: Option<&ApprovalRequest>,
     ) -> Result<Option<(Option<&dyn ApproveTool>, Refusal)>, CallCancelled> {
         let mut unapproved = request;
         for approver in &self.approvers {
             let decision = self.run.await_decision(async {
                 let asked = match request {
-                    Some(request) => approver.ask_person(&self.run.cancel, call, request).await,
+                    Some(request) => approver.ask_person(&self.run.cancel, pending, request).await,
                     None => None,
                 };
                 match asked {
                     Some(decision) => (true, decision),
-                    None => (false, approver.approve_tool(&self.run.cancel, call).await),
+                    None => (false, approver.approve_call(&self.run.cancel, pending).await),
                 }
             });
             let (by, reason) = match decision.await {
@@ -247,9 +277,9 @@ impl<'a> ToolGate<'a> {
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
-                    let call = self.to_tool_call(chain.call());
-                    let answer =
-                        self.within_decision_time(index, &mut deadline, self.ask_hook(index, &call)).await;
+                    let (call, now) = (self.to_tool_call(chain.call()), chain.call());
+                    let asked = self.ask_hook(index, self.pending_call(&call, now));
+                    let answer = self.within_decision_time(index, &mut deadline, asked).await;
                     let decision =
                         answer.ok_or(ChainAbort::OutOfTime(vec![index]))?.ok_or(ChainAbort::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
@@ -257,7 +287,7 @@ impl<'a> ToolGate<'a> {
                     }
                 }
                 ChainStep::Check { hook, renamed } => {
-                    let checked = self.check(chain.call(), renamed, &mut validator);
+                    let checked = self.check(chain, renamed, &mut validator).await?;
                     if let (Some(hook), Err(misfit)) = (self.hook_at(Some(hook)), &checked) {
                         hook.rewrite_refused(&self.to_tool_call(chain.call()), misfit.detail());
                     }
@@ -269,15 +299,44 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    fn to_tool_call(&self, ChainCall { tool, args }: &ChainCall) -> ToolCall {
+    fn to_tool_call(&self, ChainCall { tool, args, .. }: &ChainCall) -> ToolCall {
         ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
 
-    /// Checks a call that a hook rewrote. If the tool changed, looks up its validator and the hooks' roles in its
-    /// calls.
-    fn check(
+    fn pending_call<'f>(
+        &'f self,
+        call: &'f ToolCall,
+        ChainCall { resolved_paths, .. }: &'f ChainCall,
+    ) -> PendingCall<'f> {
+        PendingCall { call, resolved_paths, caller: self.run.caller.as_ref() }
+    }
+
+    /// Checks the call of the chain, which a hook rewrote, and makes its arguments canonical. If the tool changed,
+    /// returns the hooks' roles in its calls.
+    async fn check(
         &self,
-        ChainCall { tool, args }: &ChainCall,
+        chain: &mut ToolChain,
+        renamed: bool,
+        validator: &mut Option<&'a SchemaValidator>,
+    ) -> Result<Result<Vec<Option<HookRole>>, InvalidRewrite>, ChainAbort> {
+        let checked = self.validate(chain.call(), renamed, validator);
+        if checked.is_err() {
+            return Ok(checked);
+        }
+        let call = self.to_tool_call(chain.call());
+        match canonical_args(self.run, self.tool(&call.name), &call).await {
+            Ok(Ok(args)) => chain.set_canonical(args),
+            Ok(Err(reason)) => return Ok(Err(InvalidRewrite::Args(reason))),
+            Err(CallCancelled) => return Err(ChainAbort::Cancelled),
+        }
+        Ok(checked)
+    }
+
+    /// Validates a call that a hook rewrote. If the tool changed, looks up its validator and the hooks' roles in its
+    /// calls.
+    fn validate(
+        &self,
+        ChainCall { tool, args, .. }: &ChainCall,
         renamed: bool,
         validator: &mut Option<&'a SchemaValidator>,
     ) -> Result<Vec<Option<HookRole>>, InvalidRewrite> {
@@ -321,7 +380,8 @@ impl<'a> ToolGate<'a> {
             let until = deadline.deadline() + longest;
             deadline.as_mut().reset(until);
         }
-        let ask = async |index| (index, self.ask_hook(index, &call).await);
+        let now = chain.call().clone();
+        let ask = async |index| (index, self.ask_hook(index, self.pending_call(&call, &now)).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
             let Some(answer) = until_deadline(deadline, asked.next()).await else {
@@ -354,20 +414,12 @@ impl<'a> ToolGate<'a> {
     }
 
     /// Asks one hook. A panic counts as a refusal. Returns `None` if the run was cancelled.
-    async fn ask_hook(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
+    async fn ask_hook(&self, index: usize, pending: PendingCall<'_>) -> Option<ToolDecision> {
         let Some(hook) = self.hook_at(Some(index)) else { return Some(ToolDecision::Allow) };
-        match self.run.await_decision(self.invoke_hook(hook.as_ref(), call)).await {
+        match self.run.await_decision(hook.decide_call(&self.run.cancel, &pending)).await {
             Ok(decision) => Some(decision),
             Err(NoDecision::Cancelled) => None,
             Err(NoDecision::Panicked) => Some(ToolDecision::block(hook.name(), PANICKED)),
-        }
-    }
-
-    async fn invoke_hook(&self, hook: &dyn BeforeToolExecute, call: &ToolCall) -> ToolDecision {
-        let cancel = &self.run.cancel;
-        match &self.run.caller {
-            None => hook.before_tool_execute(cancel, call).await,
-            Some(caller) => hook.before_extension_call(cancel, call, caller).await,
         }
     }
 
@@ -396,10 +448,10 @@ impl<'a> ToolGate<'a> {
         let cancel = &self.run.cancel;
         let after = match decider {
             Some(RefusalSource::Approver(approver)) => {
-                self.run.await_decision(approver.after_denial(cancel, self.call)).await
+                self.run.await_decision(approver.after_denial(cancel, &self.call)).await
             }
             Some(RefusalSource::Hook(hook)) => {
-                self.run.await_decision(hook.after_block(cancel, self.call)).await
+                self.run.await_decision(hook.after_block(cancel, &self.call)).await
             }
             None => Ok(AfterBlock::GoOn),
         };

@@ -4,11 +4,30 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ResolvedPath, ToolCall};
 use haft_protocol::ids::ExtensionName;
 
 use super::{CancellationToken, Refusal, RefusalScope};
 use crate::tool::{ApprovalRequest, ToolOutput};
+
+/// A tool call before it runs, with what the agent knows about it.
+#[derive(Debug, Clone, Copy)]
+pub struct PendingCall<'a> {
+    /// The call, with [canonical](crate::tool::Tool::canonical_args) arguments.
+    pub call: &'a ToolCall,
+    /// The places that the paths in the arguments mean. Empty for tools without paths.
+    pub resolved_paths: &'a [ResolvedPath],
+    /// The extension that makes the call (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)); `None` for a call
+    /// of the model.
+    pub caller: Option<&'a ExtensionName>,
+}
+
+impl<'a> PendingCall<'a> {
+    /// Creates a call of the model without paths.
+    pub fn new(call: &'a ToolCall) -> Self {
+        Self { call, resolved_paths: &[], caller: None }
+    }
+}
 
 /// Hook before a tool call. See the [module](super) for an example.
 #[async_trait]
@@ -19,15 +38,10 @@ pub trait BeforeToolExecute: Send + Sync {
     /// time](Self::decision_time) in addition.
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
 
-    /// Decides about a call that an extension makes (see [`ExtensionToolRunner`](crate::ExtensionToolRunner)). The
-    /// default treats it as a call of the model.
-    async fn before_extension_call(
-        &self,
-        cancel: &CancellationToken,
-        call: &ToolCall,
-        _caller: &ExtensionName,
-    ) -> ToolDecision {
-        self.before_tool_execute(cancel, call).await
+    /// Decides about a call with all facts about it, in place of [`before_tool_execute`](Self::before_tool_execute), which
+    /// the default calls.
+    async fn decide_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
+        self.before_tool_execute(cancel, pending.call).await
     }
 
     /// True if the hook belongs to this extension. It is not asked about the extension's own calls, because the
@@ -172,12 +186,18 @@ pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision;
 
-    /// Asks a person about a call whose tool requires it, in place of [`approve_tool`](Self::approve_tool). `None` if
+    /// Decides about a call with all facts about it, in place of [`approve_tool`](Self::approve_tool), which the default
+    /// calls.
+    async fn approve_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision {
+        self.approve_tool(cancel, pending.call).await
+    }
+
+    /// Asks a person about a call whose tool requires it, in place of [`approve_call`](Self::approve_call). `None` if
     /// this approver cannot ask a person. If no approver can, the call does not run.
     async fn ask_person(
         &self,
         _cancel: &CancellationToken,
-        _call: &ToolCall,
+        _pending: &PendingCall<'_>,
         _request: &ApprovalRequest,
     ) -> Option<ApproverDecision> {
         None

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{ResolvedPath, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::texts;
 use haft_protocol::ids::ExtensionName;
@@ -14,7 +14,7 @@ use haft_protocol::message::{Message, ToolMessage};
 use super::record_refusal;
 use super::state::TurnInput;
 use crate::agent_state::{AgentSetup, OfferedTools};
-use crate::call::{ApprovedCall, GateDecision, GateScope, ToolGate, validate_args};
+use crate::call::{ApprovedCall, GateDecision, GateScope, ToolGate, canonical_args, validate_args};
 use crate::chain::Verdict;
 use crate::hooks::{Refusal, RefusalScope};
 use crate::run_context::RunContext;
@@ -38,7 +38,12 @@ struct PlannedCall {
 
 enum CallAction {
     /// The call runs with the tool and the arguments that every gate allowed.
-    Run { call: ToolCall, tool: Arc<dyn Tool>, approved: Option<ApprovalRequest> },
+    Run {
+        call: ToolCall,
+        tool: Arc<dyn Tool>,
+        approved: Option<ApprovalRequest>,
+        resolved_paths: Arc<[ResolvedPath]>,
+    },
     /// The call does not run; this is the result.
     Answer { output: ToolOutput, source: ResultSource },
 }
@@ -200,14 +205,20 @@ impl ToolCalls<'_> {
             None => return Ok(answer(unknown_tool_text(call, &offered))),
         };
         let tool = offered.get(&call.name).map(|(tool, _)| tool.as_ref());
+        let canonical = match canonical_args(self.run, tool, call).await? {
+            Ok(args) => args,
+            Err(reason) => return Ok(answer(reason)),
+        };
         let scope = GateScope { validator, tool, others: Some(&offered) };
-        let GateDecision { verdict, approved } = ToolGate::new(self.run, call, scope).decide().await?;
+        let gate = ToolGate::new(self.run, call, canonical, scope);
+        let GateDecision { verdict, approved, resolved_paths } = gate.decide().await?;
         match verdict {
             Verdict::Run { tool, args } => {
                 let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
                 Ok(match offered.get(&runs.name) {
                     Some((tool, _)) => {
-                        let plan = CallAction::Run { call: runs, tool: tool.clone(), approved };
+                        let plan =
+                            CallAction::Run { call: runs, tool: tool.clone(), approved, resolved_paths };
                         PlannedCall { call: call.clone(), plan }
                     }
                     None => answer(unknown_tool_text(call, &offered)),
@@ -246,11 +257,13 @@ impl ToolCalls<'_> {
         PlannedCall { call, plan }: PlannedCall,
         begun: Result<(), SessionError>,
     ) -> ToolCallOutcome {
-        let (runs, tool, approved) = match plan {
+        let (runs, tool, approved, resolved_paths) = match plan {
             CallAction::Answer { output, source } => {
                 return ToolCallOutcome { call, output, source, then: None };
             }
-            CallAction::Run { call, tool, approved } => (call, tool, approved),
+            CallAction::Run { call, tool, approved, resolved_paths } => {
+                (call, tool, approved, resolved_paths)
+            }
         };
         match begun {
             Err(error) => return ToolCallOutcome::not_run(call, Some(error.into())),
@@ -259,7 +272,9 @@ impl ToolCalls<'_> {
         }
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let result =
-            ApprovedCall { run: self.run, call: runs, tool: tool.as_ref(), approved }.execute().await;
+            ApprovedCall { run: self.run, call: runs, tool: tool.as_ref(), approved, resolved_paths }
+                .execute()
+                .await;
         let then = result.refusal.map(|refusal| record_refusal(self.run, refusal));
         ToolCallOutcome {
             call,

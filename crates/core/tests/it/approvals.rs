@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
-    AfterBlock, ApproveTool, ApproverDecision, CancellationToken, HookRole, ToolDecision,
+    AfterBlock, ApproveTool, ApproverDecision, CancellationToken, HookRole, PendingCall, ToolDecision,
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::{HookIntervention, InterventionAction};
@@ -289,7 +289,7 @@ impl ApproveTool for Person {
     async fn ask_person(
         &self,
         _: &CancellationToken,
-        _: &ToolCall,
+        _: &PendingCall<'_>,
         request: &ApprovalRequest,
     ) -> Option<ApproverDecision> {
         Some(match self.0 {

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod cancellation;
+mod canonical;
 mod compaction;
 mod discards;
 mod displays;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::fold::ObjectFields;
 use super::question::{HookQuestion, MalformedReply, ParsedDecision, ReplyReader};
 use super::{Method, TurnContext, TurnMeta};
+use crate::content::ResolvedPath;
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.
@@ -31,6 +32,9 @@ pub struct ApproveTool {
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
+    /// The places that the path arguments of a built-in tool mean. Since haft.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolved_paths: Vec<ResolvedPath>,
 }
 
 impl ApproveTool {

@@ -14,6 +14,7 @@ use super::question::{
     HookQuestion, MalformedReply, ParsedDecision, PayloadShape, ReplyHead, ReplyReader, ReplyVerb,
 };
 use super::{HookToolResult, Method, TurnContext, TurnMeta};
+use crate::content::ResolvedPath;
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
@@ -39,6 +40,9 @@ pub struct BeforeTool {
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
+    /// The places that the path arguments of a built-in tool mean. Since haft.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolved_paths: Vec<ResolvedPath>,
 }
 
 impl BeforeTool {
@@ -140,7 +144,7 @@ impl ToolDecision {
 
 const CALL: PayloadShape = PayloadShape {
     name: "call",
-    fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id"],
+    fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id", "resolved_paths"],
     misnamed: &[
         ("args", "arguments"),
         ("input", "arguments"),

@@ -1,7 +1,7 @@
 //! One value of every frame, as code with these types builds it.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{ContentBlock, Image};
+use haft_protocol::content::{ContentBlock, Image, ResolvedPath};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -13,6 +13,10 @@ pub(crate) fn json(text: &str) -> RawJson {
 
 fn id(text: &str) -> RequestId {
     RequestId::new(text)
+}
+
+fn resolved_path() -> ResolvedPath {
+    ResolvedPath { argument: "path".into(), path: "/srv/ada/x".into(), exists: true, link: true }
 }
 
 fn panel() -> PanelId {
@@ -52,6 +56,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             tool_name: "bash".into(),
             tool_args: bash(),
             caller: None,
+            resolved_paths: Vec::new(),
         }
         .into_frame(id("4")),
         InterceptToolCall {
@@ -59,6 +64,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
             tool_name: "bash".into(),
             tool_args: bash(),
             caller: Some(ExtensionName::new("notes")),
+            resolved_paths: vec![resolved_path()],
         }
         .into_frame(id("10")),
         InterceptTurnStart { step: 3 }.into_frame(id("5")),

@@ -39,7 +39,7 @@ fn host_frames() {
     {"type":"event","event":"turn_end","stop":"error","error":"refused"}
     {"type":"event_gap","lost":12}
     {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
-    {"type":"event_intercept","id":"10","event":"tool_call","tool_id":"host-1","tool_name":"bash","tool_args":{"command":"ls"},"caller":"notes"}
+    {"type":"event_intercept","id":"10","event":"tool_call","tool_id":"host-1","tool_name":"bash","tool_args":{"command":"ls"},"caller":"notes","resolved_paths":[{"argument":"path","path":"/srv/ada/x","exists":true,"link":true}]}
     {"type":"event_intercept","id":"5","event":"turn_start","step":3}
     {"type":"event_intercept","id":"6","event":"assistant_message","text":"one\u2028line"}
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}

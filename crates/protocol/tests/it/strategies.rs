@@ -1,7 +1,7 @@
 //! Arbitrary frames.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::Image;
+use haft_protocol::content::{Image, ResolvedPath};
 use haft_protocol::event::{CompactReason, NoteLevel};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
@@ -167,12 +167,23 @@ fn event() -> impl Strategy<Value = HostFrame> {
     .prop_map(HostFrame::Event)
 }
 
+fn resolved_path() -> impl Strategy<Value = ResolvedPath> {
+    (text(), text(), any::<bool>(), any::<bool>()).prop_map(|(argument, path, exists, link)| ResolvedPath {
+        argument,
+        path,
+        exists,
+        link,
+    })
+}
+
 fn intercept() -> impl Strategy<Value = Intercept> {
     prop_oneof![
-        (name(), name(), object(), option::of(name())).prop_map(|(id, tool_name, tool_args, caller)| {
-            let caller = caller.map(ExtensionName::new);
-            InterceptToolCall { tool_id: ToolCallId::new(id), tool_name, tool_args, caller }.into()
-        }),
+        (name(), name(), object(), option::of(name()), vec(resolved_path(), 0..3)).prop_map(
+            |(id, tool_name, tool_args, caller, resolved_paths)| {
+                let (tool_id, caller) = (ToolCallId::new(id), caller.map(ExtensionName::new));
+                InterceptToolCall { tool_id, tool_name, tool_args, caller, resolved_paths }.into()
+            }
+        ),
         any::<u32>().prop_map(|step| InterceptTurnStart { step }.into()),
         text().prop_map(|text| InterceptAssistantMessage { text }.into()),
         (text(), text()).prop_map(|(prompt, system_prompt)| {

@@ -135,6 +135,7 @@ impl HookHarness {
             hook_result: None,
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
+            resolved_paths: Vec::new(),
         })
         .await
     }
@@ -148,6 +149,7 @@ impl HookHarness {
             arguments: arguments.into(),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
+            resolved_paths: Vec::new(),
         })
         .await
     }

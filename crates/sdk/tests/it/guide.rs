@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::{env, fs};
 
+use haft_sdk::protocol::ids::ToolCallId;
 use haft_sdk::protocol::message::StopCause;
 use haft_sdk::testing::{Harness, host_info};
 use haft_sdk::{
-    Completion, Extension, ExtensionConfig, GateDecision, HostError, HostInfo, LifecycleEvent, Panel,
-    PanelEvent, RawJson, Response, ToolCallDecision, ToolResult,
+    Completion, Extension, ExtensionConfig, GateDecision, HostError, HostInfo, InterceptToolCall,
+    LifecycleEvent, Panel, PanelEvent, RawJson, ResolvedPath, Response, ToolCallDecision, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -137,11 +138,21 @@ fn extension() -> Extension {
             }
             Ok::<_, serde_json::Error>(GateDecision::allow())
         })
-        .rewrite(["read", "ls"], |call, _host| async move {
+        .gate("read", |call, _host| async move {
+            let secret =
+                call.resolved_paths.iter().any(|place| Path::new(&place.path).starts_with("/srv/secrets"));
+            Ok::<_, serde_json::Error>(if secret {
+                GateDecision::block("secrets")
+            } else {
+                GateDecision::allow()
+            })
+        })
+        .rewrite(["grep", "find"], |call, _host| async move {
             let mut args: Value = call.tool_args.read()?;
-            let path = args["path"].as_str().and_then(|path| path.strip_prefix('@')).map(str::to_owned);
-            let Some(path) = path else { return Ok(ToolCallDecision::allow()) };
-            args["path"] = path.into();
+            if args["limit"].as_u64().is_some_and(|limit| limit <= 50) {
+                return Ok(ToolCallDecision::allow());
+            }
+            args["limit"] = 50.into();
             Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(args))
         })
         .command("board", "open the board", |_, _| async {
@@ -171,8 +182,21 @@ async fn fragments_work_as_documented() {
     assert!(GUIDE.contains(expect));
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
-    let read = harness.intercept_tool_call("read", json!({"path": "@a.rs", "offset": 7})).await;
-    assert_eq!(read, ToolCallDecision::rewrite(json!({"path": "a.rs", "offset": 7})));
+    let read = async |path: &str| {
+        let place = ResolvedPath { argument: "path".into(), path: path.into(), exists: true, link: true };
+        let call = InterceptToolCall {
+            tool_id: ToolCallId::new("t1"),
+            tool_name: "read".into(),
+            tool_args: json!({ "path": path }).into(),
+            caller: None,
+            resolved_paths: vec![place],
+        };
+        harness.intercept_call(call).await
+    };
+    assert_eq!(read("/srv/secrets/key").await, ToolCallDecision::block("secrets"));
+    assert_eq!(read("/srv/secrets-of-the-sea").await, ToolCallDecision::Allow);
+    let search = harness.intercept_tool_call("grep", json!({"pattern": "x", "limit": 90})).await;
+    assert_eq!(search, ToolCallDecision::rewrite(json!({"pattern": "x", "limit": 50})));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
     assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;

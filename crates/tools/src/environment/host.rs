@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessKind, ClaimedFile, DirectoryEntry, Environment, EnvironmentError, FileStat, FindHits, FindQuery,
-    GrepHits, GrepQuery, ParentPolicy, RunReport, ShellCommand,
+    GrepHits, GrepQuery, ParentPolicy, ResolvedPlace, RunReport, ShellCommand,
 };
 use crate::environment::run_blocking;
 
@@ -340,9 +340,16 @@ impl Environment for HostEnvironment {
         run_blocking(move || boundaries.check(&path, access)).await
     }
 
-    async fn resolve(&self, path: &Path) -> Result<PathBuf, EnvironmentError> {
+    async fn resolve(&self, path: &Path) -> Result<ResolvedPlace, EnvironmentError> {
         let path = path.to_owned();
-        run_blocking(move || Ok(resolve_missing(&path))).await
+        run_blocking(move || {
+            let path = resolve_missing(&path);
+            let exists = path.exists();
+            // All other links were resolved.
+            let has_broken_link = !exists && path.ancestors().any(Path::is_symlink);
+            Ok(ResolvedPlace { path, exists, has_broken_link })
+        })
+        .await
     }
 
     fn sandbox(&self) -> Option<&ToolSandbox> {

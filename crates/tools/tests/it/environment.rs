@@ -101,6 +101,10 @@ struct Claimed {
 
 #[async_trait]
 impl ClaimedFile for Claimed {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
     async fn key(&mut self) -> Result<FileKey, EnvironmentError> {
         Ok(FileKey { path: self.path.clone(), id: None })
     }

@@ -4,6 +4,7 @@
 
 mod agent;
 mod bash;
+mod canonical;
 mod changed;
 mod containment;
 mod edit;

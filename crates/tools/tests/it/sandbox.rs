@@ -296,3 +296,21 @@ async fn commands_that_want_a_terminal_end_by_themselves() {
     let text = ground.error("bash", bash("git -c user.name=a -c user.email=a@b commit")).await;
     assert!(text.contains("no editor is available"), "{text}");
 }
+
+/// The check of the sandbox takes time, which must not change the order.
+#[tokio::test]
+async fn calls_for_one_file_run_in_order() {
+    let ground = ground();
+    let edit = |old: &str, new: &str| json!([{"old_text": old, "new_text": new}]);
+    for round in 0..32 {
+        let name = format!("new/{round}/a");
+        let (_, _, _, read) = tokio::join!(
+            biased;
+            ground.ok("write", json!({"path": name, "content": "one"})),
+            ground.ok("edit", json!({"path": name, "edits": edit("one", "two")})),
+            ground.ok("edit", json!({"path": name, "edits": edit("two", "three")})),
+            ground.ok("read", json!({"path": name})),
+        );
+        assert_eq!(read, "three");
+    }
+}

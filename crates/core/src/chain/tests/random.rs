@@ -65,7 +65,7 @@ proptest! {
                     open[order.next().unwrap() % open.len()]
                 }
                 ChainStep::Check { renamed, .. } => {
-                    let ChainCall { tool, args } = chain.call();
+                    let ChainCall { tool, args, .. } = chain.call();
                     let parts = if renamed { roles(tool) } else { Vec::new() };
                     let checked = if *args == unfit { Err(InvalidRewrite::Args("bad".into())) } else { Ok(parts) };
                     chain.resolve_check(checked);

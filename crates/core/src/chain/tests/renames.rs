@@ -153,9 +153,10 @@ fn response_stays_bound_to_the_answered_call() {
     chain.answer(0, respond());
     assert_eq!(chain.step(), ChainStep::Ask(1));
     chain.answer(1, rename("b", r#"{"n":2}"#));
-    assert_eq!(*chain.call(), ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#) });
+    let renamed = ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#), resolved_paths: Arc::default() };
+    assert_eq!(*chain.call(), renamed);
     chain.resolve_check(Ok(vec![None; 2]));
     let ChainStep::Done(outcome) = chain.step() else { panic!("it does not end") };
-    let answered = ChainCall { tool: "a".into(), args: json(r#"{"n":1}"#) };
+    let answered = ChainCall { tool: "a".into(), args: json(r#"{"n":1}"#), resolved_paths: Arc::default() };
     assert_eq!((outcome.decided_by, outcome.call), (Some(0), answered));
 }

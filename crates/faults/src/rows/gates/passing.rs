@@ -1,10 +1,15 @@
-//! T-24, T-25 and T-30: ways to bypass a gate.
+//! T-24, T-25, T-30 and T-31: ways to bypass a gate.
 
-use anyhow::{Result, ensure};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
 use async_trait::async_trait;
 use haft_core::hooks::{BeforeToolExecute, CancellationToken, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
+use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::{Value, json};
 
 use super::{call_steps, with_guard, without_guard};
@@ -66,7 +71,37 @@ pub(crate) const ROWS: &[FaultRow] = &[
         }],
         undefend: Some(|_| take_down(Defense::ToolAliases)),
     },
+    FaultRow {
+        id: "T-31",
+        title: "names a denied file by a link and other spellings",
+        cases: &[FaultCase {
+            setup: with_guard,
+            play: |world| Box::pin(guard_sees_the_file_that_is_read(world)),
+            ..CASE
+        }],
+        undefend: Some(|_| take_down(Defense::CanonicalArguments)),
+    },
 ];
+
+async fn guard_sees_the_file_that_is_read(world: &mut World) -> Result<()> {
+    let (place, denied) = (world.dir.join("place"), world.dir.join("DENIED"));
+    for dir in [&place, &denied] {
+        fs::create_dir(dir).with_context(|| format!("create {}", dir.display()))?;
+        fs::write(dir.join("file"), "content").context("write a file")?;
+    }
+    symlink("../DENIED", place.join("docs")).context("create a link")?;
+    symlink(denied.join("file"), place.join("notes")).context("create a link")?;
+    let environment = HostEnvironment::new(&place).with_home(&denied);
+    let names = ["docs/file", "notes", "~/file", "@~/file", "docs/../DENIED/file", "./docs/new/../file"];
+    let calls: Vec<_> = names.iter().map(|name| ("read", json!({ "path": name }))).collect();
+    let steps = call_steps(&[calls, vec![("read", json!({"path": "@./file"}))]].concat());
+    let tools = builtin_tools(Arc::new(environment));
+    let read = tools.into_iter().filter(|tool| tool.spec().name == "read");
+    let played = world.prompt_with(&steps, |agent| agent.add_tools(read)).await?;
+    let expect = [vec!["refused: DENIED"; names.len()], vec!["content"]].concat();
+    ensure!(played.results == expect, "the results are {:?}", played.results);
+    Ok(())
+}
 
 async fn alias_names_the_tool(world: &mut World) -> Result<()> {
     let steps = call_steps(&[("bash", denied_args()), ("evil_tool", denied_args())]);

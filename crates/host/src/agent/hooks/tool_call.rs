@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, PendingCall, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{
@@ -42,8 +42,7 @@ impl ToolCallHook {
     async fn query(
         &self,
         cancel: &CancellationToken,
-        call: &ToolCall,
-        caller: Option<&ExtensionName>,
+        PendingCall { call, resolved_paths, caller }: &PendingCall<'_>,
     ) -> Result<ToolCallDecision, InterceptFailure> {
         // An extension that has just started has only now registered its tools.
         let entry = self.entry.current();
@@ -57,6 +56,7 @@ impl ToolCallHook {
             tool_name: call.name.clone(),
             tool_args: call.args.clone(),
             caller: caller.filter(|_| entry.offers().has_capability(capability::HOST_SERVICES)).cloned(),
+            resolved_paths: resolved_paths.to_vec(),
         });
         let response = entry.query(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(InterceptorRole::Plain);
@@ -71,14 +71,9 @@ impl ToolCallHook {
         Ok(decision)
     }
 
-    async fn decide(
-        &self,
-        cancel: &CancellationToken,
-        call: &ToolCall,
-        caller: Option<&ExtensionName>,
-    ) -> ToolDecision {
+    async fn decide(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
         let by = || self.entry.name().to_string();
-        let outcome = self.query(cancel, call, caller).await;
+        let outcome = self.query(cancel, pending).await;
         // Otherwise the call passed because the user allows it, or the run was cancelled.
         if let Err(InterceptFailure { verdict: FailureEffect::Block, detail: Some(detail), .. }) = &outcome {
             self.record_failure(detail);
@@ -112,16 +107,11 @@ impl ToolCallHook {
 #[async_trait]
 impl BeforeToolExecute for ToolCallHook {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
-        self.decide(cancel, call, None).await
+        self.decide_call(cancel, &PendingCall::new(call)).await
     }
 
-    async fn before_extension_call(
-        &self,
-        cancel: &CancellationToken,
-        call: &ToolCall,
-        caller: &ExtensionName,
-    ) -> ToolDecision {
-        self.decide(cancel, call, Some(caller)).await
+    async fn decide_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
+        self.decide(cancel, pending).await
     }
 
     fn belongs_to(&self, extension: &ExtensionName) -> bool {

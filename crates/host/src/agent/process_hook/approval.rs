@@ -1,7 +1,7 @@
 //! The hook that approves a tool.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision};
+use haft_core::hooks::{AfterBlock, ApproveTool, ApproverDecision, PendingCall};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPoint, texts};
 use haft_protocol::ids::ExtensionName;
@@ -18,13 +18,18 @@ const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 #[async_trait]
 impl ApproveTool for ProcessHookAdapter {
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> ApproverDecision {
+        self.approve_call(cancel, &PendingCall::new(call)).await
+    }
+
+    async fn approve_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ApproverDecision {
         let question = Question {
             meta: self.turns.turn_meta(Question::TRACE_PATH),
             context: self.turns.context(),
-            tool: call.name.clone(),
-            arguments: call.args.clone(),
+            tool: pending.call.name.clone(),
+            arguments: pending.call.args.clone(),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
+            resolved_paths: pending.resolved_paths.to_vec(),
         };
         let reason = match self.query(cancel, POINT, question).await {
             Ok(ApprovalDecision::Approve) | Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => {

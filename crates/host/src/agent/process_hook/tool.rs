@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::hooks::{
-    AfterBlock, AfterToolExecute, BeforeToolExecute, FinishedCall, HookRole, ResultDecision, ToolDecision,
+    AfterBlock, AfterToolExecute, BeforeToolExecute, FinishedCall, HookRole, PendingCall, ResultDecision,
+    ToolDecision,
 };
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
@@ -25,6 +26,11 @@ const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 #[async_trait]
 impl BeforeToolExecute for ProcessHookAdapter {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        self.decide_call(cancel, &PendingCall::new(call)).await
+    }
+
+    async fn decide_call(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {
+        let call = pending.call;
         let question = BeforeTool {
             meta: self.turns.turn_meta(BeforeTool::TRACE_PATH),
             context: self.turns.context(),
@@ -33,6 +39,7 @@ impl BeforeToolExecute for ProcessHookAdapter {
             hook_result: None,
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
+            resolved_paths: pending.resolved_paths.to_vec(),
         };
         // An answer beyond the limit counts as no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::tool::{Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
+use haft_core::tool::{CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
 use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -145,6 +145,10 @@ struct TimeLimitedTool {
 impl Tool for TimeLimitedTool {
     fn spec(&self) -> Arc<ToolSpec> {
         self.tool.spec()
+    }
+
+    async fn canonical_args(&self, args: RawJson) -> Result<CanonicalArgs, String> {
+        self.tool.canonical_args(args).await
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {

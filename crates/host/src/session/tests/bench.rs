@@ -206,7 +206,8 @@ impl Bench {
     pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
         let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
         let (tool_id, tool_name) = (ToolCallId::new("t1"), "bash".into());
-        let question = InterceptToolCall { tool_id, tool_name, tool_args, caller: None };
+        let question =
+            InterceptToolCall { tool_id, tool_name, tool_args, caller: None, resolved_paths: Vec::new() };
         self.ask(ticket, question, 5)
     }
 

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, InterceptHook, InterceptKind};
+use crate::content::ResolvedPath;
 use crate::ext::answer_error::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
@@ -20,7 +21,8 @@ pub struct InterceptToolCall {
     /// The name of the tool.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub tool_name: String,
-    /// The current arguments: the model's, or those of an earlier interceptor.
+    /// The current arguments: the model's, or those of an earlier interceptor. Arguments of built-in
+    /// tools are in their canonical form.
     #[serde(deserialize_with = "crate::json::object")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: RawJson,
@@ -28,6 +30,10 @@ pub struct InterceptToolCall {
     /// interceptors without `host_services`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<ExtensionName>,
+    /// The places that the path arguments of a built-in tool mean. Empty for tools without paths and
+    /// for tools of extensions. Since haft.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resolved_paths: Vec<ResolvedPath>,
 }
 
 /// The meaning of a response to `tool_call`, before the host validates it for the role of the

@@ -141,6 +141,7 @@ pub(crate) fn approve_tool() -> ApproveTool {
         arguments: json("{}"),
         channel: "cli".into(),
         chat_id: "direct".into(),
+        resolved_paths: Vec::new(),
     }
 }
 

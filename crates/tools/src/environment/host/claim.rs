@@ -41,6 +41,10 @@ impl HostFile {
 
 #[async_trait]
 impl ClaimedFile for HostFile {
+    fn path(&self) -> &Path {
+        self.guard.path()
+    }
+
     async fn key(&mut self) -> Result<FileKey, EnvironmentError> {
         let guard = Arc::clone(&self.guard);
         let stamp = run_blocking(move || atomic::read_stamp(guard.path())).await?;

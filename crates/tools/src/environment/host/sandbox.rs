@@ -1,7 +1,7 @@
 //! `ToolSandbox`: the files, programs and network that tools may use without an approval.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use haft_launch::Sandbox;
@@ -9,7 +9,7 @@ use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, detect_support};
 
 use super::FileAccessRules;
 use super::atomic::PathBoundary;
-use crate::environment::{AccessKind, EnvironmentError};
+use crate::environment::{AccessKind, EnvironmentError, remove_dots};
 
 /// The files, programs and network that tools may use without an approval. Commands run in a sandbox of the operating
 /// system; file tools check each path.
@@ -160,14 +160,16 @@ fn resolve(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Resolves the links of a path as far as it exists.
+/// Resolves the links of a path as far as it exists, then `..` in the rest.
 pub(super) fn resolve_missing(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    match found {
-        Some((above, real)) => match path.strip_prefix(above) {
-            Ok(below) if !below.as_os_str().is_empty() => real.join(below),
-            _ => real,
-        },
-        None => path.to_owned(),
+    let Some((above, real)) = found else { return remove_dots(path) };
+    match path.strip_prefix(above) {
+        Ok(below) if below.components().any(|part| part == Component::ParentDir) => {
+            // Without `..`, more of the path may exist, with links.
+            resolve_missing(&remove_dots(&real.join(below)))
+        }
+        Ok(below) if !below.as_os_str().is_empty() => real.join(below),
+        _ => real,
     }
 }
