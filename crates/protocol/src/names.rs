@@ -85,7 +85,7 @@ pub fn selected_tools(entry: &str) -> impl Iterator<Item = String> {
     std::iter::once(entry).chain(tool)
 }
 
-/// The entry of a list of tools that stands for every tool.
+/// The entry of a list of tools that means every tool.
 pub const ALL_TOOLS: &str = "*";
 
 /// True if a list of tools, such as `tools.approve`, contains this tool.

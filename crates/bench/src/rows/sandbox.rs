@@ -31,10 +31,10 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     };
     let (runtime, dir) = (runtime()?, tempfile::tempdir()?);
     let launcher = Launcher { program: haft, args: vec!["__launch".into()] };
-    let tools = TemporaryHome::make(dir.path())?;
+    let tools = TemporaryHome::create_in(dir.path())?;
     let start = |level: Option<ConfinementLevel>| {
         let sandbox = level.map(|level| match level {
-            ConfinementLevel::Isolated => tools.sandbox(),
+            ConfinementLevel::Isolated => tools.workspace_sandbox(),
             ConfinementLevel::Standard | ConfinementLevel::Strict => {
                 let mut sandbox = Sandbox::new(level);
                 sandbox.read = vec!["/usr/share".into()];
@@ -67,7 +67,7 @@ struct TemporaryHome {
 }
 
 impl TemporaryHome {
-    fn make(dir: &Path) -> Result<Self> {
+    fn create_in(dir: &Path) -> Result<Self> {
         let home = dir.join("home");
         for path in ["project/.git/hooks", ".ssh", ".aws", ".gnupg", ".config/gh", "state/results"] {
             fs::create_dir_all(home.join(path))?;
@@ -79,7 +79,7 @@ impl TemporaryHome {
     }
 
     /// Returns the sandbox of the tools at the level `workspace`.
-    fn sandbox(&self) -> Sandbox {
+    fn workspace_sandbox(&self) -> Sandbox {
         let paths = |paths: &[&str]| paths.iter().map(|path| self.home.join(path)).collect();
         let mut sandbox = Sandbox::new(ConfinementLevel::Isolated);
         sandbox.read_all = true;

@@ -56,7 +56,7 @@ impl SessionOutputs {
     }
 }
 
-/// Approver of a run that has nobody to ask: denies all calls of these tools.
+/// Approver of a run without a person: denies all calls of these tools.
 struct DenyWithoutPerson {
     tools: Vec<String>,
 }

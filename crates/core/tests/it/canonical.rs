@@ -111,7 +111,7 @@ fn agent(script: &Script, seen: &Arc<Mutex<Vec<String>>>, rewrite: Option<i64>) 
 }
 
 /// Runs a call with these arguments; returns what the hooks saw, and the result.
-async fn played(args: &str, rewrite: Option<i64>) -> (Vec<String>, String, Agent) {
+async fn run_call(args: &str, rewrite: Option<i64>) -> (Vec<String>, String, Agent) {
     let script = Script::new(vec![calls(vec![call("t1", "unsigned", args)]), says("ok")]);
     let seen = Arc::default();
     let agent = agent(&script, &seen, rewrite);
@@ -123,7 +123,7 @@ async fn played(args: &str, rewrite: Option<i64>) -> (Vec<String>, String, Agent
 
 #[tokio::test]
 async fn hooks_and_tool_get_the_same_arguments() {
-    let (seen, result, agent) = played(r#"{"n":-1}"#, None).await;
+    let (seen, result, agent) = run_call(r#"{"n":-1}"#, None).await;
     let at = |name| format!(r#"{name} {{"n":1}} at /1"#);
     assert_eq!(seen, [at("first"), at("writer"), at("gate"), at("person")]);
     assert!(result.ends_with(r#"ran {"n":1} at /1"#), "{result}");
@@ -141,7 +141,7 @@ async fn hooks_and_tool_get_the_same_arguments() {
 
 #[tokio::test]
 async fn rewritten_arguments_become_canonical_before_the_next_hook() {
-    let (seen, result, _) = played(r#"{"n":1}"#, Some(-2)).await;
+    let (seen, result, _) = run_call(r#"{"n":1}"#, Some(-2)).await;
     let mut last = seen[2..5].to_vec();
     last.sort();
     assert_eq!(seen[..2], [r#"first {"n":1} at /1"#, r#"writer {"n":1} at /1"#]);
@@ -150,7 +150,7 @@ async fn rewritten_arguments_become_canonical_before_the_next_hook() {
     assert_eq!(seen[5..], [r#"person {"n":2} at /2"#]);
     assert!(result.ends_with(r#"ran {"n":2} at /2"#), "{result}");
 
-    let (seen, ..) = played(r#"{"n":1}"#, Some(2)).await;
+    let (seen, ..) = run_call(r#"{"n":1}"#, Some(2)).await;
     let writer = seen.iter().filter(|line| line.starts_with("writer")).count();
     assert_eq!(writer, 1, "asked about its own words: {seen:?}");
 }
@@ -160,11 +160,11 @@ async fn arguments_without_a_canonical_form_do_not_run() {
     for (args, reason) in
         [(r#"{"n":0}"#, "0 is no number"), (r#"{"n":13}"#, "unsigned panicked when it read its arguments")]
     {
-        let (seen, result, _) = played(args, None).await;
+        let (seen, result, _) = run_call(args, None).await;
         assert!(seen.is_empty(), "{seen:?}");
         assert!(result.ends_with(reason), "{result}");
     }
-    let (seen, result, _) = played(r#"{"n":1}"#, Some(0)).await;
+    let (seen, result, _) = run_call(r#"{"n":1}"#, Some(0)).await;
     assert_eq!(seen.len(), 2);
     assert!(result.contains("arguments rewritten by writer"), "{result}");
 }

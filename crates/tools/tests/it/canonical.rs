@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ground::Ground;
 
 /// Creates `place` with the file `a`, the directory `dir`, and links inside, out of `place`, and to nowhere.
-fn ground() -> Ground {
+fn create_ground() -> Ground {
     let ground = Ground::new();
     for name in ["a", "dir/b", "@at", "~tilde"] {
         ground.file(name, name);
@@ -46,7 +46,7 @@ fn check(ground: &Ground, tool: &str, args: &Value, expect: &str) -> Vec<Resolve
 
 #[test]
 fn one_spelling_for_each_path() {
-    let ground = ground();
+    let ground = create_ground();
     let base = ground.base().display().to_string();
     for (written, spelled) in [
         ("a", "a"),
@@ -88,7 +88,7 @@ fn one_spelling_for_each_path() {
 
 #[test]
 fn one_name_for_each_argument() {
-    let ground = ground();
+    let ground = create_ground();
     let edits = json!({"edits": [{"newText": "b", "oldText": "a"}], "path": "@a", "file_path": "other"});
     check(&ground, "edit", &edits, r#"{"path":"a","edits":[{"old_text":"a","new_text":"b"}]}"#);
     let twice = json!({"path": "a", "edits": [{"old_text": "a", "oldText": "x", "new_text": "b"}]});
@@ -102,7 +102,7 @@ fn one_name_for_each_argument() {
 
 #[test]
 fn names_the_place_of_each_path() {
-    let ground = ground();
+    let ground = create_ground();
     let base = ground.base().display().to_string();
     let place = |tool: &str, args: Value, expect: &str| {
         let spelled = ground.tool(tool);
@@ -155,7 +155,7 @@ async fn rejects_a_link_that_changed_after_the_hooks() {
         ("grep", json!({"pattern": "key", "path": "dir"})),
         ("find", json!({"glob": "*", "path": "dir"})),
     ] {
-        let ground = ground();
+        let ground = create_ground();
         ground.ok("read", json!({"path": "dir/b"})).await;
         fs::write(ground.base().join("home/b"), "dir/b").unwrap();
         let canonical = canonical(&ground, tool, &args).await.unwrap();
@@ -171,7 +171,7 @@ async fn rejects_a_link_that_changed_after_the_hooks() {
     }
 }
 
-fn path() -> impl Strategy<Value = String> {
+fn any_path() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "a", "b", "dir", "inside", "docs", "secret", "broken", "self", "missing", "@at", "~tilde", "..", ".",
         "",
@@ -186,8 +186,8 @@ proptest! {
 
     /// A canonical form is its own canonical form, and the tool does the same with it.
     #[test]
-    fn canonical_arguments_are_stable_and_mean_the_same(written in path()) {
-        let ground = ground();
+    fn canonical_arguments_are_stable_and_mean_the_same(written in any_path()) {
+        let ground = create_ground();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let args = json!({"path": written.replace("BASE", &ground.base().display().to_string())});

@@ -1,4 +1,4 @@
-//! T-24, T-25, T-30 and T-31: ways to bypass a gate.
+//! T-24, T-25, T-30 and T-35: ways to bypass a gate.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -72,7 +72,7 @@ pub(crate) const ROWS: &[FaultRow] = &[
         undefend: Some(|_| take_down(Defense::ToolAliases)),
     },
     FaultRow {
-        id: "T-31",
+        id: "T-35",
         title: "names a denied file by a link and other spellings",
         cases: &[FaultCase {
             setup: with_guard,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::tool::{CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec};
+use haft_core::tool::{
+    ApprovalRequest, CanonicalArgs, Tool, ToolContext, ToolFailureKind, ToolOutput, ToolSpec,
+};
 use haft_core::{CallableTool, ExtensionCall, ExtensionCallResult, ExtensionToolRunner};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -149,6 +151,10 @@ impl Tool for TimeLimitedTool {
 
     async fn canonical_args(&self, args: RawJson) -> Result<CanonicalArgs, String> {
         self.tool.canonical_args(args).await
+    }
+
+    async fn approval_request(&self, call: &ToolCall) -> Option<ApprovalRequest> {
+        self.tool.approval_request(call).await
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
