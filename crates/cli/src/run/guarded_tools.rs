@@ -2,6 +2,7 @@
 
 use haft_core::sanitize::sanitize_line;
 use haft_host::Host;
+use haft_protocol::ids::ExtensionName;
 
 use crate::console::note;
 use crate::exit::Exit;
@@ -18,15 +19,28 @@ pub(super) async fn check_guarded_tools(
     host.wait_until_settled().await;
     let known = tool_names();
     for (name, is_required) in host.gates_without_tool(&known) {
-        let text = format!(
-            "the extension {name} guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
-             available tools: {}",
-            known.join(", ")
-        );
+        let text = explain(&name, &known);
         if is_required {
             return Exit::RequiredExtension.fail(text);
         }
         note(&sanitize_line(&format!("haft: warning: {text}")));
     }
     Ok(())
+}
+
+/// Fails if a required gate guards no tool at the end of a run. A gate may get its filter late, and then blocks all
+/// tools.
+pub(super) fn check_required_gates(host: &Host, known: &[String]) -> anyhow::Result<()> {
+    match host.gates_without_tool(known).iter().find(|(_, is_required)| *is_required) {
+        None => Ok(()),
+        Some((name, _)) => Exit::RequiredExtension.fail(explain(name, known)),
+    }
+}
+
+fn explain(name: &ExtensionName, known: &[String]) -> String {
+    format!(
+        "the extension {name} guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
+         available tools: {}",
+        known.join(", ")
+    )
 }

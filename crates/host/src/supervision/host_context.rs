@@ -8,7 +8,7 @@ use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
-use haft_packages::{ExtensionSpec, LaunchPlan};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::HookHello;
@@ -116,6 +116,9 @@ impl HostContext {
             let same = same.map_err(|error| error.to_string()).flatten();
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
+        if self.checks_directory(spec) {
+            self.check_gate_directory(spec).await.map_err(|why| failed(format!("was not started: {why}")))?;
+        }
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
         let (state, name) =
             (Arc::clone(&self.state), format!("{PINNED}{}", safe_file_name(spec.name.as_str())));
@@ -126,6 +129,30 @@ impl HostContext {
             self.reporter(&spec.name).report_fault(FaultCode::CodeRestored, text);
         }
         Ok(())
+    }
+
+    /// True if the extension is a gate that runs from a directory of the user, which no approval covers.
+    fn checks_directory(&self, spec: &ExtensionSpec) -> bool {
+        has_unpinned_directory(spec)
+            && (spec.roles.is_gate() || self.code_digests.has_directory(&spec.dir))
+            && is_up(Defense::RequiredGates)
+    }
+
+    /// Checks that the directory of a gate is unchanged since its first start, which may be now.
+    async fn check_gate_directory(&self, spec: &ExtensionSpec) -> Result<(), String> {
+        let (known, dir) = (Arc::clone(&self.code_digests), spec.dir.clone());
+        let checked = tokio::task::spawn_blocking(move || known.check_directory(&dir)).await;
+        checked.map_err(|error| error.to_string()).flatten()
+    }
+
+    /// Records the code of an extension of the command line that turned out to be a gate only when it subscribed.
+    pub(crate) fn record_gate_directory(&self, spec: &ExtensionSpec) {
+        let is_named = spec.origin == ExtensionOrigin::Explicit;
+        if is_named && has_unpinned_directory(spec) && !self.code_digests.has_directory(&spec.dir) {
+            let (known, dir) = (Arc::clone(&self.code_digests), spec.dir.clone());
+            // The first check of a directory never fails.
+            drop(tokio::task::spawn_blocking(move || known.check_directory(&dir)));
+        }
     }
 
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
@@ -152,8 +179,10 @@ impl HostContext {
     /// Returns the environment of an extension. This program's environment does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        let is_own =
-            self.config.env_of(spec).next().is_some() || spec.code_is_pinned() || spec.as_hook().is_some();
+        let is_own = self.config.env_of(spec).next().is_some()
+            || spec.code_is_pinned()
+            || spec.roles.is_gate()
+            || spec.as_hook().is_some();
         match is_own {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
@@ -169,7 +198,7 @@ impl HostContext {
         if let Some(hook) = spec.as_hook() {
             env = environment::merge_variables(env.into_iter(), &hook.env);
         }
-        if spec.code_is_pinned() {
+        if spec.code_is_pinned() || spec.roles.is_gate() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
         env
@@ -284,6 +313,14 @@ impl HostContext {
         Some(dir.display().to_string())
     }
 }
+
+/// True if the extension runs from a directory of the user without an approval or a trust that covers its files.
+fn has_unpinned_directory(spec: &ExtensionSpec) -> bool {
+    matches!(spec.origin, ExtensionOrigin::Explicit | ExtensionOrigin::Global)
+        && !spec.code_is_pinned()
+        && matches!(spec.launch, LaunchPlan::Process { .. })
+}
+
 /// The maximum number of restored files that a message names.
 const NAMED: usize = 3;
 
