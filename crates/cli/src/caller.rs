@@ -56,3 +56,51 @@ pub(crate) fn person_only(command: &CliCommand) -> Option<&'static str> {
         | CliCommand::Extension { .. } => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::Cli;
+
+    fn action(line: &str) -> Option<&'static str> {
+        let words = std::iter::once("haft").chain(line.split_whitespace());
+        Cli::try_parse_from(words).unwrap().command.as_ref().and_then(person_only)
+    }
+
+    /// Every command is listed in [`person_only`], which has no arm for unknown commands.
+    #[test]
+    fn changes_need_a_person() {
+        let changes = [
+            "ext install x",
+            "ext trust x",
+            "ext update",
+            "ext rollback x",
+            "ext import picoclaw x",
+            "ext remove x",
+            "ext enable x",
+            "ext disable x",
+            "trust",
+            "trust --revoke",
+            "login",
+            "logout",
+        ];
+        for line in changes {
+            let name: Vec<_> = line.split(' ').filter(|word| !matches!(*word, "x" | "picoclaw")).collect();
+            assert!(action(line).is_some_and(|text| text.contains(name[0])), "{line}");
+        }
+        let reads = [
+            "ext list",
+            "ext verify",
+            "ext lock",
+            "ext logs x",
+            "trust --show",
+            "trust --list",
+            "config show",
+        ];
+        for line in reads.iter().chain(&["doctor", "session list", "rpc", "skill list", "demo"]) {
+            assert_eq!(action(line), None, "{line}");
+        }
+    }
+}

@@ -265,6 +265,10 @@ fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Opti
 
 /// Returns a finding for each required extension that is missing, so that no tool runs.
 fn missing_findings(seen: &InstallationState) -> Vec<Finding> {
+    // Without approvals, all are missing; the check of the lock file reports that.
+    if seen.extensions.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_))) {
+        return Vec::new();
+    }
     match ApprovalStore::at(seen.home.root()).required_extensions() {
         Ok(recorded) => {
             let missing = missing_extensions(&recorded, &seen.extensions.specs).into_iter();

@@ -25,6 +25,7 @@ mod process_hooks;
 mod providers;
 mod quick_start;
 mod requests;
+mod required_gates;
 mod rpc;
 mod rpc_asking;
 mod rpc_client;

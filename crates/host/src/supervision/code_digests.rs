@@ -44,9 +44,10 @@ impl CodeDigests {
         }
     }
 
-    /// True if the code of this directory was recorded.
-    pub(crate) fn has_directory(&self, dir: &Path) -> bool {
-        self.directories.lock().unwrap_or_else(PoisonError::into_inner).contains_key(dir)
+    /// [`check_unchanged`](Self::check_unchanged) for those of these files that were checked before.
+    pub(crate) fn check_known(&self, mut files: Vec<PathBuf>) -> Result<(), String> {
+        files.retain(|path| self.files.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path));
+        self.check_unchanged(&files)
     }
 
     /// Checks that these files are unchanged since their first check, which may be now. The error names a
@@ -58,7 +59,7 @@ impl CodeDigests {
             let now = digest(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
             if *known.entry(path.clone()).or_insert(now) != now {
                 return Err(format!(
-                    "the hook's file {} changed since this run began; the next run uses the changed file",
+                    "{} changed since this run began; the next run uses the changed file",
                     path.display()
                 ));
             }

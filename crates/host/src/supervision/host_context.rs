@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
+use haft_packages::manifest::MANIFEST_FILE;
 use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
@@ -116,9 +117,7 @@ impl HostContext {
             let same = same.map_err(|error| error.to_string()).flatten();
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
-        if self.checks_directory(spec) {
-            self.check_gate_directory(spec).await.map_err(|why| failed(format!("was not started: {why}")))?;
-        }
+        self.check_unpinned_gate(spec).await.map_err(|why| failed(format!("was not started: {why}")))?;
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
         let (state, name) =
             (Arc::clone(&self.state), format!("{PINNED}{}", safe_file_name(spec.name.as_str())));
@@ -131,27 +130,25 @@ impl HostContext {
         Ok(())
     }
 
-    /// True if the extension is a gate that runs from a directory of the user, which no approval covers.
-    fn checks_directory(&self, spec: &ExtensionSpec) -> bool {
-        has_unpinned_directory(spec)
-            && (spec.roles.is_gate() || self.code_digests.has_directory(&spec.dir))
-            && is_up(Defense::RequiredGates)
-    }
-
-    /// Checks that the directory of a gate is unchanged since its first start, which may be now.
-    async fn check_gate_directory(&self, spec: &ExtensionSpec) -> Result<(), String> {
-        let (known, dir) = (Arc::clone(&self.code_digests), spec.dir.clone());
-        let checked = tokio::task::spawn_blocking(move || known.check_directory(&dir)).await;
+    /// Checks that the code of a gate without an approval is unchanged since its first start, which may be now.
+    async fn check_unpinned_gate(&self, spec: &ExtensionSpec) -> Result<(), String> {
+        if !has_unpinned_code(spec) || !is_up(Defense::RequiredGates) {
+            return Ok(());
+        }
+        let (known, dir, files) = (Arc::clone(&self.code_digests), spec.dir.clone(), named_files(spec));
+        let is_gate = spec.roles.is_gate();
+        let check = move || if is_gate { known.check_directory(&dir) } else { known.check_known(files) };
+        let checked = tokio::task::spawn_blocking(check).await;
         checked.map_err(|error| error.to_string()).flatten()
     }
 
-    /// Records the code of an extension of the command line that turned out to be a gate only when it subscribed.
-    pub(crate) fn record_gate_directory(&self, spec: &ExtensionSpec) {
-        let is_named = spec.origin == ExtensionOrigin::Explicit;
-        if is_named && has_unpinned_directory(spec) && !self.code_digests.has_directory(&spec.dir) {
-            let (known, dir) = (Arc::clone(&self.code_digests), spec.dir.clone());
-            // The first check of a directory never fails.
-            drop(tokio::task::spawn_blocking(move || known.check_directory(&dir)));
+    /// Records the code of an extension that turned out to be a gate only when it subscribed. It may keep its state
+    /// beside its code, so only the files that its manifest names count.
+    pub(crate) fn record_undeclared_gate(&self, spec: &ExtensionSpec) {
+        if has_unpinned_code(spec) && !spec.roles.is_gate() {
+            let (known, files) = (Arc::clone(&self.code_digests), named_files(spec));
+            // Files that were recorded before stay as they were.
+            drop(tokio::task::spawn_blocking(move || known.check_unchanged(&files)));
         }
     }
 
@@ -314,11 +311,18 @@ impl HostContext {
     }
 }
 
-/// True if the extension runs from a directory of the user without an approval or a trust that covers its files.
-fn has_unpinned_directory(spec: &ExtensionSpec) -> bool {
+/// True if the extension runs from a directory of the user, and no approval or trust covers its files.
+fn has_unpinned_code(spec: &ExtensionSpec) -> bool {
     matches!(spec.origin, ExtensionOrigin::Explicit | ExtensionOrigin::Global)
         && !spec.code_is_pinned()
         && matches!(spec.launch, LaunchPlan::Process { .. })
+}
+
+/// Returns the manifest, the program, and the files that the arguments name.
+fn named_files(spec: &ExtensionSpec) -> Vec<PathBuf> {
+    let LaunchPlan::Process { program, args } = &spec.launch else { return Vec::new() };
+    let named = args.iter().map(|arg| spec.dir.join(arg)).filter(|path| path.is_file());
+    [spec.dir.join(MANIFEST_FILE), program.clone()].into_iter().chain(named).collect()
 }
 
 /// The maximum number of restored files that a message names.

@@ -206,7 +206,7 @@ impl ProcessSupervisor {
         self.failure_file().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
         if offers.intercepts.contains(&InterceptKind::ToolCall) {
-            self.shared.record_gate_directory(&self.spec);
+            self.shared.record_undeclared_gate(&self.spec);
         }
         let slot = ExtensionSlot {
             stage: LifecycleStage::Running,
