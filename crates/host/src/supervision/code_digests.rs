@@ -44,10 +44,10 @@ impl CodeDigests {
         }
     }
 
-    /// [`check_unchanged`](Self::check_unchanged) for those of these files that were checked before.
-    pub(crate) fn check_known(&self, mut files: Vec<PathBuf>) -> Result<(), String> {
-        files.retain(|path| self.files.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path));
-        self.check_unchanged(&files)
+    /// Keeps those of these files that were checked before.
+    pub(crate) fn retain_known(&self, files: &mut Vec<PathBuf>) {
+        let known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|path| known.contains_key(path));
     }
 
     /// Checks that these files are unchanged since their first check, which may be now. The error names a

@@ -135,9 +135,13 @@ impl HostContext {
         if !has_unpinned_code(spec) || !is_up(Defense::RequiredGates) {
             return Ok(());
         }
-        let (known, dir, files) = (Arc::clone(&self.code_digests), spec.dir.clone(), named_files(spec));
+        let (known, dir, mut files) = (Arc::clone(&self.code_digests), spec.dir.clone(), named_files(spec));
+        known.retain_known(&mut files);
         let is_gate = spec.roles.is_gate();
-        let check = move || if is_gate { known.check_directory(&dir) } else { known.check_known(files) };
+        if !is_gate && files.is_empty() {
+            return Ok(());
+        }
+        let check = move || if is_gate { known.check_directory(&dir) } else { known.check_unchanged(&files) };
         let checked = tokio::task::spawn_blocking(check).await;
         checked.map_err(|error| error.to_string()).flatten()
     }
