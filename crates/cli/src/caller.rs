@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    fn action(line: &str) -> Option<&'static str> {
+    fn action_of(line: &str) -> Option<&'static str> {
         let words = std::iter::once("haft").chain(line.split_whitespace());
         Cli::try_parse_from(words).unwrap().command.as_ref().and_then(person_only)
     }
@@ -88,7 +88,7 @@ mod tests {
         ];
         for line in changes {
             let name: Vec<_> = line.split(' ').filter(|word| !matches!(*word, "x" | "picoclaw")).collect();
-            assert!(action(line).is_some_and(|text| text.contains(name[0])), "{line}");
+            assert!(action_of(line).is_some_and(|text| text.contains(name[0])), "{line}");
         }
         let reads = [
             "ext list",
@@ -100,7 +100,7 @@ mod tests {
             "config show",
         ];
         for line in reads.iter().chain(&["doctor", "session list", "rpc", "skill list", "demo"]) {
-            assert_eq!(action(line), None, "{line}");
+            assert_eq!(action_of(line), None, "{line}");
         }
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         let text = explain_denied(&path.join("below"), denied()).to_string();
         assert!(text.ends_with(&format!("run `chmod u+rwx {}`", path.display())), "{text}");
         // Root reads every file.
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
         let read = super::text(&path, 10);
         assert!(read.is_ok() || read.unwrap_err().to_string().contains("chmod u+r"));
     }

@@ -274,7 +274,7 @@ fn missing_findings(seen: &InstallationState) -> Vec<Finding> {
             let missing = missing_extensions(&recorded, &seen.extensions.specs).into_iter();
             let finding = |missing: MissingExtension| {
                 let next = format!("haft ext enable {}", missing.name);
-                FindingArea::Extensions.wrong(missing.name.as_str(), missing.explain(), next)
+                FindingArea::Extensions.wrong(missing.name.as_str(), missing.problem_text(), next)
             };
             missing.map(finding).collect()
         }

@@ -19,7 +19,7 @@ pub(super) async fn check_guarded_tools(
     host.wait_until_settled().await;
     let known = tool_names();
     for (name, is_required) in host.gates_without_tool(&known) {
-        let text = explain(&name, &known);
+        let text = problem_text(&name, &known);
         if is_required {
             return Exit::RequiredExtension.fail(text);
         }
@@ -33,11 +33,11 @@ pub(super) async fn check_guarded_tools(
 pub(super) fn check_required_gates(host: &Host, known: &[String]) -> anyhow::Result<()> {
     match host.gates_without_tool(known).iter().find(|(_, is_required)| *is_required) {
         None => Ok(()),
-        Some((name, _)) => Exit::RequiredExtension.fail(explain(name, known)),
+        Some((name, _)) => Exit::RequiredExtension.fail(problem_text(name, known)),
     }
 }
 
-fn explain(name: &ExtensionName, known: &[String]) -> String {
+fn problem_text(name: &ExtensionName, known: &[String]) -> String {
     format!(
         "the extension {name} guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
          available tools: {}",

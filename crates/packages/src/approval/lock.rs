@@ -148,7 +148,7 @@ impl ApprovalStore {
     }
 
     /// Waits until no other process changes the files of approvals. Closing the returned file releases the lock.
-    pub(super) fn lock(&self) -> Result<File, LockError> {
+    pub(super) fn lock_files(&self) -> Result<File, LockError> {
         let path = self.root.join("extensions.lock");
         let write = |source| LockError::Write { path: path.clone(), source };
         fs::create_dir_all(&self.root).map_err(write)?;
@@ -166,7 +166,7 @@ impl ApprovalStore {
     pub fn edit<T>(&self, change: impl FnOnce(&mut LockFile) -> T) -> Result<T, LockError> {
         let path = self.lock_file_path();
         let write = |source| LockError::Write { path: path.clone(), source };
-        let _lock = self.lock()?;
+        let _lock = self.lock_files()?;
         // This process holds the lock, so an existing file is left over from a killed process.
         _ = fs::remove_file(self.root.join(NEW));
         // Unchanged metadata is not enough here: a change by another process must not be lost.

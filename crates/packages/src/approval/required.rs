@@ -38,17 +38,17 @@ impl RequiredExtensions {
         self.required.iter().map(|(name, from)| (name, from.as_str()))
     }
 
-    fn forget(&mut self, name: &str) -> bool {
+    fn forget_name(&mut self, name: &str) -> bool {
         let before = self.required.len();
         self.required.retain(|known, _| !known.as_str().eq_ignore_ascii_case(name));
         self.required.len() < before
     }
 
     /// Follows a change of the lock file that the user made with a command.
-    fn follow(&mut self, before: &LockFile, now: &LockFile) {
+    fn follow_lock_file(&mut self, before: &LockFile, now: &LockFile) {
         let gone =
             before.extensions.keys().filter(|name| is_required(before, name) && !is_required(now, name));
-        gone.for_each(|name| _ = self.forget(name.as_str()));
+        gone.for_each(|name| _ = self.forget_name(name.as_str()));
         let present = now.extensions.iter().filter(|(name, _)| is_required(now, name));
         self.required.extend(present.map(|(name, entry)| (name.clone(), entry.source.to_string())));
     }
@@ -99,11 +99,11 @@ impl ApprovalStore {
     /// # Errors
     /// [`LockError`] if the record cannot be read or written.
     pub fn forget_required(&self, name: &str) -> Result<bool, LockError> {
-        self.edit_required(|record| record.forget(name))
+        self.edit_required(|record| record.forget_name(name))
     }
 
     fn edit_required<T>(&self, change: impl FnOnce(&mut RequiredExtensions) -> T) -> Result<T, LockError> {
-        let _lock = self.lock()?;
+        let _lock = self.lock_files()?;
         let before = self.required_extensions()?;
         let mut now = before.clone();
         let outcome = change(&mut now);
@@ -120,7 +120,7 @@ impl ApprovalStore {
     ) -> Result<(RequiredExtensions, RequiredExtensions), LockError> {
         let record = self.required_extensions()?;
         let mut next = record.clone();
-        next.follow(before, now);
+        next.follow_lock_file(before, now);
         Ok((record, next))
     }
 
@@ -134,11 +134,11 @@ impl ApprovalStore {
             return Ok(());
         }
         let path = self.required_file_path();
-        write(&path, now).map_err(|source| LockError::Write { path, source })
+        write_record(&path, now).map_err(|source| LockError::Write { path, source })
     }
 }
 
-fn write(path: &Path, record: &RequiredExtensions) -> io::Result<()> {
+fn write_record(path: &Path, record: &RequiredExtensions) -> io::Result<()> {
     if !is_up(Defense::RequiredRecord) {
         return Ok(());
     }

@@ -23,7 +23,7 @@ pub struct MissingExtension {
 
 impl MissingExtension {
     /// Returns the problem and the next step.
-    pub fn explain(&self) -> String {
+    pub fn problem_text(&self) -> String {
         let Self { name, from } = self;
         format!(
             "is required, but is missing, disabled, renamed or no longer required; it came from {from}; restore it \
@@ -63,11 +63,11 @@ impl DiscoveredExtensions {
             }
         };
         for missing in missing_extensions(&recorded, &self.specs) {
-            let why = || format!("{} {}", missing.name, missing.explain());
+            let why = || format!("{} {}", missing.name, missing.problem_text());
             self.blocked.get_or_insert_with(why);
             self.faults.push(ExtensionFault {
                 code: REQUIRED_MISSING.to_owned(),
-                message: missing.explain(),
+                message: missing.problem_text(),
                 extension: missing.name,
             });
         }

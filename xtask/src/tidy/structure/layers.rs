@@ -9,6 +9,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "timeouts",
             "exit",
+            "caller",
             "interrupt",
             "sandbox",
             "token",
@@ -66,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "sys",
             "timeouts",
+            "ancestry",
             "program",
             "terminal_request",
             "harden",
