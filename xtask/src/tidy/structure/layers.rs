@@ -9,7 +9,6 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "timeouts",
             "exit",
-            "caller",
             "interrupt",
             "sandbox",
             "token",
@@ -18,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "logging",
             "prompt",
             "args",
+            "caller",
             "pages",
             "resources",
             "hooks",

@@ -70,7 +70,7 @@ impl GatedHome {
         let home = HaftHome::new(world, name, "good", &json!([call, last_word()]))?;
         let dir = home.extension_dir(EVIL);
         let script =
-            format!("#!/bin/sh\n[ -f json.sh ] && . ./json.sh\nexec '{}' good {EVIL}\n", misbehave());
+            format!("#!/bin/sh\n[ -f json.sh ] && . ./json.sh\nexec '{}' good {EVIL}\n", misbehave_path());
         fs::write(dir.join("gate.sh"), script).context("write the gate")?;
         make_executable(&dir.join("gate.sh"))?;
         let home = home.with_manifest(EVIL, &json!({"name": EVIL, "exec": "./gate.sh", "required": true}))?;
@@ -106,7 +106,7 @@ impl GatedHome {
     }
 }
 
-fn misbehave() -> String {
+fn misbehave_path() -> String {
     sibling_binary("misbehave").display().to_string()
 }
 
