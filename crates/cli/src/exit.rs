@@ -20,6 +20,7 @@ pub(crate) enum Exit {
     Session = 11,
     Trust = 12,
     ProblemsFound = 13,
+    CalledByTool = 14,
     Aborted = 130,
 }
 
@@ -39,6 +40,7 @@ impl Exit {
         Self::Session,
         Self::Trust,
         Self::ProblemsFound,
+        Self::CalledByTool,
         Self::Aborted,
     ];
 
@@ -62,6 +64,7 @@ impl Exit {
             Self::Session => "the session does not exist, or is read-only",
             Self::Trust => "the project cannot be trusted, or its digest differs from the given one",
             Self::ProblemsFound => "haft doctor found problems",
+            Self::CalledByTool => "a tool of haft ran a command that only a person may run",
             Self::Aborted => "interrupted by the user or a signal",
         }
     }

@@ -75,7 +75,21 @@ fn with_error_code(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// Removes the record of a required extension that is not installed, so that haft runs without it. Returns false if
+/// the extension is installed or was not recorded.
+fn forget_missing(store: &ExtensionStore, which: &ExtensionSelector) -> anyhow::Result<bool> {
+    let is_installed = store.list().0.iter().any(|row| row.name.eq_ignore_ascii_case(&which.name));
+    if is_installed || !store.approved.forget_required(&which.name)? {
+        return Ok(false);
+    }
+    note(&sanitize_line(&format!("{} is not installed and no longer required", which.name)));
+    Ok(true)
+}
+
 fn remove(store: &ExtensionStore, home: &Home, which: &ExtensionSelector, yes: bool) -> anyhow::Result<Exit> {
+    if forget_missing(store, which).or_exit(Exit::Extensions)? {
+        return Ok(Exit::Ok);
+    }
     let row = find_extension(store, which).or_exit(Exit::Extensions)?;
     // Installed extensions have a name only; the user never sees their directory.
     let what = match row.entry.as_ref().map(|entry| &entry.source) {
@@ -120,6 +134,9 @@ fn set_enabled(
     which: &ExtensionSelector,
     enabled: bool,
 ) -> anyhow::Result<()> {
+    if !enabled && forget_missing(store, which)? {
+        return Ok(());
+    }
     let row = find_extension(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };

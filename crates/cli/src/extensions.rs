@@ -1,6 +1,7 @@
 //! The extensions that a run starts, and the notes about the others.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigin};
@@ -62,6 +63,14 @@ pub(crate) fn check_named(search: &DiscoveryOptions, config: &Config) -> anyhow:
     Ok(())
 }
 
+/// Returns the directories of gates that run from a directory of the user, without an approval.
+pub(crate) fn unpinned_gate_dirs(search: &DiscoveryOptions) -> Vec<PathBuf> {
+    let unpinned = DiscoveryOptions { global: None, project: None, ..search.clone() };
+    let found = Discovery::run(&unpinned).specs.into_iter();
+    let is_own = |spec: &ExtensionSpec| spec.origin != ExtensionOrigin::Project;
+    found.filter(|spec| spec.roles.is_gate() && is_own(spec)).map(|spec| spec.dir).collect()
+}
+
 fn banner_text(spec: &ExtensionSpec, config: &Config) -> String {
     let granted = config.grant.get(spec.name.as_str()).and_then(|granted| granted.sandbox.as_ref());
     let how = match granted.map(|said| said.value) {
@@ -119,7 +128,12 @@ pub(crate) fn spec_source(
         misspelled.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
         let MergedSpecs { specs, notes } = hooks::merge_specs(found.specs.clone(), &hooks, &context);
         notes.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
-        DiscoveredExtensions { specs, ..found.into() }
+        let found = DiscoveredExtensions { specs, ..found.into() };
+        // With --no-ext, the user runs none of their own extensions.
+        match search.approved.as_ref().filter(|_| search.global.is_some()) {
+            Some(approved) => found.with_recorded(approved),
+            None => found,
+        }
     })
 }
 

@@ -1,6 +1,7 @@
 //! The `haft` binary: parses the command line, builds the parts, prints the output.
 
 mod args;
+mod caller;
 mod config;
 mod console;
 mod demo;
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run_command(cli: Cli) -> anyhow::Result<Exit> {
+    if let Some(action) = cli.command.as_ref().and_then(caller::person_only) {
+        caller::require_person(action)?;
+    }
     match cli.command {
         None if cli.run.mode.mode == Some(ServerMode::Rpc) => rpc::run(cli.run.into()),
         None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),

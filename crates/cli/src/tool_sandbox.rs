@@ -72,23 +72,32 @@ const PROTECTED: &[&str] = &[
     ".zot",
 ];
 
+/// haft's own directories, which the sandbox of the tools protects.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProtectedDirs<'a> {
+    pub(crate) home: &'a Home,
+    /// The directories of gates that run without an approval. They are only readable.
+    pub(crate) gates: &'a [PathBuf],
+}
+
 /// Creates the environment of the tools in `cwd`.
 ///
 /// # Errors
 /// An invalid path in the settings, or no private directory for commands.
 pub(crate) fn tool_environment(
-    home: &Home,
+    dirs: ProtectedDirs<'_>,
     cwd: &Path,
     settings: &ToolSettings,
     launcher: Launcher,
 ) -> anyhow::Result<HostEnvironment> {
+    let home = dirs.home;
     let environment = HostEnvironment::new(cwd)
         .with_scratch(home.results_dir())
         .with_backup_dir(home.state_dir().join("in-place"))
         .with_launcher(launcher)
         .with_variables(settings.env.value.iter().map(String::as_str))
         .without_variables(TOKEN_VARIABLES);
-    match tool_sandbox(home, cwd, settings)? {
+    match tool_sandbox(dirs, cwd, settings)? {
         None => Ok(environment),
         Some(sandbox) => environment.with_sandbox(sandbox).context("cannot prepare the sandbox of the tools"),
     }
@@ -106,7 +115,11 @@ pub(crate) fn sandbox_fact(settings: &ToolSettings) -> Option<String> {
 }
 
 /// Returns the sandbox that the settings describe; `None` at level `full`.
-fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Result<Option<ToolSandbox>> {
+fn tool_sandbox(
+    dirs: ProtectedDirs<'_>,
+    cwd: &Path,
+    settings: &ToolSettings,
+) -> anyhow::Result<Option<ToolSandbox>> {
     let user_home = std::env::home_dir();
     let write = match settings.sandbox.value {
         ToolSandboxLevel::Full => return Ok(None),
@@ -120,15 +133,16 @@ fn tool_sandbox(home: &Home, cwd: &Path, settings: &ToolSettings) -> anyhow::Res
             write
         }
     };
-    let protect = write.iter().flat_map(|root| protected_paths(root)).collect();
+    let protect = write.iter().flat_map(|root| protected_paths(root));
+    let protect = protect.chain(dirs.gates.iter().cloned()).collect();
     let secrets = user_home.iter().flat_map(|user_home| SECRETS.iter().map(|path| user_home.join(path)));
     let hide = secrets.chain(paths("tools.hide", &settings.hide, cwd, user_home.as_deref())?).collect();
     Ok(Some(ToolSandbox {
         write,
         protect,
         hide,
-        never: vec![home.root().to_owned()],
-        read: vec![home.results_dir()],
+        never: vec![dirs.home.root().to_owned()],
+        read: vec![dirs.home.results_dir()],
         network: settings.network.value,
     }))
 }

@@ -12,6 +12,7 @@ use haft_tui::app::TrustReview;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
+use crate::caller::require_person;
 use crate::console::{confirm, note, print, print_marked};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
@@ -182,6 +183,7 @@ pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<TrustR
 /// # Errors
 /// The project changed, or the trust cannot be saved.
 pub(crate) fn trust_project(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
+    require_person("trust in a project")?;
     let now = Snapshot::take(home, dir)?;
     anyhow::ensure!(
         !now.files().is_empty(),

@@ -31,15 +31,29 @@ pub(crate) fn read_prefix(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)>
 /// Opens a regular file. Pipes and devices are never opened. Some files of the kernel look regular and never end, such
 /// as `/proc/kmsg`: reading them fails instead of waiting.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    if !std::fs::metadata(path)?.is_file() {
+    let metadata = std::fs::metadata(path).map_err(|error| explain_denied(path, error))?;
+    if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    let file = open(path)?;
+    let file = open(path).map_err(|error| explain_denied(path, error))?;
     // The file may have been replaced.
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
     Ok(file)
+}
+
+/// Adds the next step to an error about missing permissions. Any program of the user can take them away, for example an
+/// extension without a sandbox.
+fn explain_denied(path: &Path, error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return error;
+    }
+    let next = match (path.symlink_metadata().is_ok(), path.parent()) {
+        (false, Some(dir)) => format!("chmod u+rwx {}", dir.display()),
+        (_, _) => format!("chmod u+r {}", path.display()),
+    };
+    io::Error::new(error.kind(), format!("{error}; if you did not forbid it, run `{next}`"))
 }
 
 #[cfg(unix)]
@@ -92,6 +106,22 @@ mod tests {
             let mut all = file.take(64 * 1024 * 1024);
             assert!(all.read_to_end(&mut Vec::new()).is_err(), "never waits");
         }
+    }
+
+    #[test]
+    fn names_command_that_permits_reading() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "").unwrap();
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let text = explain_denied(&path, denied()).to_string();
+        assert!(text.ends_with(&format!("run `chmod u+r {}`", path.display())), "{text}");
+        let text = explain_denied(&path.join("below"), denied()).to_string();
+        assert!(text.ends_with(&format!("run `chmod u+rwx {}`", path.display())), "{text}");
+        // Root reads every file.
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+        let read = super::text(&path, 10);
+        assert!(read.is_ok() || read.unwrap_err().to_string().contains("chmod u+r"));
     }
 
     #[test]

@@ -51,6 +51,7 @@ const GROUPS: &[&[FaultRow]] = &[
     trust::ROWS,
     permissions::ROWS,
     trust::APPROVAL,
+    trust::REQUIRED,
     install::ROWS,
     models::ROWS,
     hooks::gates::ROWS,

@@ -26,11 +26,12 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::hook_context::{HookContext, RestartGate};
+use crate::agent::hook_context::{GateHost, HookContext};
 use crate::agent::hooks::{DenyAllHook, EventBroadcaster, ToolCallHook};
 use crate::agent::managed_extension::ManagedExtension;
 use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
+use crate::session::ExtensionState;
 use crate::supervision::config::HostConfig;
 pub use active_extensions::CommandInfo;
 pub use builder::HostBuilder;
@@ -185,7 +186,7 @@ impl Host {
             shared: Arc::clone(&self.inner.shared),
             gates: Arc::clone(&self.inner.gates),
             results: Arc::clone(&self.inner.results),
-            restarts: Arc::new(self.clone()),
+            host: Arc::new(self.clone()),
         }
     }
 
@@ -223,11 +224,26 @@ impl Host {
 }
 
 #[async_trait]
-impl RestartGate for Host {
+impl GateHost for Host {
     async fn restart_gate(&self, name: &ExtensionName) {
         if let Err(error) = self.restart(name).await {
             tracing::warn!(extension = %name, %error, "cannot restart a gate");
         }
+    }
+
+    fn tool_names(&self) -> Option<Vec<String>> {
+        let reserved = &self.inner.shared.config.reserved_tools;
+        let entries = self.inner.active_extensions();
+        // An extension that is starting may register a tool, and a program may not name its own tools.
+        let is_unknown =
+            reserved.is_empty() || entries.iter().any(|entry| entry.state() == ExtensionState::Starting);
+        let offered = entries.iter().map(|entry| entry.offers());
+        let names = || {
+            let of_extensions = offered
+                .flat_map(|offers| offers.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>());
+            reserved.iter().cloned().chain(of_extensions).collect()
+        };
+        (!is_unknown).then(names)
     }
 }
 

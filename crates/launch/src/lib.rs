@@ -12,6 +12,7 @@
 //! Out of scope: `pre_exec` in the host, because it would copy the memory map of the whole program at every start (the
 //! launcher is small and may fork); and any knowledge about the programs.
 
+mod ancestry;
 mod child;
 #[cfg(unix)]
 mod guardian;
@@ -33,6 +34,7 @@ mod group;
 #[path = "group/windows.rs"]
 mod group;
 
+pub use ancestry::{TOOL_VARIABLE, ToolMark, tool_mark};
 pub use child::GroupChild;
 pub use harden::{HardenError, harden_self};
 pub use launcher::{Launcher, launcher_main};

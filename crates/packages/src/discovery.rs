@@ -6,6 +6,7 @@
 //! one of the user's.
 
 mod approved_extensions;
+mod required;
 mod skip_reason;
 mod user_extensions;
 
@@ -25,6 +26,7 @@ use crate::manifest::{ExecError, LaunchPlan, MANIFEST_FILE, Manifest, ManifestEr
 use crate::spec::{ExtensionDialect, ExtensionOrigin, ExtensionSpec};
 
 pub use haft_protocol::project::{Project, ProjectTrust};
+pub use required::{MissingExtension, REQUIRED_MISSING, missing_extensions};
 pub use skip_reason::{PIN_MISMATCH, SkipReason, SkippedExtension};
 pub(crate) use user_extensions::{ApprovedVersion, UserExtension, load_approvals, user_extensions};
 

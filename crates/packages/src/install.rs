@@ -26,9 +26,9 @@ use crate::spec::ExtensionOrigin;
 use lock::{ApprovalStore, LockEntry};
 
 pub use crate::approval::{
-    BackgroundSpawner, ChangeSet, CodePin, Digest, InstallError, LockFileToolPins, LostExtension,
-    PreservedPath, TreeContents, TreeError, TreeStore, approve_tools, check_approved, copy_and_digest,
-    digest_of, files_beside_code, lock, lost_extensions,
+    BackgroundSpawner, ChangeSet, CodePin, Digest, DirectoryCode, InstallError, LockFileToolPins,
+    LostExtension, PreservedPath, RequiredExtensions, TreeContents, TreeError, TreeStore, approve_tools,
+    check_approved, copy_and_digest, digest_of, files_beside_code, lock, lost_extensions,
 };
 pub use approve::{ApprovalLine, ApprovalOutcome, InstallProposal, shell_quote};
 pub use list::{InstallStatus, InstalledExtension};
@@ -127,6 +127,10 @@ impl ExtensionStore {
         };
         let changed =
             self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(set))?;
+        if !enabled {
+            // Another program may have disabled it before.
+            self.approved.forget_required(&row.name)?;
+        }
         changed.ok_or_else(|| InstallError::NotFound { name: row.name.clone() })
     }
 
@@ -137,7 +141,11 @@ impl ExtensionStore {
     /// # Errors
     /// [`InstallError`], also if the approval changed since `row` was looked up; then nothing is changed.
     pub fn remove(&self, row: &InstalledExtension) -> Result<RemovalOutcome, InstallError> {
-        removal::remove(self, row)
+        let removed = removal::remove(self, row)?;
+        if row.origin == ExtensionOrigin::Global {
+            self.approved.forget_required(&row.name)?;
+        }
+        Ok(removed)
     }
 
     /// Finds the newest earlier version whose code is still the approved code. Reads all of its files.

@@ -96,6 +96,8 @@ defenses! {
     OwnSession,
     /// Counts a panic of an extension's task as a failure of the extension.
     PanicsCount,
+    /// Refuses commands that change trust, approvals or extensions if a tool of haft runs them.
+    PersonOnly,
     /// Runs only the approved files of an approved extension.
     PinnedCode,
     /// Uses the approved manifest of an approved extension, not the manifest in the install source.
@@ -114,6 +116,10 @@ defenses! {
     RefusedVariables,
     /// Reports the same mistake a few times, then counts it.
     ReportedOnce,
+    /// Keeps a required gate, and the code of every gate, for the whole run.
+    RequiredGates,
+    /// Remembers required extensions outside of the lock file.
+    RequiredRecord,
     /// Requires approval of the call before a hook can answer in place of the tool.
     ResponseApproval,
     /// Limits the length of a result.
@@ -126,6 +132,8 @@ defenses! {
     SchemaWork,
     /// Limits the host calls of an extension to its grant.
     ServiceGrants,
+    /// Runs an approved gate only from the read-only store.
+    SealedGates,
     /// Allows one writer for each session.
     SessionLock,
     /// Reads only the end of the file when a session is resumed.

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::{last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{ConfinementLevel, detect_support, started_by};
-use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, SkippedExtension};
+use haft_packages::discovery::{
+    DiscoveryError, DiscoveryErrorKind, MissingExtension, SkipReason, SkippedExtension, missing_extensions,
+};
 use haft_packages::install::check_approved;
 use haft_packages::install::lock::{ApprovalStore, LockEntry};
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
@@ -37,6 +39,7 @@ pub(super) fn check_extensions(seen: &InstallationState) -> Vec<Finding> {
     for warning in &found.warnings {
         findings.push(FindingArea::Extensions.note(warning.extension.as_str(), &warning.message));
     }
+    findings.extend(missing_findings(seen));
     findings.extend(unused_grant_findings(seen));
     findings.extend(seen.conflicting_hook.as_ref().map(|hook| {
         let text = format!(
@@ -258,6 +261,29 @@ fn skipped_finding(seen: &InstallationState, skipped: &SkippedExtension) -> Opti
         Some(_) => FindingArea::Extensions.wrong(name, text, reapproval_step(name, held).0),
         None => FindingArea::Extensions.note(name, text).with_next_step("haft ext list"),
     })
+}
+
+/// Returns a finding for each required extension that is missing, so that no tool runs.
+fn missing_findings(seen: &InstallationState) -> Vec<Finding> {
+    // Without approvals, all are missing; the check of the lock file reports that.
+    if seen.extensions.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_))) {
+        return Vec::new();
+    }
+    match ApprovalStore::at(seen.home.root()).required_extensions() {
+        Ok(recorded) => {
+            let missing = missing_extensions(&recorded, &seen.extensions.specs).into_iter();
+            let finding = |missing: MissingExtension| {
+                let next = format!("haft ext enable {}", missing.name);
+                FindingArea::Extensions.wrong(missing.name.as_str(), missing.problem_text(), next)
+            };
+            missing.map(finding).collect()
+        }
+        Err(error) => {
+            let path = ApprovalStore::at(seen.home.root()).required_file_path();
+            let next = editor_command(&seen.path_formatter.shell_word(&path));
+            vec![FindingArea::Home.wrong("required.json", error_chain_text(&error), next)]
+        }
+    }
 }
 
 /// Returns findings about grants with a sandbox for names that no extension has.

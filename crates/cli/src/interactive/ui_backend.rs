@@ -25,7 +25,7 @@ use tokio::task::JoinError;
 
 use crate::args::RunArgs;
 use crate::run::launcher;
-use crate::tool_sandbox::tool_environment;
+use crate::tool_sandbox::{ProtectedDirs, tool_environment};
 use crate::trust;
 
 pub(super) use sessions::OpenSessions;
@@ -55,7 +55,9 @@ impl UiContext {
     /// # Errors
     /// An invalid path in the settings, or no private directory for commands.
     fn tool_environment(&self) -> anyhow::Result<HostEnvironment> {
-        tool_environment(&self.home, &self.cwd, &self.tools, launcher()?)
+        // The person's own commands may change gates.
+        let dirs = ProtectedDirs { home: &self.home, gates: &[] };
+        tool_environment(dirs, &self.cwd, &self.tools, launcher()?)
     }
 
     /// Decides about the project's trust now. A change applies to branches and themes immediately, and to extensions

@@ -5,7 +5,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -36,9 +36,9 @@ use crate::hooks::HookLaunchContext;
 use crate::resources::PromptResources;
 use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
-use crate::tool_sandbox::{sandbox_fact, tool_environment};
+use crate::tool_sandbox::{ProtectedDirs, sandbox_fact, tool_environment};
 
-use super::guarded_tools::{check_guarded_tools, warn_unknown_approvals};
+use super::guarded_tools::{check_guarded_tools, check_required_gates, warn_unknown_approvals};
 use super::model::{self, ModelResolver};
 use super::session_outputs::SessionOutputs;
 
@@ -61,6 +61,8 @@ pub(crate) struct RunParts {
     pub(crate) tools: ToolChoice,
     /// The access of haft's own tools.
     pub(crate) tool_settings: ToolSettings,
+    /// The directories of gates that tools must not change.
+    pub(crate) gate_dirs: Vec<PathBuf>,
 }
 
 /// The tools that the model receives.
@@ -116,6 +118,7 @@ impl RunParts {
             compaction: CompactSettings::default(),
             tools: ToolChoice::All,
             tool_settings: ToolSettings::default(),
+            gate_dirs: Vec::new(),
         }
     }
 
@@ -139,6 +142,7 @@ impl RunParts {
         let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
         let context = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
+        let gate_dirs = extensions::unpinned_gate_dirs(&search);
         let source = extensions::spec_source(
             search.clone(),
             hooks,
@@ -159,6 +163,7 @@ impl RunParts {
             compaction: compact_settings(&config.compaction),
             tools,
             tool_settings: config.tools,
+            gate_dirs,
             ..plain
         })
     }
@@ -248,7 +253,8 @@ fn tool_pins(approved: ApprovalStore) -> Arc<dyn ToolPins> {
 /// Starts the extensions, waits until they are ready, and builds the agent.
 pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let launcher = launcher()?;
-    let environment = tool_environment(&parts.home, &parts.host.cwd, &parts.tool_settings, launcher.clone())
+    let protected = ProtectedDirs { home: &parts.home, gates: &parts.gate_dirs };
+    let environment = tool_environment(protected, &parts.host.cwd, &parts.tool_settings, launcher.clone())
         .or_exit(Exit::Configuration)?;
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
@@ -306,12 +312,24 @@ impl RunningAgent {
         warn_unknown_approvals(approve, &self.host, || self.tool_names()).await;
     }
 
+    /// Checks at the end of a run that no required gate was missing or guarded no tool.
+    pub(crate) fn check_gates(&self) -> anyhow::Result<()> {
+        check_required_gates(&self.host, &self.tool_names())?;
+        self.check_blocked()
+    }
+
+    /// Fails if all tools are blocked because a required extension may be missing.
+    fn check_blocked(&self) -> anyhow::Result<()> {
+        match self.host.blocked_reason() {
+            None => Ok(()),
+            Some(why) => Exit::RequiredExtension
+                .fail(format!("no tool may run: {why}; run `haft doctor` for the next step")),
+        }
+    }
+
     /// Fails if a required extension does not run, or if a gate may be missing.
     fn check_required(&self) -> anyhow::Result<()> {
-        if let Some(why) = self.host.blocked_reason() {
-            return Exit::RequiredExtension
-                .fail(format!("no tool may run: {why}; run `haft doctor` for the next step"));
-        }
+        self.check_blocked()?;
         let missing = self.host.statuses().into_iter().find(|status| {
             status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
         });

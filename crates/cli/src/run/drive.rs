@@ -97,7 +97,11 @@ async fn run_task(
                     PromptResolution::Done(exit) => return Ok(exit),
                 },
             };
-            follow_run(joined, run, screen).await?.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
+            let followed = follow_run(joined, run, screen).await?;
+            if followed.is_ok() {
+                joined.check_gates()?;
+            }
+            followed.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
         }
     };
     screen.output.finish().await?;

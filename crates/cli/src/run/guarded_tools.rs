@@ -2,6 +2,7 @@
 
 use haft_core::sanitize::sanitize_line;
 use haft_host::Host;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::{ALL_TOOLS, selects_tool};
 
 use crate::console::note;
@@ -19,11 +20,7 @@ pub(super) async fn check_guarded_tools(
     host.wait_until_settled().await;
     let known = tool_names();
     for (name, is_required) in host.gates_without_tool(&known) {
-        let text = format!(
-            "the extension {name} guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
-             available tools: {}",
-            known.join(", ")
-        );
+        let text = problem_text(&name, &known);
         if is_required {
             return Exit::RequiredExtension.fail(text);
         }
@@ -52,4 +49,21 @@ pub(super) async fn warn_unknown_approvals(
             "haft: warning: tools.approve names {name}, but no tool has that name, so no approval is requested"
         )));
     }
+}
+
+/// Fails if a required gate guards no tool at the end of a run. A gate may get its filter late, and then blocks all
+/// tools.
+pub(super) fn check_required_gates(host: &Host, known: &[String]) -> anyhow::Result<()> {
+    match host.gates_without_tool(known).iter().find(|(_, is_required)| *is_required) {
+        None => Ok(()),
+        Some((name, _)) => Exit::RequiredExtension.fail(problem_text(name, known)),
+    }
+}
+
+fn problem_text(name: &ExtensionName, known: &[String]) -> String {
+    format!(
+        "the extension {name} guards no tool: no tool has a name from `tools` of its subscription to tool_call; \
+         available tools: {}",
+        known.join(", ")
+    )
 }

@@ -25,6 +25,7 @@ mod process_hooks;
 mod providers;
 mod quick_start;
 mod requests;
+mod required_gates;
 mod resolved_paths;
 mod rpc;
 mod rpc_asking;

@@ -2,6 +2,7 @@
 
 mod approval;
 mod project;
+mod required;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::world::World;
 use project::{HostileProject, check_report};
 
 pub(crate) use approval::ROWS as APPROVAL;
+pub(crate) use required::ROWS as REQUIRED;
 
 pub(crate) const ROWS: &[FaultRow] = &[
     FaultRow {

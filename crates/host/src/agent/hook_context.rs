@@ -15,17 +15,21 @@ use crate::agent::tool::ResultFiles;
 use crate::extension::frontend::{FaultReporter, GateChoice};
 use crate::supervision::host_context::HostContext;
 
+/// The host, for the hooks of its gates.
 #[async_trait]
-pub(crate) trait RestartGate: Send + Sync {
+pub(crate) trait GateHost: Send + Sync {
     /// Restarts the extension at the person's request. A failure is reported.
     async fn restart_gate(&self, name: &ExtensionName);
+
+    /// Returns the names of all tools; `None` while they are not all known.
+    fn tool_names(&self) -> Option<Vec<String>>;
 }
 
 pub(crate) struct HookContext {
     pub(crate) shared: Arc<HostContext>,
     pub(crate) gates: Arc<GateMonitor>,
     pub(crate) results: Arc<ResultFiles>,
-    pub(crate) restarts: Arc<dyn RestartGate>,
+    pub(crate) host: Arc<dyn GateHost>,
 }
 
 impl HookContext {
@@ -52,7 +56,7 @@ impl HookContext {
         asking.record_choice(choice);
         match choice {
             GateChoice::Stop => return stop(name, &reason),
-            GateChoice::Restart => self.restarts.restart_gate(name).await,
+            GateChoice::Restart => self.host.restart_gate(name).await,
             GateChoice::ContinueWithout => {
                 self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
             }

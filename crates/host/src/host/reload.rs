@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::ids::ExtensionName;
 
 use super::active_extensions::ActiveExtensions;
 use super::host_state::HostState;
@@ -36,6 +38,8 @@ struct ReloadPlan {
     new: Vec<Arc<ManagedExtension>>,
     leaving: Vec<Arc<ManagedExtension>>,
     kept: usize,
+    /// Required extensions that were not found, or no longer with their gates. The old ones stay.
+    lost: Vec<ExtensionName>,
     /// The reason why all tools are blocked, if so.
     blocked: Option<String>,
 }
@@ -62,6 +66,8 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
     }
     errors.extend(unreadable.iter().cloned());
     errors.extend(started.iter().filter_map(start_failure));
+    let plan = ReloadPlan { blocked, ..ReloadPlan::new(old, started.clone(), &unreadable) };
+    errors.extend(plan.lost.iter().map(|name| report_lost(inner, name)));
     let stats = ReloadStats {
         stopped: 0,
         loaded: started.iter().filter(|entry| was_started(entry)).count(),
@@ -69,7 +75,6 @@ pub(super) async fn reload(inner: &HostState) -> ReloadStats {
         kept: 0,
         errors,
     };
-    let plan = ReloadPlan { blocked, ..ReloadPlan::new(old, started, &unreadable) };
     ReloadStats { kept: plan.kept, stopped: install_plan(inner, plan, streams).await, ..stats }
 }
 
@@ -114,6 +119,10 @@ impl ReloadPlan {
         for new in started {
             let before = old.iter().find(|old| old.name() == new.name());
             match before {
+                Some(before) if drops_gate(before, &new) => {
+                    plan.hold_extension(before);
+                    plan.leaving.push(new);
+                }
                 // An extension that does not run is not worth keeping: the newer failure is more useful.
                 Some(before) if stays && !is_ready(&new) && keeps_working(before) => {
                     plan.keep_extension(before);
@@ -131,8 +140,11 @@ impl ReloadPlan {
                 continue;
             }
             let broken = stays && unreadable.iter().any(|fault| old.has_name(&fault.extension));
-            if broken && !plan.entries.iter().any(is_there) {
+            let is_missing = !plan.entries.iter().any(is_there);
+            if is_missing && broken {
                 plan.keep_extension(&old);
+            } else if is_missing && old.spec.roles.required && is_up(Defense::RequiredGates) {
+                plan.hold_extension(&old);
             } else {
                 plan.leaving.push(old);
             }
@@ -140,10 +152,32 @@ impl ReloadPlan {
         plan
     }
 
+    /// Keeps a required extension that the reload would drop. Whoever could remove it could remove a gate.
+    fn hold_extension(&mut self, entry: &Arc<ManagedExtension>) {
+        self.lost.push(entry.name().clone());
+        self.keep_extension(entry);
+    }
+
     fn keep_extension(&mut self, entry: &Arc<ManagedExtension>) {
         self.entries.push(Arc::clone(entry));
         self.kept += 1;
     }
+}
+
+/// True if an extension was required for a hook, and its new version is not.
+fn drops_gate(before: &ManagedExtension, new: &ManagedExtension) -> bool {
+    let (before, new) = (&before.spec.roles, &new.spec.roles);
+    let mut hooks = InterceptKind::ALL.iter();
+    is_up(Defense::RequiredGates)
+        && hooks.any(|hook| before.requires_hook(*hook) && !new.requires_hook(*hook))
+}
+
+fn report_lost(inner: &HostState, name: &ExtensionName) -> ExtensionFault {
+    let code = FaultCode::RequiredMissing;
+    let message = "is required and was kept, because the reload did not find it, or not as required for the same \
+                   actions; end haft and start it again to work without it";
+    inner.shared.reporter(name).report_fault(code, message);
+    ExtensionFault { extension: name.clone(), code: code.as_str().to_owned(), message: message.to_owned() }
 }
 
 async fn wait_until_gone(entries: &[Arc<ManagedExtension>]) {

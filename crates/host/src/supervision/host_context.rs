@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
+use haft_packages::manifest::MANIFEST_FILE;
 use haft_packages::state_files::StateFiles;
-use haft_packages::{ExtensionSpec, LaunchPlan};
+use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::HookHello;
@@ -116,6 +117,7 @@ impl HostContext {
             let same = same.map_err(|error| error.to_string()).flatten();
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
+        self.check_unpinned_gate(spec).await.map_err(|why| failed(format!("was not started: {why}")))?;
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
         let (state, name) =
             (Arc::clone(&self.state), format!("{PINNED}{}", safe_file_name(spec.name.as_str())));
@@ -126,6 +128,32 @@ impl HostContext {
             self.reporter(&spec.name).report_fault(FaultCode::CodeRestored, text);
         }
         Ok(())
+    }
+
+    /// Checks that the code of a gate without an approval is unchanged since its first start, which may be now.
+    async fn check_unpinned_gate(&self, spec: &ExtensionSpec) -> Result<(), String> {
+        if !has_unpinned_code(spec) || !is_up(Defense::RequiredGates) {
+            return Ok(());
+        }
+        let (known, dir, mut files) = (Arc::clone(&self.code_digests), spec.dir.clone(), named_files(spec));
+        known.retain_known(&mut files);
+        let is_gate = spec.roles.is_gate();
+        if !is_gate && files.is_empty() {
+            return Ok(());
+        }
+        let check = move || if is_gate { known.check_directory(&dir) } else { known.check_unchanged(&files) };
+        let checked = tokio::task::spawn_blocking(check).await;
+        checked.map_err(|error| error.to_string()).flatten()
+    }
+
+    /// Records the code of an extension that turned out to be a gate only when it subscribed. It may keep its state
+    /// beside its code, so only the files that its manifest names count.
+    pub(crate) fn record_undeclared_gate(&self, spec: &ExtensionSpec) {
+        if has_unpinned_code(spec) && !spec.roles.is_gate() {
+            let (known, files) = (Arc::clone(&self.code_digests), named_files(spec));
+            // Files that were recorded before stay as they were.
+            drop(tokio::task::spawn_blocking(move || known.check_unchanged(&files)));
+        }
     }
 
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
@@ -152,8 +180,10 @@ impl HostContext {
     /// Returns the environment of an extension. This program's environment does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        let is_own =
-            self.config.env_of(spec).next().is_some() || spec.code_is_pinned() || spec.as_hook().is_some();
+        let is_own = self.config.env_of(spec).next().is_some()
+            || spec.code_is_pinned()
+            || spec.roles.is_gate()
+            || spec.as_hook().is_some();
         match is_own {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
@@ -169,7 +199,7 @@ impl HostContext {
         if let Some(hook) = spec.as_hook() {
             env = environment::merge_variables(env.into_iter(), &hook.env);
         }
-        if spec.code_is_pinned() {
+        if spec.code_is_pinned() || spec.roles.is_gate() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
         env
@@ -284,6 +314,21 @@ impl HostContext {
         Some(dir.display().to_string())
     }
 }
+
+/// True if the extension runs from a directory of the user, and no approval or trust covers its files.
+fn has_unpinned_code(spec: &ExtensionSpec) -> bool {
+    matches!(spec.origin, ExtensionOrigin::Explicit | ExtensionOrigin::Global)
+        && !spec.code_is_pinned()
+        && matches!(spec.launch, LaunchPlan::Process { .. })
+}
+
+/// Returns the manifest, the program, and the files that the arguments name.
+fn named_files(spec: &ExtensionSpec) -> Vec<PathBuf> {
+    let LaunchPlan::Process { program, args } = &spec.launch else { return Vec::new() };
+    let named = args.iter().map(|arg| spec.dir.join(arg)).filter(|path| path.is_file());
+    [spec.dir.join(MANIFEST_FILE), program.clone()].into_iter().chain(named).collect()
+}
+
 /// The maximum number of restored files that a message names.
 const NAMED: usize = 3;
 

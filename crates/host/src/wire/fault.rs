@@ -1,6 +1,6 @@
 //! Faults of an extension, by their stable names.
 
-use haft_packages::discovery::PIN_MISMATCH;
+use haft_packages::discovery::{PIN_MISMATCH, REQUIRED_MISSING};
 
 /// The stable name of a failure, as in the `code` of `extension_error` events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,6 +14,8 @@ pub enum FaultCode {
     PinMismatch,
     /// The extension's installed copy was changed, and was restored to the approved version.
     CodeRestored,
+    /// A required extension is missing, disabled, renamed or no longer required.
+    RequiredMissing,
     /// The extension sent no `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
@@ -78,6 +80,7 @@ impl FaultCode {
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::PinMismatch => PIN_MISMATCH,
             Self::CodeRestored => "code_restored",
+            Self::RequiredMissing => REQUIRED_MISSING,
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
             Self::VersionMismatch => "version_mismatch",

@@ -275,3 +275,76 @@ async fn reports_missing_required_gate_once() {
     assert_eq!(events.faults(), [fault("guard", "hook_error")]);
     host.shutdown().await;
 }
+
+/// Returns a required gate that subscribes to calls of this tool and never answers.
+fn required_gate(tool: &str, dir: &Path) -> ExtensionSpec {
+    let script = format!(
+        r#"echo '{{"type":"hello","name":"guard"}}'
+echo '{{"type":"subscribe","intercept":[{{"event":"tool_call","role":"gate","tools":["{tool}"]}}]}}'
+echo '{{"type":"ready"}}'
+while read -r line; do case $line in *'"type":"shutdown"'*) exit 0 ;; esac; done"#
+    );
+    let roles = GuardRoles { required: true, ..GuardRoles::default() };
+    ExtensionSpec { roles, ..shell("guard", dir, &script) }
+}
+
+#[tokio::test]
+async fn never_drops_required_gate() {
+    let dir = tempfile::tempdir().unwrap();
+    let roles = GuardRoles { required: true, ..GuardRoles::default() };
+    let guard = || named("good", "guard", dir.path());
+    let required = || ExtensionSpec { roles: roles.clone(), ..guard() };
+    let events = Events::default();
+    let rounds = [vec![required()].into(), vec![guard()].into(), vec![].into(), vec![required()].into()];
+    let host = host_of(&events, rounds).await;
+    let remove = call("bash", json!({"command": "rm -rf /"}));
+    for why in ["no longer required", "not found"] {
+        let stats = host.reload().await;
+        assert_eq!(stats.kept, 1, "{why}: {stats:?}");
+        assert_eq!(stats.errors.last().unwrap().code, "required_missing");
+        let (by, _) = blocked(&host, &remove).await.unwrap_or_else(|| panic!("open: {why}"));
+        assert_eq!(by, "guard");
+    }
+    let stats = host.reload().await;
+    assert_eq!((stats.kept, stats.stopped, stats.ready), (0, 1, 1), "an approved version replaces it");
+    assert!(blocked(&host, &remove).await.is_some());
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn restarts_gate_only_with_unchanged_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let gates = vec![haft_protocol::ext::InterceptKind::ToolCall];
+    let roles = GuardRoles { gates, ..GuardRoles::default() };
+    let guard = ExtensionSpec { roles, ..named("good", "guard", dir.path()) };
+    let events = Events::default();
+    let again = || DiscoveredExtensions::from(vec![guard.clone()]);
+    let host = host_of(&events, [again(), again(), again()]).await;
+    assert_eq!(host.reload().await.ready, 1);
+    std::fs::write(dir.path().join("json.py"), "").unwrap();
+    let stats = host.reload().await;
+    assert_eq!((stats.kept, stats.ready), (1, 0), "{stats:?}");
+    assert_eq!(events.faults(), [fault("guard", "pin_mismatch")]);
+    assert!(events.only_message().contains("json.py"), "{}", events.only_message());
+    assert_eq!(state(&host, "guard"), ExtensionState::Ready, "the running process stays");
+    let error = host.restart(&ExtensionName::new("guard")).await.unwrap_err().to_string();
+    assert!(error.contains("json.py"), "{error}");
+    let remove = call("bash", json!({"command": "ls"}));
+    assert!(blocked(&host, &remove).await.is_some(), "a gate that does not restart blocks");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn required_gate_without_tool_blocks_after_reload() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let rounds =
+        ["bash", "Shel"].map(|tool| DiscoveredExtensions::from(vec![required_gate(tool, dir.path())]));
+    let host = host_of(&events, rounds).await;
+    let stats = host.reload().await;
+    assert_eq!((stats.ready, stats.kept), (1, 0), "{stats:?}");
+    let (by, reason) = blocked(&host, &call("bash", json!({"command": "ls"}))).await.unwrap();
+    assert_eq!(by, "guard");
+    assert!(reason.contains("is required but guards no tool"), "{reason}");
+    host.shutdown().await;
+}

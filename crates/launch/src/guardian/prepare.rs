@@ -42,7 +42,7 @@ pub(super) fn harden_guardian() {
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
         // Orphans below this process become its children.
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
-        let _ = rustix::thread::set_name(c"haft-launcher");
+        let _ = rustix::thread::set_name(crate::ancestry::PROCESS_NAME);
     }
 }
 

@@ -22,6 +22,7 @@ use crate::file_stamp::FileStamp;
 
 pub use entry::{Approval, ApprovalMethod, InstallOrigin, LockEntry, PendingUpdate};
 pub use open::LockError;
+pub(super) use open::read_private_file;
 
 const VERSION: u32 = 1;
 
@@ -107,6 +108,11 @@ impl ApprovalStore {
         if entry.runs_in_copy() { self.copy_dir(name) } else { self.tree_store().tree_path(&entry.tree) }
     }
 
+    /// Returns the path of `required.json`.
+    pub fn required_file_path(&self) -> PathBuf {
+        self.root.join("required.json")
+    }
+
     /// Reads the lock file. Without a file, no extension is approved.
     ///
     /// # Errors
@@ -131,7 +137,7 @@ impl ApprovalStore {
     /// Reads the file, and caches it for [`load_cached`](Self::load_cached).
     fn read(&self) -> Result<Arc<LockFile>, LockError> {
         let path = self.lock_file_path();
-        let Some((text, glance)) = open::read_lock_file(&path)? else { return Ok(Arc::default()) };
+        let Some((text, glance)) = read_private_file(&path)? else { return Ok(Arc::default()) };
         let file = Arc::new(parse_lock_file(&path, &text)?);
         *self.last_read() = Some((glance, Arc::clone(&file)));
         Ok(file)
@@ -141,17 +147,26 @@ impl ApprovalStore {
         self.last_read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the lock file. Concurrent changes wait for each other.
+    /// Waits until no other process changes the files of approvals. Closing the returned file releases the lock.
+    pub(super) fn lock_files(&self) -> Result<File, LockError> {
+        let path = self.root.join("extensions.lock");
+        let write = |source| LockError::Write { path: path.clone(), source };
+        fs::create_dir_all(&self.root).map_err(write)?;
+        let lock = File::create(&path).map_err(write)?;
+        lock.lock().map_err(write)?;
+        Ok(lock)
+    }
+
+    /// Changes the lock file after a command of the user, and the record of required extensions with it. Concurrent
+    /// changes wait for each other.
     ///
     /// # Errors
-    /// The errors of [`load`](Self::load), and [`LockError::Write`]; then the file is unchanged.
+    /// The errors of [`load`](Self::load) and [`required_extensions`](Self::required_extensions); then the file is
+    /// unchanged. [`LockError::Write`] if a file cannot be written.
     pub fn edit<T>(&self, change: impl FnOnce(&mut LockFile) -> T) -> Result<T, LockError> {
         let path = self.lock_file_path();
         let write = |source| LockError::Write { path: path.clone(), source };
-        fs::create_dir_all(&self.root).map_err(write)?;
-        // Closing the file releases the lock.
-        let lock = File::create(self.root.join("extensions.lock")).map_err(write)?;
-        lock.lock().map_err(write)?;
+        let _lock = self.lock_files()?;
         // This process holds the lock, so an existing file is left over from a killed process.
         _ = fs::remove_file(self.root.join(NEW));
         // Unchanged metadata is not enough here: a change by another process must not be lost.
@@ -159,12 +174,15 @@ impl ApprovalStore {
         let mut file = LockFile::clone(&before);
         let outcome = change(&mut file);
         if file != *before {
+            let (recorded, now_required) = self.required_change(&before, &file)?;
             for tree in before.referenced_trees().difference(&file.referenced_trees()) {
                 if let Err(error) = self.trees.mark_unreferenced(tree) {
                     tracing::warn!(%tree, %error, "cannot mark code in the store as unused, so it stays there");
                 }
             }
-            replace(&path, &file).map_err(write)?;
+            replace_file(&path, NEW, &file).map_err(write)?;
+            // Written last: after a failure, an extension too many is required, never one too few.
+            self.replace_required(&recorded, &now_required)?;
         }
         Ok(outcome)
     }
@@ -193,10 +211,10 @@ fn parse_lock_file(path: &Path, text: &str) -> Result<LockFile, LockError> {
     }
 }
 
-/// Writes a new file beside the old one and renames it. `tempfile` creates it with mode 600.
-fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
+/// Writes a new file named `new` beside the old one and renames it. `tempfile` creates it with mode 600.
+pub(super) fn replace_file(path: &Path, new: &str, content: &impl Serialize) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
+    let mut file = tempfile::Builder::new().prefix(new).rand_bytes(0).tempfile_in(dir)?;
     let mut text = serde_json::to_string_pretty(content)?;
     text.push('\n');
     file.write_all(text.as_bytes())?;

@@ -148,6 +148,7 @@ impl ExtensionStore {
             manifest: digest,
             interpreter,
             required: manifest.roles.required,
+            is_gate: manifest.roles.is_gate(),
             permissions: manifest.permissions.clone(),
             sandbox: manifest.permissions.as_ref().map(Permissions::level),
             enabled: manifest.enabled,

@@ -19,6 +19,11 @@ pub struct GuardRoles {
 }
 
 impl GuardRoles {
+    /// True if the extension is required, or a failure of one of its intercepts blocks.
+    pub fn is_gate(&self) -> bool {
+        self.required || self.redactor || !self.gates.is_empty()
+    }
+
     /// True if the manifest declares that a failure of this hook blocks.
     pub fn blocks_on_failure(&self, hook: InterceptKind) -> bool {
         self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)

@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "logging",
             "prompt",
             "args",
+            "caller",
             "pages",
             "resources",
             "hooks",
@@ -66,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "sys",
             "timeouts",
+            "ancestry",
             "program",
             "terminal_request",
             "harden",

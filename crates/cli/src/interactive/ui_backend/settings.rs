@@ -15,6 +15,7 @@ use haft_providers::{KeyLocation, ModelsFile, PRESETS, key_location};
 use haft_tui::app::{LoginProvider, SettingRow};
 
 use super::UiContext;
+use crate::caller::require_person;
 use crate::{login, setup};
 
 /// Returns all settings. If a file has a mistake, the settings of the other files are returned.
@@ -25,6 +26,7 @@ pub(super) fn setting_rows(context: &UiContext) -> Vec<SettingRow> {
 }
 
 pub(super) fn set(context: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
+    require_person("a change of config.toml")?;
     haft_config::set_key(&context.home.config_file(), name, value)?;
     let rows = effective_config(context)?.rows();
     let row = rows.iter().find(|row| row.key == name);
@@ -127,6 +129,7 @@ pub(super) async fn login(
     provider: String,
     key: SecretString,
 ) -> anyhow::Result<String> {
+    require_person("a change of the keys")?;
     let home = &context.home;
     let key = login::parse_key(key.expose_secret())?;
     let models = ModelsFile::load(&home.models_file())?;
@@ -136,6 +139,7 @@ pub(super) async fn login(
 }
 
 pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {
+    require_person("a change of the keys")?;
     let models = ModelsFile::load(&home.models_file())?;
     Ok(login::remove(home, provider, &models)?.join("; "))
 }

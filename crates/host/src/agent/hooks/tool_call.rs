@@ -23,6 +23,10 @@ use crate::agent::policy::FailureEffect;
 use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, FaultCode};
 
+/// The failure of a required gate that guards no tool, as a phrase that follows its name.
+const GUARDS_NO_TOOL: &str =
+    "is required but guards no tool: no tool has a name from `tools` of its subscription";
+
 /// One extension's part in one tool call.
 ///
 /// An answer resets the failure count only when the call is over and the answer was used. A rewrite may turn
@@ -49,7 +53,8 @@ impl ToolCallHook {
         let known = entry.wait_until_registered(cancel).await;
         known.map_err(|error| entry.intercept_failure(InterceptKind::ToolCall, &error))?;
         if entry.tool_role(&call.name).is_none() {
-            return Ok(ToolCallDecision::Allow);
+            let guards = self.check_guards_any(entry).map(|()| ToolCallDecision::Allow);
+            return guards.map_err(|error| entry.intercept_failure(InterceptKind::ToolCall, &error));
         }
         let question = ToolCallQuery(InterceptToolCall {
             tool_id: call.id.clone(),
@@ -69,6 +74,21 @@ impl ToolCallHook {
             })?;
         self.has_answered.store(true, Ordering::Relaxed);
         Ok(decision)
+    }
+
+    /// Fails for a required gate that guards no tool at all: its filter was meant for tools that do not exist. The
+    /// start checks this as well; a gate may get its filter later, by a reload or at its first use.
+    fn check_guards_any(&self, entry: &ManagedExtension) -> Result<(), CallError> {
+        let is_required = entry.spec.roles.requires_hook(InterceptKind::ToolCall);
+        if !is_required || !is_up(Defense::RequiredGates) {
+            return Ok(());
+        }
+        match self.context.host.tool_names() {
+            Some(tools) if entry.guards_no_tool(&tools) => {
+                Err(CallError::Gone { why: GUARDS_NO_TOOL.to_owned() })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     async fn decide(&self, cancel: &CancellationToken, pending: &PendingCall<'_>) -> ToolDecision {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haft_launch::sandbox::ConfinementLevel;
+use haft_protocol::defense::{Defense, is_up};
 use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
@@ -29,7 +30,11 @@ pub struct LockEntry {
     /// True if the actions that the extension guards are blocked while it does not run.
     #[serde(default)]
     pub required: bool,
-    /// The granted permissions; `None` for an extension without permissions, which runs in a private copy.
+    /// True if the extension is required or its manifest declares a gate. It then runs from the store, because files
+    /// that were added to a copy could replace modules of its interpreter.
+    #[serde(default)]
+    pub is_gate: bool,
+    /// The granted permissions; `None` for an extension without permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The level of its sandbox, or `None` without a sandbox.
@@ -119,9 +124,10 @@ pub enum ApprovalMethod {
 }
 
 impl LockEntry {
-    /// True if the extension runs in a private copy, where it may keep its state beside its code.
+    /// True if the extension runs in a private copy, where it may keep its state beside its code: an extension
+    /// without permissions that is not a gate.
     pub fn runs_in_copy(&self) -> bool {
-        self.permissions.is_none()
+        self.permissions.is_none() && !((self.is_gate || self.required) && is_up(Defense::SealedGates))
     }
 
     /// True if a tool has changed its texts repeatedly, so that approving them again does not help.

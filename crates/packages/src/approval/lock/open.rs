@@ -58,6 +58,17 @@ pub enum LockError {
         /// The file.
         path: PathBuf,
     },
+    /// The record of required extensions cannot be used, so any extension may be required.
+    #[error(
+        "cannot use {}: {why}; check its content and run chmod 600 on it, or remove it and run \
+        `haft ext list` to see that your required extensions are in place", path.display()
+    )]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        why: String,
+    },
     /// The file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -78,7 +89,7 @@ impl LockError {
 /// Returns the text of the file and its metadata when it was read, or `None` without a file.
 ///
 /// `trust.json` is read in the same way. The code is not shared, because neither crate may depend on the other.
-pub(super) fn read_lock_file(path: &Path) -> Result<Option<(String, FileStamp)>, LockError> {
+pub(in super::super) fn read_private_file(path: &Path) -> Result<Option<(String, FileStamp)>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
     let foreign = |what| LockError::Foreign { path: path.into(), what };
     let defended = is_up(Defense::LockFile);

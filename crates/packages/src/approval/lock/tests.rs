@@ -12,6 +12,7 @@ fn entry(text: &str) -> LockEntry {
         manifest: digest_of(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
         required: false,
+        is_gate: false,
         permissions: None,
         sandbox: None,
         enabled: true,

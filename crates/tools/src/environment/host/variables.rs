@@ -41,6 +41,9 @@ pub(super) fn secret_variables(permitted: &[OsString]) -> impl Iterator<Item = O
     names.filter(|name| is_secret(name) && !permitted.contains(name))
 }
 
+/// Marks the commands of tools, so that haft refuses to change trust, approvals and extensions for them.
+const TOOL_MARK: (&str, &str) = (haft_launch::TOOL_VARIABLE, "1");
+
 /// Variables that prevent programs from waiting for a person.
 const UNATTENDED: &[(&str, &str)] = &[
     ("DEBIAN_FRONTEND", "noninteractive"),
@@ -58,9 +61,12 @@ const UNATTENDED: &[(&str, &str)] = &[
 /// Variables that name the editor that a program opens.
 const EDITORS: &[&str] = &["EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "VISUAL"];
 
-/// Returns the variables that keep commands from waiting for a person. `editor` is a program that fails and says why.
+/// Returns the variables that mark commands and keep them from waiting for a person. `editor` is a program that fails and says why.
 pub(super) fn unattended_variables(editor: Option<&Path>) -> Vec<(OsString, OsString)> {
-    let fixed = UNATTENDED.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let fixed = UNATTENDED
+        .iter()
+        .chain([&TOOL_MARK])
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let editor =
         editor.into_iter().flat_map(|editor| EDITORS.iter().map(move |name| (name.into(), editor.into())));
     fixed.chain(editor).collect()
