@@ -53,7 +53,9 @@ impl Exit {
             Self::Ok => "success",
             Self::Failure => "failure without a code of its own",
             Self::Usage => "invalid command line",
-            Self::RequiredExtension => "a required extension is missing or did not start, or a gate keeps failing",
+            Self::RequiredExtension => {
+                "a required extension is missing or did not start, or a gate keeps failing"
+            }
             Self::Blocked => "an extension blocked the turn or the compaction",
             Self::Provider => "the model provider failed",
             Self::NoProvider => "no provider is configured, or its key is missing or was rejected",

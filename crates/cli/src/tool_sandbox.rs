@@ -158,6 +158,16 @@ pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::R
     Ok(())
 }
 
+/// Checks a list of paths as a person types it in `/settings`.
+///
+/// # Errors
+/// An invalid path.
+pub(crate) fn check_path_list(text: &str) -> anyhow::Result<()> {
+    let user_home = std::env::home_dir();
+    let typed = text.split(',').map(str::trim).filter(|path| !path.is_empty() && *path != "none");
+    typed.map(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?)).collect()
+}
+
 fn paths(
     key: &str,
     set: &SourcedValue<Vec<String>>,

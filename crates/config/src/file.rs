@@ -128,11 +128,9 @@ fn move_former_keys(table: &mut DeTable<'_>) {
         let has_both = table
             .get(table_now)
             .is_some_and(|now| now.get_ref().as_table().is_none_or(|now| now.contains_key(name_now)));
-        let before = table.get_mut(table_before).and_then(|before| match before.get_mut() {
-            DeValue::Table(before) if !has_both => before.remove_entry(name_before),
-            _ => None,
-        });
-        let Some((key, value)) = before else { continue };
+        let before = table.get_mut(table_before).map(Spanned::get_mut);
+        let (false, Some(DeValue::Table(before))) = (has_both, before) else { continue };
+        let Some((key, value)) = before.remove_entry(name_before) else { continue };
         let span = key.span();
         let now = table.entry(Spanned::new(span.clone(), table_now.into()));
         let now = now.or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));

@@ -168,6 +168,7 @@ async fn writes_setting_and_returns_effective_value() {
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
     assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot set `grant.x.net` here"));
+    assert!(set("tools.hide", "~/keys, .env").await.contains("\\\".env\\\" is not absolute"));
     let Some(Reply::Settings(rows)) = world.ask(Request::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
     assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
