@@ -7,11 +7,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::CWD;
+use rustix::fs::{CWD, FileType, fstat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
-    mount_bind_recursive, mount_change, move_mount, open_tree,
+    mount_bind_recursive, mount_change, mount_remount, move_mount, open_tree,
 };
 use rustix::process::{getegid, geteuid};
 
@@ -93,23 +93,45 @@ fn protect_path(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
     sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))
 }
 
-/// Replaces the paths that the program may not read with empty ones. A path with a listed path inside stays, because
-/// the listed path must be reachable; the Landlock rules deny the remaining contents.
+/// Replaces the paths that the program may not read with empty ones.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
     for path in &sandbox.hide {
-        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         let Ok(data) = path.metadata() else { continue };
-        if listed.into_iter().any(|listed| listed.starts_with(path)) {
-            continue;
+        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
+        let listed: Vec<&PathBuf> = listed.filter(|listed| listed.starts_with(path)).collect();
+        match data.is_dir() {
+            // The Landlock rules hide the path.
+            _ if listed.contains(&path) => {}
+            true => hide_directory(path, &listed)?,
+            false => mount_bind("/dev/null", path).map_err(|error| step_failed("hide", path, error))?,
         }
-        let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        let hidden = match data.is_dir() {
-            true => mount("tmpfs", path, "tmpfs", flags, c"mode=555"),
-            false => mount_bind("/dev/null", path),
-        };
-        hidden.map_err(|error| step_failed("hide", path, error))?;
     }
     Ok(())
+}
+
+/// Replaces a directory with one that contains only the listed paths.
+fn hide_directory(dir: &Path, listed: &[&PathBuf]) -> io::Result<()> {
+    let open = |path: &&PathBuf| clone_tree(path).map_err(|error| step_failed("open", path, error));
+    let trees: Vec<OwnedFd> = listed.iter().map(open).collect::<io::Result<_>>()?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("tmpfs", dir, "tmpfs", flags, c"mode=755").map_err(|error| step_failed("hide", dir, error))?;
+    for (path, tree) in listed.iter().zip(&trees) {
+        // A listed path in another listed one is there already.
+        if !path.exists() {
+            create_mount_point(path, tree)?;
+            move_mount(tree, c"", CWD, path.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+                .map_err(|error| step_failed("mount", path, error))?;
+        }
+    }
+    mount_remount(dir, MountFlags::BIND | MountFlags::RDONLY | flags, c"")
+        .map_err(|error| step_failed("hide", dir, error))
+}
+
+fn create_mount_point(path: &Path, tree: &OwnedFd) -> io::Result<()> {
+    let is_dir = FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir();
+    let (dir, file) = if is_dir { (Some(path), None) } else { (path.parent(), Some(path)) };
+    dir.map_or(Ok(()), std::fs::create_dir_all)?;
+    file.map_or(Ok(()), |file| std::fs::write(file, ""))
 }
 
 fn step_failed(step: &str, path: &Path, error: Errno) -> io::Error {

@@ -94,9 +94,12 @@ async fn note_names_what_the_sandbox_blocked() {
     let ground = ground();
     let write = "blocked by the sandbox: write outside of the workspace, or to a protected path; commands can write \
                  to BASE/place and $TMPDIR; to ask the user for this command, pass outside_sandbox";
-    for command in
-        ["echo x >../home/notes", "echo x >.git/hooks/pre-commit", "echo x >>.git/config", "rm ../haft/auth"]
-    {
+    for command in [
+        "echo x >../home/notes",
+        "echo x >.git/hooks/pre-commit",
+        "echo x >>.git/config",
+        "rm ../haft/results/1",
+    ] {
         let text = ground.error("bash", bash(command)).await;
         assert!(text.contains(write), "{command}: {text}");
     }
