@@ -93,45 +93,45 @@ fn protect_path(path: &Path, writable: &[PathBuf]) -> io::Result<()> {
     sys::set_read_only(path).map_err(|error| step_failed("protect", path, error))
 }
 
-/// Replaces the paths that the program may not read: a file with `/dev/null`, a directory with one that contains only
-/// the listed paths inside.
+/// Replaces the paths that the program may not read with empty ones.
 fn hide_paths(sandbox: &Sandbox) -> io::Result<()> {
-    let listed = [&sandbox.read, &sandbox.write, &sandbox.exec];
     for path in &sandbox.hide {
         let Ok(data) = path.metadata() else { continue };
-        let inside: Vec<&PathBuf> =
-            listed.into_iter().flatten().filter(|listed| listed.starts_with(path)).collect();
-        if inside.contains(&path) {
-            continue;
+        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
+        let listed: Vec<&PathBuf> = listed.filter(|listed| listed.starts_with(path)).collect();
+        match data.is_dir() {
+            // A listed path stays visible.
+            _ if listed.contains(&path) => {}
+            true => hide_directory(path, &listed)?,
+            false => mount_bind("/dev/null", path).map_err(|error| step_failed("hide", path, error))?,
         }
-        let hidden = match data.is_dir() {
-            true => hide_directory(path, &inside),
-            false => mount_bind("/dev/null", path),
-        };
-        hidden.map_err(|error| step_failed("hide", path, error))?;
     }
     Ok(())
 }
 
-fn hide_directory(path: &Path, inside: &[&PathBuf]) -> rustix::io::Result<()> {
-    let trees: Vec<OwnedFd> = inside.iter().map(|path| clone_tree(path)).collect::<Result<_, _>>()?;
+/// Replaces a directory with one that contains only the listed paths.
+fn hide_directory(dir: &Path, listed: &[&PathBuf]) -> io::Result<()> {
+    let open = |path: &&PathBuf| clone_tree(path).map_err(|error| step_failed("open", path, error));
+    let trees: Vec<OwnedFd> = listed.iter().map(open).collect::<io::Result<_>>()?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("tmpfs", path, "tmpfs", flags, c"mode=555")?;
-    for (listed, tree) in inside.iter().zip(&trees) {
-        let is_dir = FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir();
-        make_mount_point(listed, is_dir)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        move_mount(tree, c"", CWD, listed.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    mount("tmpfs", dir, "tmpfs", flags, c"mode=755").map_err(|error| step_failed("hide", dir, error))?;
+    for (path, tree) in listed.iter().zip(&trees) {
+        // A listed path in another listed one is there already.
+        if !path.exists() {
+            create_mount_point(path, tree)?;
+            move_mount(tree, c"", CWD, path.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+                .map_err(|error| step_failed("mount", path, error))?;
+        }
     }
-    mount_remount(path, flags | MountFlags::RDONLY | MountFlags::BIND, c"")
+    mount_remount(dir, MountFlags::BIND | MountFlags::RDONLY | flags, c"")
+        .map_err(|error| step_failed("hide", dir, error))
 }
 
-fn make_mount_point(path: &Path, is_dir: bool) -> io::Result<()> {
-    if is_dir {
-        return std::fs::create_dir_all(path);
-    }
-    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    std::fs::File::create(path).map(drop)
+fn create_mount_point(path: &Path, tree: &OwnedFd) -> io::Result<()> {
+    let is_dir = FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir();
+    let (dir, file) = if is_dir { (Some(path), None) } else { (path.parent(), Some(path)) };
+    dir.map_or(Ok(()), std::fs::create_dir_all)?;
+    file.map_or(Ok(()), |file| std::fs::write(file, ""))
 }
 
 fn step_failed(step: &str, path: &Path, error: Errno) -> io::Error {

@@ -99,6 +99,7 @@ async fn note_names_what_the_sandbox_blocked() {
         "echo x >.git/hooks/pre-commit",
         "echo x >>.git/config",
         "echo x >../haft/auth",
+        "rm ../haft/results/1",
     ] {
         let text = ground.error("bash", bash(command)).await;
         assert!(text.contains(write), "{command}: {text}");

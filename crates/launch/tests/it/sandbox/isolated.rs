@@ -26,7 +26,15 @@ impl Scene {
         for path in ["project/.git/hooks", "project/src", ".ssh", ".config/gh", "state/results"] {
             std::fs::create_dir_all(home.join(path)).unwrap();
         }
-        for path in ["project/.git/config", "project/file", ".ssh/id", ".netrc", ".profile", "state/auth"] {
+        for path in [
+            "project/.git/config",
+            "project/file",
+            ".ssh/id",
+            ".netrc",
+            ".profile",
+            "state/auth",
+            "state/results/1",
+        ] {
             std::fs::write(home.join(path), "original\n").unwrap();
         }
         symlink(home.join(".ssh"), home.join("link")).unwrap();
@@ -75,6 +83,7 @@ async fn permits_work_in_the_workspace() {
         "cat ../.profile && ls .. && test -r /etc/passwd && cat /proc/self/status >/dev/null",
         "cat /dev/stdin <<<x && echo x >/dev/stderr && python3 -c 'import multiprocessing as m; m.Lock()'",
         "cat ../.netrc && test -z \"$(cat ../.netrc)\" && test -z \"$(ls ../.ssh)\"",
+        "test \"$(ls -A ../state)\" = results && cat ../state/results/1",
     ] {
         let ended = scene.run(script).await;
         assert!(ended.status.success(), "{script}: {ended:?}");
