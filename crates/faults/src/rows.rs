@@ -19,6 +19,7 @@ mod trust;
 use crate::row::FaultRow;
 use content::{registration, results, terminal};
 pub(crate) use files::{RACER, WRITER, run_racer, write_once};
+pub(crate) use gates::call_steps;
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};

@@ -6,5 +6,5 @@
 mod probes;
 mod scene;
 
-pub use probes::{PROBES, ProbeConfinement, ProbeOutcome, SandboxProbe};
+pub use probes::{PROBES, ProbeConfinement, ProbeOutcome, SandboxProbe, ToolProbeLevel};
 pub use scene::{ProbeVerdict, SandboxScene};

@@ -1,4 +1,8 @@
-//! G9: the actions of a program in a sandbox, one by one, as the current user and as the user `nobody`.
+//! G9: the actions of a program in a sandbox and of haft's own tools, one by one, as the current user and as the user
+//! `nobody`.
+
+mod files;
+mod tools;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,8 +12,11 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
-use haft_test_support::sandbox::{PROBES, ProbeConfinement, ProbeOutcome, SandboxScene};
+use haft_test_support::sandbox::{
+    PROBES, ProbeConfinement, ProbeOutcome, SandboxProbe, SandboxScene, ToolProbeLevel,
+};
 use rustix::process::geteuid;
+use tools::ProbingTool;
 
 use super::{GoalContext, GoalFigure};
 use crate::world::sibling_binary;
@@ -18,7 +25,7 @@ use crate::world::sibling_binary;
 pub(crate) const PROBE: &str = "probe";
 
 /// The programs of the measurement, which must be next to this program.
-const PROGRAMS: [&str; 3] = ["haft-faults", "haft-launcher", "sandbox-probe"];
+const PROGRAMS: [&str; 4] = ["haft", "haft-faults", "haft-launcher", "sandbox-probe"];
 
 /// The arguments of `setpriv` for a user without rights.
 const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
@@ -26,11 +33,31 @@ const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "
 /// A way to run the probes.
 struct ProbeRun {
     name: &'static str,
-    column: ProbeConfinement,
-    /// `None` runs without a sandbox.
-    sandbox: Option<(ConfinementLevel, NetworkAccess)>,
+    start: ProbeStart,
     /// The smallest number of probes that are refused or absent.
     least: usize,
+}
+
+/// The program that starts the probes, and its limits.
+#[derive(Debug, Clone, Copy)]
+enum ProbeStart {
+    /// This program, as the host starts an extension. `None` is without a sandbox.
+    Extension(ProbeConfinement, Option<(ConfinementLevel, NetworkAccess)>),
+    /// A tool of haft.
+    Tool(ProbingTool, ToolProbeLevel),
+}
+
+impl ProbeStart {
+    fn expected_outcome(self, probe: &SandboxProbe) -> ProbeOutcome {
+        match self {
+            Self::Extension(column, _) => probe.expected(column),
+            Self::Tool(_, level) => probe.expected_in_tool(level),
+        }
+    }
+
+    fn keeps_away(self, probe: &SandboxProbe) -> bool {
+        matches!(self.expected_outcome(probe), ProbeOutcome::Refused | ProbeOutcome::Absent)
+    }
 }
 
 const fn probe_run(
@@ -40,11 +67,15 @@ const fn probe_run(
     net: NetworkAccess,
     least: usize,
 ) -> ProbeRun {
-    ProbeRun { name, column, sandbox: Some((level, net)), least }
+    ProbeRun { name, start: ProbeStart::Extension(column, Some((level, net))), least }
+}
+
+const fn tool_run(name: &'static str, tool: ProbingTool, level: ToolProbeLevel, least: usize) -> ProbeRun {
+    ProbeRun { name, start: ProbeStart::Tool(tool, level), least }
 }
 
 const WAYS: &[ProbeRun] = &[
-    ProbeRun { name: "no sandbox", column: ProbeConfinement::Free, sandbox: None, least: 0 },
+    ProbeRun { name: "no sandbox", start: ProbeStart::Extension(ProbeConfinement::Free, None), least: 0 },
     probe_run("standard", ProbeConfinement::Standard, ConfinementLevel::Standard, NetworkAccess::None, 24),
     probe_run(
         "standard, all of the network",
@@ -68,6 +99,15 @@ const WAYS: &[ProbeRun] = &[
         NetworkAccess::All,
         30,
     ),
+    tool_run("bash, read-only", ProbingTool::Bash, ToolProbeLevel::ReadOnly, 50),
+    tool_run("bash, workspace", ProbingTool::Bash, ToolProbeLevel::Workspace, 50),
+    tool_run("bash, full", ProbingTool::Bash, ToolProbeLevel::Full, 2),
+    tool_run("! command, read-only", ProbingTool::Shell, ToolProbeLevel::ReadOnly, 50),
+    tool_run("! command, workspace", ProbingTool::Shell, ToolProbeLevel::Workspace, 50),
+    tool_run("! command, full", ProbingTool::Shell, ToolProbeLevel::Full, 2),
+    tool_run("file tools, read-only", ProbingTool::Files, ToolProbeLevel::ReadOnly, 40),
+    tool_run("file tools, workspace", ProbingTool::Files, ToolProbeLevel::Workspace, 40),
+    tool_run("file tools, full", ProbingTool::Files, ToolProbeLevel::Full, 2),
 ];
 
 #[expect(clippy::disallowed_methods, reason = "starts this program")]
@@ -108,7 +148,7 @@ fn probed_by_nobody(shared: &Path) -> Result<Vec<GoalFigure>> {
 
 /// Measures one way in a separate process of this program.
 fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<GoalFigure> {
-    let ProbeRun { name, column, least, .. } = WAYS.get(at).context("unknown way to run the probes")?;
+    let ProbeRun { name, start, least } = WAYS.get(at).context("unknown way to run the probes")?;
     let what = format!("{name}{who}");
     command.args([PROBE, &at.to_string()]).arg(dir.join(at.to_string())).current_dir("/");
     let output = command.output().with_context(|| format!("start the probes of {what}"))?;
@@ -117,21 +157,12 @@ fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Res
         return Ok(GoalFigure::note(format!("SKIP {what}"), reason.trim()));
     }
     ensure!(output.status.success(), "the probes of {what}: {} {err}", output.status);
-    let verdicts = SandboxScene::judge_output(&out, *column);
-    let wrong: Vec<String> = verdicts
-        .iter()
-        .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
-        .collect();
-    let tried = verdicts.iter().filter(|verdict| verdict.skipped.is_none());
-    let kept = |name: &str| {
-        let probe = PROBES.iter().find(|probe| probe.name == name);
-        probe.is_some_and(|probe| {
-            matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent)
-        })
+    let ProbeTally { all, tried, kept, wrong } = match *start {
+        ProbeStart::Tool(ProbingTool::Files, level) => files::tally_results(&out, level),
+        start @ (ProbeStart::Extension(..) | ProbeStart::Tool(..)) => tally_probes(&out, start),
     };
-    let (tried, kept) = (tried.clone().count(), tried.filter(|verdict| kept(verdict.name)).count());
     let measured = match wrong.as_slice() {
-        [] => format!("{tried} of {} as expected, {kept} of them kept away", PROBES.len()),
+        [] => format!("{tried} of {all} as expected, {kept} of them kept away"),
         wrong => wrong.join("; "),
     };
     Ok(GoalFigure::new(
@@ -142,18 +173,44 @@ fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Res
     ))
 }
 
+/// The outcomes of one way.
+struct ProbeTally {
+    all: usize,
+    tried: usize,
+    kept: usize,
+    wrong: Vec<String>,
+}
+
+fn tally_probes(out: &str, start: ProbeStart) -> ProbeTally {
+    let verdicts = SandboxScene::judge_output(out, |probe| start.expected_outcome(probe));
+    let wrong = verdicts
+        .iter()
+        .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
+        .collect();
+    let tried = verdicts.iter().filter(|verdict| verdict.skipped.is_none());
+    let kept = |name: &str| PROBES.iter().any(|probe| probe.name == name && start.keeps_away(probe));
+    let (tried, kept) = (tried.clone().count(), tried.filter(|verdict| kept(verdict.name)).count());
+    ProbeTally { all: PROBES.len(), tried, kept, wrong }
+}
+
 /// Runs the probes in a separate process and returns their output.
 pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
-    let ProbeRun { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("unknown way to run the probes")?;
+    let ProbeRun { start, .. } = WAYS.get(at.parse::<usize>()?).context("unknown way to run the probes")?;
     std::fs::create_dir_all(dir)?;
+    match *start {
+        ProbeStart::Extension(_, sandbox) => run_extension(sandbox, dir),
+        ProbeStart::Tool(tool, level) => tool.run_attempts(level, dir),
+    }
+}
+
+fn run_extension(sandbox: Option<(ConfinementLevel, NetworkAccess)>, dir: &Path) -> Result<String> {
     let scene = SandboxScene::new(dir)?;
     let mut spec = SpawnOptions::new(sibling_binary("sandbox-probe"), scene.data_dir()).args([scene.facts()]);
     spec.launcher = Some(Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
     (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Inherit));
     if let Some((level, net)) = sandbox {
-        let mut sandbox = Sandbox::new(*level);
-        (sandbox.net, sandbox.read, sandbox.write) =
-            (*net, vec![scene.granted_dir()], vec![scene.data_dir()]);
+        let mut sandbox = Sandbox::new(level);
+        (sandbox.net, sandbox.read, sandbox.write) = (net, vec![scene.granted_dir()], vec![scene.data_dir()]);
         spec.sandbox = Some(sandbox);
     }
     let runtime = GoalContext::runtime()?;
@@ -186,11 +243,15 @@ mod tests {
 
     #[test]
     fn list_has_enough_probes() {
-        for ProbeRun { name, column, least, .. } in WAYS {
-            let kept = PROBES.iter().filter(|probe| {
-                matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent)
-            });
-            assert!(kept.count() >= *least, "{name}");
+        for ProbeRun { name, start, least } in WAYS {
+            let kept = match *start {
+                ProbeStart::Tool(ProbingTool::Files, level) => files::tally_results("", level).kept,
+                start @ (ProbeStart::Extension(..) | ProbeStart::Tool(..)) => {
+                    PROBES.iter().filter(|probe| start.keeps_away(probe)).count()
+                }
+            };
+            assert!(kept >= *least, "{name}: {kept}");
         }
+        assert!(PROBES.len() >= 88);
     }
 }

@@ -20,7 +20,7 @@ fn without_guard(setup: &mut WorldSetup) {
 }
 
 /// Returns the steps in which a model makes these calls one after the other: tool and arguments.
-pub(super) fn call_steps(calls: &[(&str, Value)]) -> Value {
+pub(crate) fn call_steps(calls: &[(&str, Value)]) -> Value {
     let steps = calls.iter().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
     steps.chain([last_word()]).collect()
 }

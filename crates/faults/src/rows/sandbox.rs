@@ -195,7 +195,7 @@ async fn check_attempts(world: &mut World, column: ProbeConfinement, probes: &[&
     world.mark("tried")?;
     ensure!(!asked.is_error, "the probes failed: {}", asked.text);
     let output = asked.text.replace(';', "\n");
-    let verdicts = SandboxScene::judge_output(&output, column);
+    let verdicts = SandboxScene::judge_output(&output, |probe| probe.expected(column));
     let chosen: Vec<&ProbeVerdict> =
         verdicts.iter().filter(|verdict| probes.contains(&verdict.name)).collect();
     ensure!(chosen.len() == probes.len(), "a probe of {probes:?} does not exist");

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{PROBES, ProbeConfinement, ProbeOutcome};
+use super::{PROBES, ProbeOutcome, SandboxProbe};
 
 /// All files, sockets and processes of the scene, below one directory. Dropping the scene ends its process; the caller
 /// owns the directory.
@@ -33,21 +33,46 @@ pub struct ProbeVerdict {
     pub skipped: Option<String>,
 }
 
+/// The directories of the scene: of an extension, of another one, of haft (`home`), of a project and of its user.
+const DIRECTORIES: &[&str] = &[
+    "data",
+    "data-of-other",
+    "granted",
+    "home/results",
+    "workspace/.git/hooks",
+    "workspace/.haft",
+    "user/.ssh",
+];
+
+/// The files that only their owner may read.
+const SECRETS: &[&str] =
+    &["home/auth.json", "home/to-truncate", "home/to-open", "home/to-remove", "user/.ssh/id", "user/.netrc"];
+
+/// The other files of haft, the project and the user.
+const OTHER_FILES: &[&str] =
+    &["home/results/1", "workspace/file", "workspace/.git/config", "user/notes", "user/to-move"];
+
 impl SandboxScene {
+    /// The content of the secret files.
+    pub const SECRET: &str = "secret text";
+
     /// Builds the scene in an empty directory, which must not be below a directory that every sandbox may read.
     ///
     /// # Errors
     /// Returns an error if a part of the scene cannot be created.
     #[expect(clippy::disallowed_methods, reason = "starts another program of the user")]
     pub fn new(dir: &Path) -> io::Result<Self> {
-        for part in ["data", "data-of-other", "granted", "home", "workspace/.git/hooks"] {
+        for part in DIRECTORIES {
             fs::create_dir_all(dir.join(part))?;
         }
         fs::write(dir.join("data/own"), "own")?;
         fs::write(dir.join("granted/readme"), "granted")?;
         fs::write(dir.join("data-of-other/theirs"), "theirs")?;
-        for secret in ["auth.json", "to-truncate", "to-open", "to-remove"] {
-            fs::write(dir.join("home").join(secret), "secret")?;
+        for secret in SECRETS {
+            fs::write(dir.join(secret), Self::SECRET)?;
+        }
+        for file in OTHER_FILES {
+            fs::write(dir.join(file), "text\n")?;
         }
         std::os::unix::fs::symlink(dir.join("home/auth.json"), dir.join("data/link"))?;
         let name = format!("haft-scene-{}-{}", std::process::id(), dir.display());
@@ -57,6 +82,7 @@ impl SandboxScene {
             "data-of-other": dir.join("data-of-other"),
             "granted": dir.join("granted"),
             "home": dir.join("home"),
+            "user": dir.join("user"),
             "workspace": dir.join("workspace"),
             "socket": dir.join("home/agent.sock"),
             "datagrams": dir.join("home/log.sock"),
@@ -81,6 +107,18 @@ impl SandboxScene {
         self.facts.to_string()
     }
 
+    /// Returns a script for bash that runs `program`, a `sandbox-probe`, with the temporary directory of the shell as
+    /// its own data.
+    pub fn bash_script(&self, program: &Path) -> String {
+        let mut facts = self.facts.clone();
+        facts["data"] = "@DATA@".into();
+        format!(
+            "echo own >$TMPDIR/own\nln -s {} $TMPDIR/link\nfacts='{facts}'\n{} \"${{facts//@DATA@/$TMPDIR}}\"\n",
+            self.dir.join("home/auth.json").display(),
+            program.display(),
+        )
+    }
+
     /// Returns the directory that a sandbox lets the probe write.
     pub fn data_dir(&self) -> PathBuf {
         self.dir.join("data")
@@ -92,11 +130,10 @@ impl SandboxScene {
     }
 
     /// Compares the output of `sandbox-probe` with the expected outcomes.
-    pub fn judge_output(output: &str, column: ProbeConfinement) -> Vec<ProbeVerdict> {
-        PROBES
-            .iter()
-            .map(|probe| judge_probe(probe.name, probe_result(output, probe.name), probe.expected(column)))
-            .collect()
+    pub fn judge_output(output: &str, expected: impl Fn(&SandboxProbe) -> ProbeOutcome) -> Vec<ProbeVerdict> {
+        let judge =
+            |probe: &SandboxProbe| judge_probe(probe.name, probe_result(output, probe.name), expected(probe));
+        PROBES.iter().map(judge).collect()
     }
 }
 
@@ -138,7 +175,9 @@ fn parse_outcome(said: &str) -> Option<ProbeOutcome> {
         return Some(ProbeOutcome::Works);
     }
     match said.parse().ok()? {
-        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV => Some(ProbeOutcome::Refused),
+        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV | libc::EBUSY => {
+            Some(ProbeOutcome::Refused)
+        }
         libc::ENOENT | libc::ESRCH | libc::ENXIO | libc::ECONNREFUSED => Some(ProbeOutcome::Absent),
         _ => None,
     }

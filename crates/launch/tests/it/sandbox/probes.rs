@@ -38,7 +38,7 @@ async fn check(column: ProbeConfinement) {
     }
     let ended = run(spec(probe(), scene.data_dir(), sandbox).args([scene.facts()])).await;
     assert!(ended.status.success(), "{ended:?}");
-    let verdicts = SandboxScene::judge_output(&ended.out, column);
+    let verdicts = SandboxScene::judge_output(&ended.out, |probe| probe.expected(column));
     let wrong: Vec<_> =
         verdicts.iter().filter_map(|verdict| Some((verdict.name, verdict.wrong.as_ref()?))).collect();
     assert!(wrong.is_empty(), "{column:?}: {wrong:#?}\n{}", ended.err);

@@ -42,8 +42,67 @@ pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> 
         "list-root" => list(Path::new("/")),
         "write-root" => fs::write("/haft-probe", "").and_then(|()| fs::remove_file("/haft-probe")),
         "open-terminal" => File::open("/dev/tty").map(drop),
+        _ => return attempt_on_user(name, facts),
+    })
+}
+
+/// Attempts on the files of a user, on haft's own, and on those of a project that make code run later.
+fn attempt_on_user(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> {
+    let [data, home, workspace, user] = ["data", "home", "workspace", "user"].map(|name| facts.path(name));
+    Some(match name {
+        "read-user-secret" => read_content(&user.join(".ssh/id")),
+        "read-hidden-file" => read_content(&user.join(".netrc")),
+        "list-user-secrets" => list_content(&user.join(".ssh")),
+        "read-home-file" => read(&user.join("notes")),
+        "write-home-file" => append(&user.join("notes")),
+        "create-in-home" => fs::write(user.join("new"), "new"),
+        "rename-from-home" => fs::rename(user.join("to-move"), data.join("moved")),
+        "change-mode-of-home-file" => fs::set_permissions(user.join("notes"), Permissions::from_mode(0o600)),
+        "change-times-of-home-file" => change_times(&user.join("notes")),
+        "write-git-config" => append(&workspace.join(".git/config")),
+        "move-git-directory" => move_and_back(&workspace.join(".git"), &workspace.join("moved")),
+        "write-settings" => append(&workspace.join(".haft/config.toml")),
+        "read-results" => read(&home.join("results/1")),
+        "write-results" => fs::write(home.join("results/2"), "new"),
+        "write-system" => fs::write("/usr/haft-probe", "").and_then(|()| fs::remove_file("/usr/haft-probe")),
+        "make-device" => make_device(&data.join("device")),
+        "secret-variable" => std::env::var_os("PROBE_API_KEY").map(drop).ok_or_else(not_found),
         _ => return None,
     })
+}
+
+fn not_found() -> io::Error {
+    io::Error::from_raw_os_error(libc::ENOENT)
+}
+
+/// Reads a file. A sandbox can hide a file by an empty one.
+fn read_content(path: &Path) -> io::Result<()> {
+    if fs::read(path)?.is_empty() { Err(not_found()) } else { Ok(()) }
+}
+
+/// Lists a directory. A sandbox can hide a directory by an empty one.
+fn list_content(dir: &Path) -> io::Result<()> {
+    fs::read_dir(dir)?.next().ok_or_else(not_found)?.map(drop)
+}
+
+fn append(path: &Path) -> io::Result<()> {
+    File::options().append(true).create(true).open(path)?.write_all(b"new\n")
+}
+
+fn change_times(path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+    let time = Timespec { tv_sec: 1, tv_nsec: 0 };
+    Ok(utimensat(CWD, path, &Timestamps { last_access: time, last_modification: time }, AtFlags::empty())?)
+}
+
+fn move_and_back(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    fs::rename(to, from)
+}
+
+fn make_device(path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+    Ok(mknodat(CWD, path, FileType::CharacterDevice, Mode::RUSR, makedev(1, 3))?)
 }
 
 fn read(path: &Path) -> io::Result<()> {
