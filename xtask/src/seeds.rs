@@ -24,6 +24,7 @@ pub struct FuzzTarget {
 
 /// All targets, by name.
 pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "answer", max_len: 2048, schemas: &[], reads_fixture: |_| false },
     FuzzTarget { name: "chain", max_len: 64, schemas: &[], reads_fixture: |_| false },
     FuzzTarget {
         name: "envelope",

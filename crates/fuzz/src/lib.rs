@@ -5,6 +5,7 @@
 //! pass on the inputs of libFuzzer. An input is text or bytes as another program would send them, so that people can
 //! read and write seeds. The oracles do no IO.
 
+pub mod answer;
 pub mod chain;
 pub mod envelope;
 pub mod hooks;

@@ -1,4 +1,4 @@
-//! Limits the bytes that a piece of work requests from the allocator.
+//! Limits the bytes that a piece of work requests from the allocator, or has at the same time.
 
 /// Runs the work and returns its value. Counts all bytes that the current thread allocates, even if it frees them.
 ///
@@ -9,6 +9,18 @@ pub(crate) fn run_limited<T>(limit: usize, work: impl FnOnce() -> T) -> T {
     let mut value = None;
     let used = allocation_counter::measure(|| value = Some(work())).bytes_total;
     assert!(used <= limit as u64, "{used} bytes were allocated, more than the limit of {limit}");
+    value.expect("`measure` runs the work")
+}
+
+/// Runs the work and returns its value. Counts the bytes that the current thread has at the same time.
+///
+/// # Panics
+/// If the work has more than `limit` bytes at any time.
+#[track_caller]
+pub(crate) fn run_at_most<T>(limit: usize, work: impl FnOnce() -> T) -> T {
+    let mut value = None;
+    let used = allocation_counter::measure(|| value = Some(work())).bytes_max;
+    assert!(used <= limit as u64, "{used} bytes were in use, more than the limit of {limit}");
     value.expect("`measure` runs the work")
 }
 
@@ -27,6 +39,17 @@ mod tests {
     #[should_panic(expected = "1010 bytes were allocated, more than the limit of 1009")]
     fn freed_bytes_count() {
         run_limited(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+    }
+
+    #[test]
+    fn freed_bytes_do_not_count_as_used() {
+        run_at_most(10, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+    }
+
+    #[test]
+    #[should_panic(expected = "20 bytes were in use, more than the limit of 19")]
+    fn bytes_in_use_count() {
+        run_at_most(19, || black_box([vec![0_u8; 10], vec![0_u8; 10]]).len());
     }
 
     #[test]

@@ -21,8 +21,10 @@ mod transport;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
+use futures::{StreamExt, stream};
 use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use haft_protocol::message::TokenUsage;
 use rig_core::catalog::ModelSpec;
@@ -35,10 +37,14 @@ use crate::presets::find_preset;
 use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
+use call_ids::CallIds;
 use client::HttpClient;
 use endpoint::ApiEndpoint;
 use failure::FailureReporter;
+use response_stream::{AttemptError, ResponseStream};
 use run::RequestDriver;
+use transport::ReplayTransport;
+
 pub(crate) use simple_get::{RequestLimits, send_get};
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
@@ -101,6 +107,31 @@ impl HttpModel {
             timeouts,
         };
         Ok(Self { setup: Arc::new(setup) })
+    }
+
+    /// Reads an answer to `request` from these pieces of its body, without a connection and without retries. For tests.
+    ///
+    /// # Errors
+    /// If the request cannot be encoded.
+    #[doc(hidden)]
+    pub fn replay_answer(
+        &self,
+        request: &ModelRequest,
+        pieces: Vec<Vec<u8>>,
+    ) -> Result<ModelStream, ModelError> {
+        let (setup, call_ids) = (self.setup.clone(), Arc::new(CallIds::default()));
+        let error = move |failed: &AttemptError| setup.reporter.to_failure(failed, true, UNIX_EPOCH).error;
+        let transport = ReplayTransport { pieces: pieces.into(), call_ids: call_ids.clone() };
+        let answer = self.setup.endpoint.stream(transport, request::build(&self.setup, request)?);
+        let answer = answer.map_err(|failed| error(&AttemptError::Failed(failed)))?;
+        let answer = ResponseStream::new(answer, call_ids, self.setup.clone());
+        let events = stream::unfold(Some(answer), |answer| async {
+            let mut answer = answer?;
+            let event = answer.next().await?;
+            let rest = event.is_ok().then_some(answer);
+            Some((event, rest))
+        });
+        Ok(events.map(move |event| event.map_err(|failed| error(&failed))).boxed())
     }
 }
 

@@ -32,7 +32,10 @@ const RULES: &[DependencyRule] = &[
     rule("haft-test-support", &[]),
     rule("haft-bench", &[ANY]),
     rule("haft-faults", &[ANY]),
-    rule("haft-fuzz", &["haft-core", "haft-host", "haft-packages", "haft-protocol", "xtask"]),
+    rule(
+        "haft-fuzz",
+        &["haft-core", "haft-host", "haft-packages", "haft-protocol", "haft-providers", "xtask"],
+    ),
     rule("haft-example-embed", &[ANY]),
     rule("haft-example-frames", &["haft-protocol"]),
     rule("haft-example-guard", &["haft-sdk"]),

@@ -48,7 +48,7 @@ enum ProbeStart {
 }
 
 impl ProbeStart {
-    fn expected(self, probe: &SandboxProbe) -> ProbeOutcome {
+    fn expected_outcome(self, probe: &SandboxProbe) -> ProbeOutcome {
         match self {
             Self::Extension(column, _) => probe.expected(column),
             Self::Tool(_, level) => probe.expected_in_tool(level),
@@ -56,7 +56,7 @@ impl ProbeStart {
     }
 
     fn keeps_away(self, probe: &SandboxProbe) -> bool {
-        matches!(self.expected(probe), ProbeOutcome::Refused | ProbeOutcome::Absent)
+        matches!(self.expected_outcome(probe), ProbeOutcome::Refused | ProbeOutcome::Absent)
     }
 }
 
@@ -158,8 +158,8 @@ fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Res
     }
     ensure!(output.status.success(), "the probes of {what}: {} {err}", output.status);
     let ProbeTally { all, tried, kept, wrong } = match *start {
-        ProbeStart::Tool(ProbingTool::Files, level) => files::tally(&out, level),
-        start => tally_probes(&out, start),
+        ProbeStart::Tool(ProbingTool::Files, level) => files::tally_results(&out, level),
+        start @ (ProbeStart::Extension(..) | ProbeStart::Tool(..)) => tally_probes(&out, start),
     };
     let measured = match wrong.as_slice() {
         [] => format!("{tried} of {all} as expected, {kept} of them kept away"),
@@ -182,7 +182,7 @@ struct ProbeTally {
 }
 
 fn tally_probes(out: &str, start: ProbeStart) -> ProbeTally {
-    let verdicts = SandboxScene::judge_output(out, |probe| start.expected(probe));
+    let verdicts = SandboxScene::judge_output(out, |probe| start.expected_outcome(probe));
     let wrong = verdicts
         .iter()
         .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
@@ -199,7 +199,7 @@ pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
     std::fs::create_dir_all(dir)?;
     match *start {
         ProbeStart::Extension(_, sandbox) => run_extension(sandbox, dir),
-        ProbeStart::Tool(tool, level) => tool.attempt(level, dir),
+        ProbeStart::Tool(tool, level) => tool.run_attempts(level, dir),
     }
 }
 
@@ -245,8 +245,10 @@ mod tests {
     fn list_has_enough_probes() {
         for ProbeRun { name, start, least } in WAYS {
             let kept = match *start {
-                ProbeStart::Tool(ProbingTool::Files, level) => files::tally("", level).kept,
-                start => PROBES.iter().filter(|probe| start.keeps_away(probe)).count(),
+                ProbeStart::Tool(ProbingTool::Files, level) => files::tally_results("", level).kept,
+                start @ (ProbeStart::Extension(..) | ProbeStart::Tool(..)) => {
+                    PROBES.iter().filter(|probe| start.keeps_away(probe)).count()
+                }
             };
             assert!(kept >= *least, "{name}: {kept}");
         }

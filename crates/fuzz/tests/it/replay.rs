@@ -25,7 +25,7 @@ macro_rules! replay {
     };
 }
 
-replay!(chain, envelope, hooks, manifest, rpc, sanitizer);
+replay!(answer, chain, envelope, hooks, manifest, rpc, sanitizer);
 
 /// Replays all seeds of a target and reports every one that fails.
 #[track_caller]

@@ -2,6 +2,7 @@
 
 use reqwest::Url;
 use rig_core::completion::CompletionRequest;
+use rig_core::driver::Transport;
 use rig_core::error::ProviderError;
 use rig_core::providers::anthropic::wire::{ANTHROPIC, AnthropicConfig, Messages};
 use rig_core::providers::gemini::GeminiConfig;
@@ -12,7 +13,6 @@ use rig_core::providers::openai::responses_api::wire::Responses;
 use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
 use rig_core::streaming::CompletionStream;
 
-use super::transport::HttpTransport;
 use crate::config::{ApiDialect, ConfigError, ModelConfig};
 use crate::presets::find_preset;
 
@@ -51,11 +51,18 @@ impl ApiEndpoint {
     }
 
     /// Encodes the request. Nothing is sent before the stream is polled.
-    pub(super) fn stream(
+    pub(super) fn stream<T>(
         &self,
-        transport: HttpTransport,
+        transport: T,
         request: CompletionRequest,
-    ) -> Result<CompletionStream, ProviderError> {
+    ) -> Result<CompletionStream, ProviderError>
+    where
+        T: Transport<Messages>
+            + Transport<Chat>
+            + Transport<Responses>
+            + Transport<GenerateContent>
+            + Transport<ollama::Chat>,
+    {
         match self {
             Self::Messages(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
             Self::Chat(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),

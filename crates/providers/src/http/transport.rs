@@ -47,11 +47,8 @@ impl HttpTransport {
         }
         let request_id = ["request-id", "x-request-id"].iter().find_map(|name| headers.get(*name));
         let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let framer = match framing {
-            Framing::Ndjson => AnswerFramer::JsonLines,
-            Framing::Sse | Framing::Whole => AnswerFramer::EventStream(SseFramer::new()),
-        };
-        Ok(Opened::new(wire_frames(response, framer, self.call_ids)).with_request_id(request_id))
+        let chunks = response.bytes_stream().map(|chunk| chunk.map_err(transport_error));
+        Ok(Opened::new(wire_frames(chunks, framing, self.call_ids)).with_request_id(request_id))
     }
 
     fn request(&self, client: &reqwest::Client, payload: Encoded) -> Result<reqwest::Request, ProviderError> {
@@ -91,19 +88,39 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
+/// The transport of a test: the answer to each request is this body, in these pieces.
+#[derive(Debug, Clone)]
+pub(super) struct ReplayTransport {
+    pub(super) pieces: Arc<[Vec<u8>]>,
+    pub(super) call_ids: Arc<CallIds>,
+}
+
+impl<W: Wire<Payload = Encoded, Frame = WireFrame>> driver::Transport<W> for ReplayTransport {
+    fn send(&self, payload: Encoded, _exchange: Exchange) -> Opening<WireFrame> {
+        let Self { pieces, call_ids } = self.clone();
+        let chunks = (0..pieces.len()).map(move |at| Ok(pieces.get(at).cloned().unwrap_or_default()));
+        let frames = wire_frames(stream::iter(chunks), payload.framing, call_ids);
+        Opening::new(async move { Ok(Opened::new(frames)) })
+    }
+}
+
 /// The events of an answer as the wire library expects them. Every event passes the meter of the answer first.
 fn wire_frames(
-    response: reqwest::Response,
-    framer: AnswerFramer,
+    chunks: impl Stream<Item = Result<impl AsRef<[u8]> + Send + 'static, ProviderError>> + Send + 'static,
+    framing: Framing,
     call_ids: Arc<CallIds>,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
-    let chunks = response.bytes_stream().map(Some).chain(stream::once(async { None }));
+    let framer = match framing {
+        Framing::Ndjson => AnswerFramer::JsonLines,
+        Framing::Sse | Framing::Whole => AnswerFramer::EventStream(SseFramer::new()),
+    };
+    let chunks = chunks.map(Some).chain(stream::once(async { None }));
     let mut reader = AnswerReader::new(framer);
     chunks.flat_map(move |chunk| {
         let mut frames = Vec::new();
         let read = match chunk {
-            Some(Ok(bytes)) => reader.read(&bytes, &call_ids, &mut frames),
-            Some(Err(error)) => Err(transport_error(error)),
+            Some(Ok(bytes)) => reader.read(bytes.as_ref(), &call_ids, &mut frames),
+            Some(Err(error)) => Err(error),
             None => reader.finish(&call_ids, &mut frames),
         };
         stream::iter(frames.into_iter().map(Ok).chain(read.err().map(Err)))

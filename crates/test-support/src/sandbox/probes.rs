@@ -75,7 +75,7 @@ impl SandboxProbe {
     }
 
     /// Sets the outcome in a command of a tool at level `full`. The default is that without a sandbox.
-    const fn full(mut self, full: ProbeOutcome) -> Self {
+    const fn at_full(mut self, full: ProbeOutcome) -> Self {
         let [read_only, workspace, _] = self.in_tool;
         self.in_tool = [read_only, workspace, full];
         self
@@ -166,7 +166,7 @@ pub const PROBES: &[SandboxProbe] = &[
     probe("write-system", Any, Refused, Refused),
     probe("make-device", Any, Refused, Refused),
     // The host chooses the environment of an extension, not the sandbox.
-    probe("secret-variable", Any, Any, Any).tools(Absent, Absent).full(Absent),
+    probe("secret-variable", Any, Any, Any).tools(Absent, Absent).at_full(Absent),
     // Landlock does not cover these actions; see docs/sandbox.md.
     probe("stat-secret", Works, Works, Absent).tools(Absent, Absent),
     probe("chmod-secret", Works, Works, Absent).tools(Absent, Absent),
@@ -178,7 +178,7 @@ pub const PROBES: &[SandboxProbe] = &[
     probe("run-from-memory", Works, Works, Works),
     probe("list-root", Works, Refused, Refused).tools(Works, Works),
     probe("write-root", Any, Refused, Refused),
-    probe("open-terminal", Any, Refused, Refused).full(Absent),
+    probe("open-terminal", Any, Refused, Refused).at_full(Absent),
     // Other processes.
     probe("environ-of-host", Works, Refused, Absent),
     probe("command-line-of-host", Works, Refused, Absent).tools(Works, Works),

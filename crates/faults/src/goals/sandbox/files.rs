@@ -10,7 +10,6 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::ProbeTally;
-use super::tools::ToolResult;
 use FileOutcome::{Asks, Denied, Fails, Works};
 
 /// The outcome of a call of a file tool.
@@ -24,6 +23,12 @@ pub(super) enum FileOutcome {
     Denied,
     /// The call fails for another reason, for example because the path is a device.
     Fails,
+}
+
+/// The result of a tool.
+pub(super) struct ToolResult {
+    pub(super) is_error: bool,
+    pub(super) text: String,
 }
 
 /// A call of a file tool. Its path is relative to the workspace of the scene.
@@ -145,7 +150,7 @@ impl FileProbe {
         format!("{}:{}", self.tool, self.path)
     }
 
-    pub(super) fn args(&self) -> Value {
+    pub(super) fn call_args(&self) -> Value {
         let path = self.path;
         match self.tool {
             "edit" => json!({"path": path, "edits": [{"old_text": "xt", "new_text": "xts"}]}),
@@ -156,7 +161,7 @@ impl FileProbe {
         }
     }
 
-    pub(super) fn expected(&self, level: ToolProbeLevel) -> FileOutcome {
+    pub(super) fn expected_at(&self, level: ToolProbeLevel) -> FileOutcome {
         let [read_only, workspace, full] = self.expect;
         match level {
             ToolProbeLevel::ReadOnly => read_only,
@@ -167,7 +172,7 @@ impl FileProbe {
 }
 
 /// Creates the links and the pipe in the workspace of the scene in `dir`.
-pub(super) fn prepare(dir: &Path) -> Result<()> {
+pub(super) fn create_links(dir: &Path) -> Result<()> {
     let workspace = dir.join("workspace");
     for (name, target) in [
         ("link", "../user/notes"),
@@ -185,7 +190,7 @@ pub(super) fn prepare(dir: &Path) -> Result<()> {
 }
 
 /// Returns one line for each result, after checking that no secret and no change got past the sandbox.
-pub(super) fn describe(results: &[ToolResult], level: ToolProbeLevel, dir: &Path) -> Result<String> {
+pub(super) fn describe_results(results: &[ToolResult], level: ToolProbeLevel, dir: &Path) -> Result<String> {
     if level != ToolProbeLevel::Full {
         let told = results.iter().find(|result| result.text.contains(SandboxScene::SECRET));
         ensure!(told.is_none(), "a result contains a secret");
@@ -197,12 +202,12 @@ pub(super) fn describe(results: &[ToolResult], level: ToolProbeLevel, dir: &Path
     }
     let line = |(probe, result): (&FileProbe, &ToolResult)| {
         let first = result.text.lines().next().unwrap_or_default();
-        format!("{} {:?} {first}\n", probe.name(), outcome(result))
+        format!("{} {:?} {first}\n", probe.name(), classify_result(result))
     };
     Ok(FILE_PROBES.iter().zip(results).map(line).collect())
 }
 
-fn outcome(result: &ToolResult) -> FileOutcome {
+fn classify_result(result: &ToolResult) -> FileOutcome {
     match result.text.as_str() {
         _ if !result.is_error => Works,
         text if text.contains("needs the approval of a person") => Asks,
@@ -217,16 +222,16 @@ fn outcome(result: &ToolResult) -> FileOutcome {
 }
 
 /// Compares the lines with the expected outcomes.
-pub(super) fn tally(lines: &str, level: ToolProbeLevel) -> ProbeTally {
+pub(super) fn tally_results(lines: &str, level: ToolProbeLevel) -> ProbeTally {
     let difference = |probe: &FileProbe| {
-        let (name, expected) = (probe.name(), format!("{:?} ", probe.expected(level)));
+        let (name, expected) = (probe.name(), format!("{:?} ", probe.expected_at(level)));
         match lines.lines().find_map(|line| line.strip_prefix(&format!("{name} "))) {
             None => Some(format!("{name}: no result")),
             Some(came) if came.starts_with(&expected) => None,
             Some(came) => Some(format!("{name}: expected {expected}, but the outcome is {came}")),
         }
     };
-    let kept = FILE_PROBES.iter().filter(|probe| probe.expected(level) != Works).count();
+    let kept = FILE_PROBES.iter().filter(|probe| probe.expected_at(level) != Works).count();
     let wrong = FILE_PROBES.iter().filter_map(difference).collect();
     ProbeTally { all: FILE_PROBES.len(), tried: FILE_PROBES.len(), kept, wrong }
 }

@@ -11,13 +11,17 @@ use haft_test_support::sandbox::{SandboxScene, ToolProbeLevel};
 use haft_tools::ToolSandbox;
 use serde_json::{Value, json};
 
-use super::files::{self, FILE_PROBES};
+use super::files::{self, FILE_PROBES, ToolResult};
 use crate::rows::call_steps;
 use crate::timeouts::{LOOK, PATIENCE};
 use crate::world::{last_word, sibling_binary};
 
 /// The variable with a secret in the environment of haft.
 const SECRET_VARIABLE: &str = "PROBE_API_KEY";
+
+/// The end of the command that a person types.
+// sleep: the temporary directory of the command must exist until the output was read
+const WAIT_FOR_READER: &str = "until test -e ../was-read; do sleep 0.1; done";
 
 /// The tool that makes the attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub(super) enum ProbingTool {
 
 impl ProbingTool {
     /// Starts haft at this level, and returns one line for each attempt.
-    pub(super) fn attempt(self, level: ToolProbeLevel, dir: &Path) -> Result<String> {
+    pub(super) fn run_attempts(self, level: ToolProbeLevel, dir: &Path) -> Result<String> {
         if let Some(gap) = ToolSandbox::find_gap().filter(|_| level != ToolProbeLevel::Full) {
             return Ok(format!("SKIP the sandbox is incomplete: {gap:?}\n"));
         }
@@ -47,19 +51,13 @@ impl ProbingTool {
             }
             Self::Shell => run.type_command(),
             Self::Files => {
-                files::prepare(dir)?;
-                let calls: Vec<_> = FILE_PROBES.iter().map(|probe| (probe.tool, probe.args())).collect();
+                files::create_links(dir)?;
+                let calls: Vec<_> = FILE_PROBES.iter().map(|probe| (probe.tool, probe.call_args())).collect();
                 let results = run.call_tools(&calls)?;
-                files::describe(&results, level, dir)
+                files::describe_results(&results, level, dir)
             }
         }
     }
-}
-
-/// The result of a tool.
-pub(super) struct ToolResult {
-    pub(super) is_error: bool,
-    pub(super) text: String,
 }
 
 /// A run of haft in the project of a scene, as the user of the scene.
@@ -69,7 +67,7 @@ struct HaftRun<'a> {
 }
 
 impl HaftRun<'_> {
-    fn args(&self, steps: &Value) -> Result<[String; 6]> {
+    fn model_args(&self, steps: &Value) -> Result<[String; 6]> {
         let script = self.dir.join("script.json");
         fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;
         let script = script.display().to_string();
@@ -77,7 +75,7 @@ impl HaftRun<'_> {
             .map(str::to_owned))
     }
 
-    fn variables(&self) -> [(&'static str, PathBuf); 4] {
+    fn environment_variables(&self) -> [(&'static str, PathBuf); 4] {
         let [user, home, tmp] = ["user", "home", "tmp"].map(|name| self.dir.join(name));
         [("HOME", user), ("HAFT_HOME", home), ("TMPDIR", tmp), (SECRET_VARIABLE, "secret".into())]
     }
@@ -85,10 +83,10 @@ impl HaftRun<'_> {
     /// Runs haft with a model that calls these tools, one after the other, and returns their results.
     #[expect(clippy::disallowed_methods, reason = "starts haft, not an extension")]
     fn call_tools(&self, calls: &[(&str, Value)]) -> Result<Vec<ToolResult>> {
-        let args = self.args(&call_steps(calls))?;
+        let args = self.model_args(&call_steps(calls))?;
         let mut command = Command::new(sibling_binary("haft"));
         command.args(args).args(["--json", "go"]).env_clear();
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path))).envs(self.variables());
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path))).envs(self.environment_variables());
         command.current_dir(self.dir.join("workspace")).stdin(Stdio::null());
         let output = command.output().context("start haft; `cargo xtask faults` builds it")?;
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -113,16 +111,14 @@ impl HaftRun<'_> {
     /// Runs the probes in a `!` command, and returns their output. The temporary directory of such a command exists
     /// only until the command ends.
     fn type_command(&self) -> Result<String> {
-        let mut setup = PtySetup::new(sibling_binary("haft")).args(self.args(&json!([last_word()]))?);
-        for (name, value) in self.variables() {
+        let mut setup = PtySetup::new(sibling_binary("haft")).args(self.model_args(&json!([last_word()]))?);
+        for (name, value) in self.environment_variables() {
             setup = setup.env(name, value);
         }
         let terminal = setup.cwd(&self.dir.join("workspace")).size(160, 50).spawn();
         terminal.wait_for("›");
-        terminal.send(
-            "!bash ../probe.sh >$TMPDIR/probes; mv $TMPDIR/probes $TMPDIR/probed; \
-             until test -e ../was-read; do sleep 0.1; done",
-        );
+        let probes = "bash ../probe.sh >$TMPDIR/probes; mv $TMPDIR/probes $TMPDIR/probed";
+        terminal.send(format!("!{probes}; {WAIT_FOR_READER}"));
         terminal.wait_for("; done");
         terminal.press(&["enter"]);
         let start = Instant::now();
