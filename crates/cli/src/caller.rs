@@ -17,8 +17,7 @@ pub(crate) fn require_person(action: &str) -> anyhow::Result<()> {
         ToolMark::Variable => format!("a tool of haft started this process ({TOOL_VARIABLE} is set)"),
     };
     Exit::CalledByTool.fail(format!(
-        "{action} was refused, because it changes what haft may run and {why}; run it yourself, in a terminal that \
-         haft did not open"
+        "{action} was refused: {why}, and only a person may run this command; run it in a terminal that haft did not open"
     ))
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn print_notes(config: &Config, resources: &PromptResources, project:
 }
 
 fn print_other_notes(config: &Config, resources: &PromptResources, told: Vec<String>) {
-    let told = told.into_iter().chain(config.refused.clone());
+    let told = told.into_iter().chain(config.refused.clone()).chain(config.renamed.iter().cloned());
     let told = told.chain(resources.problems().map(str::to_owned));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }

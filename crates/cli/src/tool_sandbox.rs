@@ -164,8 +164,8 @@ pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::R
 /// An invalid path.
 pub(crate) fn check_path_list(text: &str) -> anyhow::Result<()> {
     let user_home = std::env::home_dir();
-    let typed = text.split(',').map(str::trim).filter(|path| !path.is_empty() && *path != "none");
-    typed.map(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?)).collect()
+    let mut typed = text.split(',').map(str::trim).filter(|path| !path.is_empty() && *path != "none");
+    typed.try_for_each(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?))
 }
 
 fn paths(

@@ -26,6 +26,8 @@ pub struct ParsedConfigFile {
     pub content: ConfigFile,
     /// The file and the lines of its keys.
     pub source: KeyLocations,
+    /// A sentence about each key with a former name, with the present name.
+    pub renamed: Vec<String>,
 }
 
 /// An error of reading `config.toml`.
@@ -116,14 +118,19 @@ const REMOVED: &[(&str, &str)] = &[
         "the key was removed; delete the line (an extension declares its start in extension.json, see `activation` in \
          docs/config.md)",
     ),
-    ("tui.approve", "the key is now `tools.approve`, which this file sets too; delete one of the two lines"),
+    (
+        "tui.approve",
+        "the former name of `tools.approve`, which this file sets too; delete one of the two lines",
+    ),
 ];
 
 /// Keys that belong to another table now: the former place and the present one. The former place still works.
 pub(crate) const MOVED: &[[(&str, &str); 2]] = &[[("tui", "approve"), ("tools", "approve")]];
 
-/// Moves each key of [`MOVED`] to its present place, unless the file sets both.
-fn move_former_keys(table: &mut DeTable<'_>) {
+/// Moves each key of [`MOVED`] to its present place, unless the file sets both. Returns the moved keys, each with its
+/// present name.
+fn move_former_keys(table: &mut DeTable<'_>) -> Vec<[String; 2]> {
+    let mut moved = Vec::new();
     for &[(table_before, name_before), (table_now, name_now)] in MOVED {
         let has_both = table
             .get(table_now)
@@ -136,8 +143,10 @@ fn move_former_keys(table: &mut DeTable<'_>) {
         let now = now.or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
         if let DeValue::Table(now) = now.get_mut() {
             now.insert(Spanned::new(span, name_now.into()), value);
+            moved.push([format!("{table_before}.{name_before}"), format!("{table_now}.{name_now}")]);
         }
     }
+    moved
 }
 
 fn unknown_key_advice(key: &str, nearest: &[String]) -> String {
@@ -185,14 +194,19 @@ impl ParsedConfigFile {
             detail: mistake_detail(text, &error),
         };
         let mut table = DeTable::parse(text).map_err(mistake)?;
-        move_former_keys(table.get_mut());
-        let lines = check::key_lines(path, text, table.get_ref())?;
+        let moved = move_former_keys(table.get_mut());
+        let check::CheckedKeys { lines, former } = check::key_lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
             // The checks above leave no such case. The parser's message would show the value, which may be a secret.
             let line = line_of(text, error.span().map_or(0, |span| span.start));
             ConfigError::Parse { path: path.into(), detail: format!("line {line}: invalid value") }
         })?;
-        let file = Self { content, source: KeyLocations::new(path, lines) };
+        let source = KeyLocations::new(path, lines);
+        let renamed = moved.into_iter().chain(former);
+        let renamed = renamed.map(|[former, present]| {
+            format!("{}: `{former}` is now `{present}`; the former name still works", source.origin(&present))
+        });
+        let file = Self { content, renamed: renamed.collect(), source };
         file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
             path: path.into(),
             line: Some(file.source.line(&wrong.key)),
@@ -282,11 +296,15 @@ mod tests {
         assert_eq!(file.content.tools.approve, Some(vec!["bash".to_owned()]));
         assert_eq!(file.content.tools.network, Some(true));
         assert_eq!(file.source.origin("tools.approve").to_string(), "config.toml:3");
+        let told = "config.toml:3: `tui.approve` is now `tools.approve`; the former name still works";
+        assert_eq!(file.renamed, [told]);
+        let told = "config.toml:1: `reasoning` is now `thinking`; the former name still works";
+        assert_eq!(parse("reasoning = 'low'").unwrap().renamed, [told]);
         assert_eq!(parse("tui.approve = []").unwrap().content.tools.approve, Some(vec![]));
         check(
             "[tui]\napprove = ['bash']\n[tools]\napprove = []\n",
             &[
-                "config.toml:2: unknown key `tui.approve`; the key is now `tools.approve`, which this file sets too; delete one of the two lines",
+                "config.toml:2: unknown key `tui.approve`; the former name of `tools.approve`, which this file sets too; delete one of the two lines",
             ],
         );
     }

@@ -254,7 +254,7 @@ keys! {
 keys! {
     /// The access of haft's own tools to files, programs and the network.
     Tools as ToolSettings {
-        /// What the tools may do without your approval, including `!` commands. `read-only`: read files, except secrets.
+        /// The access of the tools without your approval, also of `!` commands. `read-only`: read files, except secrets.
         /// `workspace`: also change files in the working directory. `full`: everything that you may do. A change takes effect
         /// when haft starts again.
         sandbox: ToolSandboxLevel = "tools.sandbox" {
@@ -307,7 +307,7 @@ impl Default for ToolSettings {
 }
 
 choices! {
-    /// What haft's own tools may do without an approval.
+    /// The access of haft's own tools without an approval.
     ToolSandboxLevel {
         /// Read files, except secrets.
         ReadOnly = "read-only",

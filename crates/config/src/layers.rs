@@ -63,6 +63,8 @@ pub struct Config {
     pub unused: Option<UntrustedItem>,
     /// A sentence about settings of a trusted project that only the user may set.
     pub refused: Option<String>,
+    /// A sentence about each key and variable that was set by its former name.
+    pub renamed: Vec<String>,
 }
 
 impl GrantSettings {
@@ -194,6 +196,8 @@ impl ConfigFiles {
         let granted = |name: &String| GrantSettings::from_layers(user, name, |file| file.grant.get(name));
         let grant: BTreeMap<_, _> = names.map(|name| (name.clone(), granted(name))).collect();
         let may_add = |name: &str| grant.get(name).is_some_and(GrantSettings::project_may_add);
+        let in_files = self.user.renamed.iter().chain(&self.project.renamed).cloned();
+        let renamed = layers.iter().flat_map(ConfigLayer::renamed_variables).chain(in_files).collect();
         Config {
             settings,
             compaction: CompactionSettings::from_layers(&layers, "", |file| Some(&file.compaction)),
@@ -210,6 +214,7 @@ impl ConfigFiles {
             hooks_off: self.user.content.hooks.enabled == Some(false),
             hook_rows: [&self.user, &self.project].into_iter().flat_map(hook_rows).collect(),
             refused: self.refused.message(self.project.source.path()),
+            renamed,
         }
     }
 

@@ -58,7 +58,7 @@ impl ProjectInventory {
         let resources = PromptResources::find(home, &of(ProjectTrust::Untrusted), true);
         // The skills are listed separately.
         let texts = resources.untrusted_items().filter(|unused| !unused.path.is_dir());
-        all.extend(texts.map(|unused| ("obeyed", relative_path(&unused.path, dir))));
+        all.extend(texts.map(|unused| ("instructions", relative_path(&unused.path, dir))));
         let resources = PromptResources::find(home, &trusted, false);
         let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
         all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));

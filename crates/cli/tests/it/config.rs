@@ -100,4 +100,7 @@ fn names_replacement_of_former_variable() {
     let shown = String::from_utf8(output.stdout).unwrap();
     let line = shown.lines().find(|line| line.starts_with("thinking")).unwrap();
     assert!(line.ends_with("# HAFT_REASONING"), "{line}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expect = "haft: the variable `HAFT_REASONING` is now `HAFT_THINKING`; the former name still works\n";
+    assert_eq!(told, expect);
 }

@@ -48,7 +48,7 @@ fn shows_parts_and_does_not_trust_without_consent() {
     ! settings: .haft/config.toml:1: provider = "scripted": replaces your provider
       extension: extension look in ROOT/project/.haft/extensions/look does not run: the extension is disabled; run `haft ext enable look --scope project` to enable it
       settings: .haft/config.toml sets model, provider
-      obeyed: AGENTS.md
+      instructions: AGENTS.md
       skill: s: Does s.
       prompt: /review
     files: 5

@@ -10,24 +10,29 @@ use super::{ConfigError, line_of};
 use crate::keys::{ConfigKey, TableKind, ValueKind, all_keys};
 use crate::nearest::nearest_name;
 
-/// Checks a file and returns the line of every key.
+/// The keys of a checked file.
+pub(super) struct CheckedKeys {
+    /// The line of each key.
+    pub(super) lines: BTreeMap<String, usize>,
+    /// The former names in the file, each with the present name.
+    pub(super) former: Vec<[String; 2]>,
+}
+
+/// Checks a file and returns its keys.
 ///
 /// # Errors
 /// [`ConfigError`] for the first unknown key or the first invalid value.
-pub(super) fn key_lines(
-    path: &Path,
-    text: &str,
-    table: &DeTable<'_>,
-) -> Result<BTreeMap<String, usize>, ConfigError> {
-    let mut check = KeyChecker { path, text, lines: BTreeMap::new() };
+pub(super) fn key_lines(path: &Path, text: &str, table: &DeTable<'_>) -> Result<CheckedKeys, ConfigError> {
+    let keys = CheckedKeys { lines: BTreeMap::new(), former: Vec::new() };
+    let mut check = KeyChecker { path, text, keys };
     check.check_table(&[], table)?;
-    Ok(check.lines)
+    Ok(check.keys)
 }
 
 struct KeyChecker<'a> {
     path: &'a Path,
     text: &'a str,
-    lines: BTreeMap<String, usize>,
+    keys: CheckedKeys,
 }
 
 impl KeyChecker<'_> {
@@ -48,7 +53,10 @@ impl KeyChecker<'_> {
                     format!("line {line}: `{written}` is the former name of `{name}`; remove one of them");
                 return Err(ConfigError::Parse { path: self.path.into(), detail });
             }
-            self.lines.insert(path.join("."), line);
+            if name != written {
+                self.keys.former.push([written.to_owned(), name.to_owned()]);
+            }
+            self.keys.lines.insert(path.join("."), line);
             self.check_value(&path, kind, value)?;
         }
         Ok(())
@@ -75,7 +83,7 @@ impl KeyChecker<'_> {
         }
         for key in table.keys() {
             let path = [path, &[key.get_ref()]].concat().join(".");
-            self.lines.insert(path, line_of(self.text, key.span().start));
+            self.keys.lines.insert(path, line_of(self.text, key.span().start));
         }
         Ok(())
     }

@@ -89,6 +89,16 @@ impl ConfigLayer {
         Ok(layer)
     }
 
+    /// Returns a sentence about each former name of a variable that set a key, with the present name.
+    pub(crate) fn renamed_variables(&self) -> impl Iterator<Item = String> {
+        self.origins.iter().filter_map(|(path, origin)| {
+            let SettingOrigin::Env(used) = origin else { return None };
+            let present = all_keys().find(|key| key.path == *path)?.variables.first()?;
+            (used != present)
+                .then(|| format!("the variable `{used}` is now `{present}`; the former name still works"))
+        })
+    }
+
     /// Returns the origin of a key of this layer.
     fn origin(&self, key: &str) -> SettingOrigin {
         self.origins.get(key).cloned().unwrap_or_else(|| self.place.origin(key))

@@ -152,7 +152,7 @@ impl ReloadPlan {
         plan
     }
 
-    /// Keeps a required extension that the reload would drop. Whoever could remove it could remove a gate.
+    /// Keeps a required extension that the reload would drop. Otherwise, a program that removes the extension would remove a gate.
     fn hold_extension(&mut self, entry: &Arc<ManagedExtension>) {
         self.lost.push(entry.name().clone());
         self.keep_extension(entry);

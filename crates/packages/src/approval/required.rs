@@ -65,7 +65,8 @@ impl ApprovalStore {
     /// Reads the record of required extensions. Without a file, it is empty.
     ///
     /// # Errors
-    /// [`LockError::Record`] if it is a link, belongs to another user, is writable by others, or is damaged.
+    /// [`LockError::Record`] if it is a link, belongs to another user, is writable by others, or is damaged;
+    /// [`LockError::NewerRecord`].
     pub fn required_extensions(&self) -> Result<RequiredExtensions, LockError> {
         let path = self.required_file_path();
         let unusable = |why: String| LockError::Record { path: path.clone(), why };
@@ -78,7 +79,7 @@ impl ApprovalStore {
         };
         match serde_json::from_str::<RequiredExtensions>(&text) {
             Ok(file) if file.version == VERSION => Ok(file),
-            Ok(_) => Err(unusable("it was written by a newer version of haft".to_owned())),
+            Ok(_) => Err(LockError::NewerRecord { path }),
             Err(error) => Err(unusable(error.to_string())),
         }
     }

@@ -17,7 +17,7 @@ pub const REQUIRED_MISSING: &str = "required_missing";
 pub struct MissingExtension {
     /// The extension.
     pub name: ExtensionName,
-    /// The place that it came from.
+    /// The install source.
     pub from: String,
 }
 
@@ -26,8 +26,8 @@ impl MissingExtension {
     pub fn problem_text(&self) -> String {
         let Self { name, from } = self;
         format!(
-            "is required, but is missing, disabled, renamed or no longer required; it came from {from}; restore it \
-             (`haft ext enable {name}`, or install it again), or run `haft ext disable {name}` to work without it"
+            "was required, and is now missing, disabled, renamed or not required (installed from {from}); to restore it, run \
+             `haft ext enable {name}` or install it again; to work without it, run `haft ext disable {name}`"
         )
     }
 }
@@ -63,7 +63,7 @@ impl DiscoveredExtensions {
             }
         };
         for missing in missing_extensions(&recorded, &self.specs) {
-            let why = || format!("{} {}", missing.name, missing.problem_text());
+            let why = || format!("the required extension {} is missing", missing.name);
             self.blocked.get_or_insert_with(why);
             self.faults.push(ExtensionFault {
                 code: REQUIRED_MISSING.to_owned(),

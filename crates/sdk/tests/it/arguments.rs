@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Where to look.
 #[derive(Deserialize, JsonSchema)]
 struct Search {
-    /// What to look for.
+    /// The text to find.
     query: String,
     #[serde(default)]
     range: Option<Range>,
@@ -61,7 +61,7 @@ async fn schema_is_one_inlined_object() {
       "properties": {
         "query": {
           "type": "string",
-          "description": "What to look for."
+          "description": "The text to find."
         },
         "range": {
           "type": [

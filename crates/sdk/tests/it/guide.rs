@@ -70,7 +70,7 @@ mod program {
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Search {
-        /// What to look for.
+        /// The text to find.
         query: String,
         /// At most this many results.
         #[serde(default)]

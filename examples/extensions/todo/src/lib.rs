@@ -18,7 +18,7 @@ use list::List;
 /// top of a schema.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Change {
-    /// What to do.
+    /// The task.
     action: Action,
     /// With `add`: what is to do.
     #[serde(default)]

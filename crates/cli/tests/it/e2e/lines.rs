@@ -47,7 +47,7 @@ fn allows_and_denies_calls() {
     let steps = vec![bash("t1", "echo one >one"), bash("t2", "echo two >two"), Scenario::text("Both tried.")];
     let scene = Scene::new(steps);
     std::fs::create_dir_all(scene.world.home()).unwrap();
-    std::fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = ['bash']\n").unwrap();
+    std::fs::write(scene.world.home().join("config.toml"), "[tools]\napprove = ['bash']\n").unwrap();
     let pty = dumb(&scene, &["try both"]);
     pty.wait_for("\"command\": \"echo one >one\"");
     pty.wait_for("answer y to allow");

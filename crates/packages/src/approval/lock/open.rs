@@ -58,6 +58,12 @@ pub enum LockError {
         /// The file.
         path: PathBuf,
     },
+    /// A newer version of haft wrote the record of required extensions.
+    #[error("{} was written by a newer version of haft, so the required extensions are unknown; upgrade haft", path.display())]
+    NewerRecord {
+        /// The file.
+        path: PathBuf,
+    },
     /// The record of required extensions cannot be used, so any extension may be required.
     #[error(
         "cannot use {}: {why}; check its content and run chmod 600 on it, or remove it and run \

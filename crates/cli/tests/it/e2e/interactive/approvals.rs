@@ -16,7 +16,7 @@ use crate::e2e::scene::{Scene, bash};
 fn asked(scenarios: Vec<Scenario>) -> Seat {
     let scene = Scene::new(scenarios);
     fs::create_dir_all(scene.world.home()).unwrap();
-    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tools]\napprove = [\"bash\"]\n").unwrap();
     Seat::at(scene, &["go"])
 }
 

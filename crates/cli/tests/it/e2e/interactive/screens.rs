@@ -135,7 +135,7 @@ fn question(ground: ColorScheme) {
     ]});
     let scene = scene(&script);
     fs::create_dir_all(scene.world.home()).unwrap();
-    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tools]\napprove = [\"bash\"]\n").unwrap();
     let studio = Studio::at(scene, ground);
     studio.seat.say("Squash the last two commits and publish them.");
     studio.seat.sees(&["haft asks", "git push --force origin main", "[Do not allow]"]);
