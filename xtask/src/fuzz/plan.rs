@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn parses_arguments() {
-        let all = ["chain", "envelope", "hooks", "manifest", "rpc", "sanitizer"];
+        let all = ["answer", "chain", "envelope", "hooks", "manifest", "rpc", "sanitizer"];
         check(&[], Ok((&all, FuzzEffort::USUAL)));
         check(&["chain"], Ok((&["chain"], FuzzEffort::USUAL)));
         check(&["--runs", "7"], Ok((&all, FuzzEffort::Runs(7))));
@@ -99,7 +99,7 @@ mod tests {
         check(&["--seconds", "0"], Err("--seconds needs a positive number"));
         check(&["--runs"], Err("--runs needs a positive number"));
         let unknown =
-            "no fuzz target \"x\"; the targets are chain, envelope, hooks, manifest, rpc, sanitizer";
+            "no fuzz target \"x\"; the targets are answer, chain, envelope, hooks, manifest, rpc, sanitizer";
         check(&["x"], Err(unknown));
     }
 

@@ -102,5 +102,5 @@ fn names_replacement_of_former_variable() {
     assert!(line.ends_with("# HAFT_REASONING"), "{line}");
     let told = String::from_utf8(output.stderr).unwrap();
     let expect = "haft: the variable `HAFT_REASONING` is now `HAFT_THINKING`; the former name still works\n";
-    assert_eq!(told, expect);
+    assert!(told.ends_with(expect), "{told}");
 }
