@@ -44,12 +44,6 @@ impl CodeDigests {
         }
     }
 
-    /// Keeps those of these files that were checked before.
-    pub(crate) fn retain_known(&self, files: &mut Vec<PathBuf>) {
-        let known = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.retain(|path| known.contains_key(path));
-    }
-
     /// Checks that these files are unchanged since their first check, which may be now. The error names a
     /// changed file, for people. Reads all files.
     pub(crate) fn check_unchanged(&self, files: &[PathBuf]) -> Result<(), String> {

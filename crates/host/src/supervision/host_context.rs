@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use haft_launch::sandbox::NetworkAccess;
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
-use haft_packages::manifest::MANIFEST_FILE;
 use haft_packages::state_files::StateFiles;
 use haft_packages::{ExtensionOrigin, ExtensionSpec, LaunchPlan};
 use haft_protocol::defense::{Defense, is_up};
@@ -132,28 +131,12 @@ impl HostContext {
 
     /// Checks that the code of a gate without an approval is unchanged since its first start, which may be now.
     async fn check_unpinned_gate(&self, spec: &ExtensionSpec) -> Result<(), String> {
-        if !has_unpinned_code(spec) || !is_up(Defense::RequiredGates) {
+        if !spec.roles.is_gate() || !has_unpinned_code(spec) || !is_up(Defense::RequiredGates) {
             return Ok(());
         }
-        let (known, dir, mut files) = (Arc::clone(&self.code_digests), spec.dir.clone(), named_files(spec));
-        known.retain_known(&mut files);
-        let is_gate = spec.roles.is_gate();
-        if !is_gate && files.is_empty() {
-            return Ok(());
-        }
-        let check = move || if is_gate { known.check_directory(&dir) } else { known.check_unchanged(&files) };
-        let checked = tokio::task::spawn_blocking(check).await;
+        let (known, dir) = (Arc::clone(&self.code_digests), spec.dir.clone());
+        let checked = tokio::task::spawn_blocking(move || known.check_directory(&dir)).await;
         checked.map_err(|error| error.to_string()).flatten()
-    }
-
-    /// Records the code of an extension that turned out to be a gate only when it subscribed. It may keep its state
-    /// beside its code, so only the files that its manifest names count.
-    pub(crate) fn record_undeclared_gate(&self, spec: &ExtensionSpec) {
-        if has_unpinned_code(spec) && !spec.roles.is_gate() {
-            let (known, files) = (Arc::clone(&self.code_digests), named_files(spec));
-            // Files that were recorded before stay as they were.
-            drop(tokio::task::spawn_blocking(move || known.check_unchanged(&files)));
-        }
     }
 
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
@@ -320,13 +303,6 @@ fn has_unpinned_code(spec: &ExtensionSpec) -> bool {
     matches!(spec.origin, ExtensionOrigin::Explicit | ExtensionOrigin::Global)
         && !spec.code_is_pinned()
         && matches!(spec.launch, LaunchPlan::Process { .. })
-}
-
-/// Returns the manifest, the program, and the files that the arguments name.
-fn named_files(spec: &ExtensionSpec) -> Vec<PathBuf> {
-    let LaunchPlan::Process { program, args } = &spec.launch else { return Vec::new() };
-    let named = args.iter().map(|arg| spec.dir.join(arg)).filter(|path| path.is_file());
-    [spec.dir.join(MANIFEST_FILE), program.clone()].into_iter().chain(named).collect()
 }
 
 /// The maximum number of restored files that a message names.

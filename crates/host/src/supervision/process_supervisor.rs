@@ -8,7 +8,6 @@ use haft_launch::sandbox;
 use haft_packages::ExtensionSpec;
 use haft_protocol::defense::{Defense, is_up};
 use haft_protocol::event::{AgentEvent, NoteLevel};
-use haft_protocol::ext::InterceptKind;
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -205,9 +204,6 @@ impl ProcessSupervisor {
     fn mark_ready(&mut self, instance: &ExtensionHandle) {
         self.failure_file().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
-        if offers.intercepts.contains(&InterceptKind::ToolCall) {
-            self.shared.record_undeclared_gate(&self.spec);
-        }
         let slot = ExtensionSlot {
             stage: LifecycleStage::Running,
             instance: Some(instance.clone()),

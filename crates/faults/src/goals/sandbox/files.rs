@@ -56,9 +56,6 @@ const GUARDED: [FileOutcome; 3] = [Asks, Asks, Works];
 /// haft's own files.
 const OWN: [FileOutcome; 3] = [Denied, Denied, Works];
 
-/// Paths through a missing directory.
-const MISSING: [FileOutcome; 3] = [Asks, Denied, Works];
-
 /// Files that are neither regular files nor directories.
 const SPECIAL: [FileOutcome; 3] = [Fails, Fails, Fails];
 
@@ -127,10 +124,10 @@ pub(super) const FILE_PROBES: &[FileProbe] = &[
     call("write", ".envrc", GUARDED),
     call("write", ".git/../.git/hooks/pre-push", GUARDED),
     call("write", "hooks-link/post-commit", GUARDED),
-    // The place of these paths is known only after the missing directory was created.
-    call("write", "missing/../.git/hooks/pre-push", MISSING),
-    call("write", "missing-too/../../user/missing", MISSING),
-    call("write", "missing-as-well/../../home/missing", MISSING),
+    // Paths through a missing directory are resolved before the gates.
+    call("write", "missing/../.git/hooks/pre-push", GUARDED),
+    call("write", "missing-too/../../user/missing", GUARDED),
+    call("write", "missing-as-well/../../home/missing", OWN),
     // Files without an end, and the environment and memory of haft itself.
     call("read", "fifo", SPECIAL),
     call("edit", "fifo", [Asks, Fails, Fails]),

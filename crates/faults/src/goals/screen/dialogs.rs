@@ -44,7 +44,7 @@ fn open_dialog(
         message: message.clone(),
         options: Vec::new(),
         call: None,
-        timeout_ms: None,
+        timeout_ms: Some(60_000),
         default: UiAnswer::Cancelled,
     };
     rest(&mut request);
