@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString, ToolSandboxLevel, Tools};
+use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString, ToolSandboxLevel, Tools, list_items};
 use haft_core::model::ThinkingLevel;
 use haft_core::sanitize::sanitize;
 use haft_providers::PRESETS;
@@ -216,8 +216,8 @@ pub(crate) struct AgentArgs {
     /// Ask before calls of these tools; comma-separated
     ///
     /// `*` means all tools, `none` means none. A run without a person, such as `haft -p`, denies these calls.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_hint = ValueHint::Other)]
-    pub(crate) approve: Option<Vec<String>>,
+    #[arg(long, value_name = "NAMES", value_hint = ValueHint::Other)]
+    pub(crate) approve: Option<String>,
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
@@ -254,10 +254,7 @@ impl ModelArgs {
             context_files: agent.no_context_files.then_some(false),
             tools: Tools {
                 sandbox: agent.sandbox,
-                approve: agent.approve.clone().map(|mut names| {
-                    names.retain(|name| name != "none");
-                    names
-                }),
+                approve: agent.approve.as_deref().map(|names| list_items(names).map(str::to_owned).collect()),
                 ..Tools::default()
             },
             ..ConfigFile::default()

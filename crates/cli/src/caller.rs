@@ -86,8 +86,9 @@ mod tests {
             "logout",
         ];
         for line in changes {
-            let name: Vec<_> = line.split(' ').filter(|word| !matches!(*word, "x" | "picoclaw")).collect();
-            assert!(action_of(line).is_some_and(|text| text.contains(name[0])), "{line}");
+            let name: Vec<_> =
+                line.split(' ').filter(|word| !matches!(*word, "x" | "picoclaw" | "--revoke")).collect();
+            assert_eq!(action_of(line), Some(format!("`haft {}`", name.join(" ")).as_str()), "{line}");
         }
         let reads = [
             "ext list",

@@ -26,14 +26,13 @@ pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
 fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd = setup::working_directory(args.cwd).or_exit(Exit::Usage)?;
-    let shown_cwd = cwd.clone();
     let TrustDecision { project, distrust_reason: told, .. } = setup::decide_trust(&home, cwd, &args.trust)?;
     let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let (config, _, mistakes) =
         setup::read_leniently(&home, &project, ConfigLayer::empty(LayerSource::Flags), env);
     let mut mistakes: Vec<String> = mistakes.into_iter().map(|(_, mistake)| mistake).collect();
     mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
-    mistakes.extend(check_tool_paths(&shown_cwd, &config.tools).err().map(|error| format!("{error:#}")));
+    mistakes.extend(check_tool_paths(&project.dir, &config.tools).err().map(|error| format!("{error:#}")));
     let resources = PromptResources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
         (true, _) => as_json(&config, &resources)?,

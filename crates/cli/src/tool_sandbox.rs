@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings};
+use haft_config::{Home, SourcedValue, ToolSandboxLevel, ToolSettings, list_items};
 use haft_launch::Launcher;
 use haft_packages::GrantedPath;
 use haft_tools::{HostEnvironment, ToolSandbox};
@@ -164,8 +164,7 @@ pub(crate) fn check_tool_paths(cwd: &Path, settings: &ToolSettings) -> anyhow::R
 /// An invalid path.
 pub(crate) fn check_path_list(text: &str) -> anyhow::Result<()> {
     let user_home = std::env::home_dir();
-    let mut typed = text.split(',').map(str::trim).filter(|path| !path.is_empty() && *path != "none");
-    typed.try_for_each(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?))
+    list_items(text).try_for_each(|path| Ok(GrantedPath::parse(path, user_home.as_deref()).map(drop)?))
 }
 
 fn paths(

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::file::{ConfigError, MAX_FILE, MOVED, ParsedConfigFile, read_text};
+use crate::file::{ConfigError, MAX_FILE, ParsedConfigFile, read_text};
 use crate::keys::{ConfigKey, ValueKind, all_keys};
 use crate::write;
 
@@ -70,12 +70,12 @@ pub enum SetKeyError {
 /// # Errors
 /// [`SetKeyError`]; nothing is written then.
 pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
-    let present = MOVED.iter().find(|[(table, name), _]| key.split_once('.') == Some((*table, *name)));
-    let key = present.map_or(key.to_owned(), |[_, (table, name)]| format!("{table}.{name}"));
-    let known = all_keys().find(|known| known.path == key && can_be_set(known));
-    let known = known.ok_or_else(|| SetKeyError::Key { key: key.clone(), path: path.into() })?;
+    let is_named = |known: &&ConfigKey| (known.path == key || known.former == Some(key)) && can_be_set(known);
+    let known = all_keys().find(is_named);
+    let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;
     let value = known.kind.read(value.trim()).as_ref().and_then(toml_edit_value);
-    let value = value.ok_or_else(|| SetKeyError::Value { key, takes: known.kind.expected_text() })?;
+    let takes = || known.kind.expected_text();
+    let value = value.ok_or_else(|| SetKeyError::Value { key: known.path.to_owned(), takes: takes() })?;
     edit_file(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
@@ -129,8 +129,8 @@ fn set_value(
     mut value: Value,
 ) -> Result<(), ConfigError> {
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
-    // Only one place of a key that moved may be set.
-    if let Some([(table, former), _]) = MOVED.iter().find(|[_, present]| *present == (tables, name))
+    // Only one place of a key that moved to another table may be set.
+    if let Some((table, former)) = key.former.and_then(|former| former.split_once('.'))
         && let Some(table) = document.get_mut(table).and_then(Item::as_table_like_mut)
     {
         table.remove(former);

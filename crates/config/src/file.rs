@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::hooks::{HookMistake, HookTimeouts, ProcessHook};
-use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
+use crate::keys::{ConfigFile, ConfigLayer, LayerSource, all_keys};
 use crate::origin::{KeyLocations, Owner, SettingOrigin};
 
 use crate::read::ensure_inside;
@@ -124,26 +124,27 @@ const REMOVED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Keys that belong to another table now: the former place and the present one. The former place still works.
-pub(crate) const MOVED: &[[(&str, &str); 2]] = &[[("tui", "approve"), ("tools", "approve")]];
-
-/// Moves each key of [`MOVED`] to its present place, unless the file sets both. Returns the moved keys, each with its
-/// present name.
+/// Moves each key whose former name is in another table to its present place, unless the file sets both. Returns the
+/// moved keys, each with its present name.
 fn move_former_keys(table: &mut DeTable<'_>) -> Vec<[String; 2]> {
     let mut moved = Vec::new();
-    for &[(table_before, name_before), (table_now, name_now)] in MOVED {
+    for key in all_keys() {
+        let (Some(former), Some((table_now, name_now))) = (key.former, key.path.split_once('.')) else {
+            continue;
+        };
+        let Some((table_before, name_before)) = former.split_once('.') else { continue };
         let has_both = table
             .get(table_now)
             .is_some_and(|now| now.get_ref().as_table().is_none_or(|now| now.contains_key(name_now)));
         let before = table.get_mut(table_before).map(Spanned::get_mut);
         let (false, Some(DeValue::Table(before))) = (has_both, before) else { continue };
-        let Some((key, value)) = before.remove_entry(name_before) else { continue };
-        let span = key.span();
+        let Some((written, value)) = before.remove_entry(name_before) else { continue };
+        let span = written.span();
         let now = table.entry(Spanned::new(span.clone(), table_now.into()));
         let now = now.or_insert_with(|| Spanned::new(span.clone(), DeValue::Table(DeTable::new())));
         if let DeValue::Table(now) = now.get_mut() {
             now.insert(Spanned::new(span, name_now.into()), value);
-            moved.push([format!("{table_before}.{name_before}"), format!("{table_now}.{name_now}")]);
+            moved.push([former.to_owned(), key.path.to_owned()]);
         }
     }
     moved

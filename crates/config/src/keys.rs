@@ -41,7 +41,7 @@ pub struct ConfigKey {
     pub variables: &'static [&'static str],
     /// The flag that also sets the key.
     pub flag: Option<&'static str>,
-    /// The former name of the key, which still works.
+    /// The former name of the key, which still works. It may be in another table.
     pub former: Option<&'static str>,
     /// A text shorter than `doc`, for lists of settings.
     pub brief: Option<&'static str>,
@@ -109,7 +109,7 @@ use layer::first_value;
 use row::RowValue as _;
 
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
-pub use kind::{TableKind, ValueKind, value_text};
+pub use kind::{TableKind, ValueKind, list_items, value_text};
 pub use layer::{ConfigLayer, LayerError, LayerSource, ModelNameSplitter};
 pub use row::ConfigRow;
 pub(crate) use row::{HIDDEN, quoted_key};
@@ -264,9 +264,8 @@ keys! {
             flag: "--sandbox",
         }
         /// Tools that need your approval before each call, in addition to the calls that the sandbox does not allow; `"*"`
-        /// means all tools. A run without a person, such as `haft -p`, denies these calls. haft also accepts the former name
-        /// `tui.approve`.
-        approve: Vec<String> = "tools.approve" {
+        /// means all tools. A run without a person, such as `haft -p`, denies these calls.
+        approve: Vec<String> = "tools.approve" | "tui.approve" {
             kind: List("tools"),
             default: Vec::<String>::new(),
             flag: "--approve",

@@ -49,7 +49,8 @@ pub use keys::{
     Compaction, CompactionSettings, ConfigFile, ConfigKey, ConfigLayer, ConfigRow, EventKind, Grant,
     GrantSettings, HookDefaults, HookProcess, Hooks, KeyScope, LayerError, LayerSource, ModelNameSplitter,
     OnTimeout, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, ToolSandboxLevel, ToolSettings,
-    Tools, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
+    Tools, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, list_items,
+    value_text,
 };
 pub use layers::{Config, ConfigFiles, DisabledHook, ExtensionPlace, ExtensionSettings};
 pub use origin::{KeyLocations, Owner, SettingOrigin, SourcedValue};

@@ -93,6 +93,13 @@ pub fn lists_tool(entries: &[String], tool: &str) -> bool {
     entries.iter().any(|entry| entry == ALL_TOOLS || selects_tool(entry, tool))
 }
 
+/// Returns the entries of a list of tools that none of these tools has.
+pub fn unknown_tools<'a>(entries: &[String], tools: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let is_known =
+        |entry: &&String| *entry == ALL_TOOLS || tools.clone().any(|tool| selects_tool(entry, tool));
+    entries.iter().filter(|entry| !is_known(entry)).cloned().collect()
+}
+
 /// True if an entry of a filter selects this tool.
 pub fn selects_tool(entry: &str, tool: &str) -> bool {
     selected_tools(entry).any(|selected| selected.eq_ignore_ascii_case(tool))
@@ -120,6 +127,8 @@ mod tests {
         };
         assert!(lists(&["*"], "todo") && lists(&["read", "Shell"], "bash"));
         assert!(!lists(&[], "bash") && !lists(&["read"], "bash"));
+        let entries = ["*", "Shell", "rm", "READ"].map(str::to_owned);
+        assert_eq!(unknown_tools(&entries, ["bash", "read"].into_iter()), ["rm"]);
     }
 
     /// Checks the rules for a command, a tool and an extension, in this order.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_core::tool::ToolSpec;
-use haft_protocol::names::{ALL_TOOLS, lists_tool, selects_tool};
+use haft_protocol::names::{lists_tool, unknown_tools};
 use haft_protocol::rpc::{CommandFailure, HelloCommand, RpcEvent, UiAnswer, UiEnd, UiResponse};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
@@ -62,9 +62,7 @@ impl QuestionBroker {
 
     /// Returns the names in `approve` that select none of these tools.
     pub(crate) fn unknown_approvals(&self, tools: &[Arc<ToolSpec>]) -> Vec<String> {
-        let is_known =
-            |name: &String| name == ALL_TOOLS || tools.iter().any(|tool| selects_tool(name, &tool.name));
-        self.lock().approve.iter().filter(|name| !is_known(name)).cloned().collect()
+        unknown_tools(&self.lock().approve, tools.iter().map(|tool| tool.name.as_str()))
     }
 
     /// True if the client answers questions.

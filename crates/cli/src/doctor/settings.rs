@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, TcpStream};
 
 use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
-use haft_protocol::names::{ALL_TOOLS, selects_tool};
+use haft_protocol::names::unknown_tools;
 use haft_providers::{PRESETS, find_preset, key_location};
 use haft_tui::keys::Keymap;
 
@@ -33,10 +33,9 @@ fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     const KEY: &str = "tools.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
-    let own = || haft_tools::NAMES.iter().chain([&SKILL_TOOL]);
-    let is_known = |name: &str| name == ALL_TOOLS || own().any(|tool| selects_tool(name, tool));
-    let wrong = names.iter().filter(|name| !is_known(name) && seen.extensions.specs.is_empty());
-    let mistakes = wrong.map(|name| format!("{name} is not a tool")).collect::<Vec<_>>().join("; ");
+    let own = haft_tools::NAMES.iter().chain([&SKILL_TOOL]).copied();
+    let wrong = if seen.extensions.specs.is_empty() { unknown_tools(&names, own) } else { Vec::new() };
+    let mistakes = wrong.iter().map(|name| format!("{name} is not a tool")).collect::<Vec<_>>().join("; ");
     let text = format!("{mistakes}; unknown names have no effect");
     let file = seen.path_formatter.shell_word(&seen.home.config_file());
     (!mistakes.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))

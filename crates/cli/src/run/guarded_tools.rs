@@ -3,7 +3,7 @@
 use haft_core::sanitize::sanitize_line;
 use haft_host::Host;
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::names::{ALL_TOOLS, selects_tool};
+use haft_protocol::names::unknown_tools;
 
 use crate::console::note;
 use crate::exit::Exit;
@@ -35,11 +35,7 @@ pub(super) async fn warn_unknown_approvals(
     host: &Host,
     tool_names: impl Fn() -> Vec<String>,
 ) {
-    let unknown = || {
-        let known = tool_names();
-        let is_known = |name: &str| name == ALL_TOOLS || known.iter().any(|tool| selects_tool(name, tool));
-        approve.iter().filter(|name| !is_known(name)).cloned().collect::<Vec<_>>()
-    };
+    let unknown = || unknown_tools(approve, tool_names().iter().map(String::as_str));
     if unknown().is_empty() {
         return;
     }

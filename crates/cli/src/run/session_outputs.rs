@@ -67,7 +67,7 @@ impl ApproveTool for DenyWithoutPerson {
         if !lists_tool(&self.tools, &call.name) {
             return ApproverDecision::Approve;
         }
-        let reason = "`tools.approve` requires a person's approval, and this run has nobody to ask; run haft in a terminal, \
+        let reason = "`tools.approve` requires a person's approval, and this run cannot ask a person; run haft in a terminal, \
                       or pass `--approve none`";
         ApproverDecision::Deny { by: HAFT.to_owned(), reason: reason.to_owned() }
     }

@@ -71,14 +71,16 @@ impl ValueKind {
                 number.map(toml::Value::Integer)
             }
             Self::Choice(words) => words.contains(&text).then(|| text.into()),
-            Self::List(_) => {
-                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && text != "none");
-                Some(toml::Value::Array(words.map(toml::Value::from).collect()))
-            }
+            Self::List(_) => Some(toml::Value::Array(list_items(text).map(toml::Value::from).collect())),
             Self::Text(_) => (!text.is_empty()).then(|| text.into()),
             Self::Table(_) => None,
         }
     }
+}
+
+/// Returns the items of a list that a user typed, separated by commas; `none` is an empty list.
+pub fn list_items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(move |item| !item.is_empty() && text.trim() != "none")
 }
 
 /// Formats a value as a user types it, in the form that [`set_key`](crate::set_key) reads.

@@ -152,7 +152,8 @@ impl ReloadPlan {
         plan
     }
 
-    /// Keeps a required extension that the reload would drop. Otherwise, a program that removes the extension would remove a gate.
+    /// Keeps a required extension that the reload would drop. Otherwise, a program that removes the extension would
+    /// remove a gate.
     fn hold_extension(&mut self, entry: &Arc<ManagedExtension>) {
         self.lost.push(entry.name().clone());
         self.keep_extension(entry);

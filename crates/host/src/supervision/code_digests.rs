@@ -53,7 +53,7 @@ impl CodeDigests {
             let now = digest(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
             if *known.entry(path.clone()).or_insert(now) != now {
                 return Err(format!(
-                    "{} changed since this run began; the next run uses the changed file",
+                    "the hook's file {} changed since this run began; the next run uses the changed file",
                     path.display()
                 ));
             }

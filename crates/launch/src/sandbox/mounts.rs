@@ -28,8 +28,10 @@ pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 /// When the kernel refuses a step; the process must not continue.
 pub(super) fn separate_mounts(sandbox: &Sandbox) -> io::Result<()> {
     let own_network = sandbox.net != NetworkAccess::All;
-    separate_namespaces(own_network)
-        .map_err(|error| step_failed("make namespaces", Path::new("/"), error))?;
+    separate_namespaces(own_network).map_err(|error| {
+        let error = io::Error::from(error);
+        io::Error::new(error.kind(), format!("cannot create namespaces: {error}"))
+    })?;
     if sandbox.net == NetworkAccess::Loopback {
         sys::enable_loopback()?;
     }
@@ -60,16 +62,17 @@ fn separate_namespaces(own_network: bool) -> rustix::io::Result<()> {
 }
 
 fn restrict_writing(writable: &[PathBuf]) -> io::Result<()> {
-    let covered = |path: &&PathBuf| !writable.iter().any(|other| other != *path && path.starts_with(other));
+    let is_outermost =
+        |path: &&PathBuf| !writable.iter().any(|other| other != *path && path.starts_with(other));
     let trees: Vec<(&PathBuf, OwnedFd)> = writable
         .iter()
-        .filter(covered)
+        .filter(is_outermost)
         .map(|path| Ok((path, clone_tree(path).map_err(|error| step_failed("open", path, error))?)))
         .collect::<io::Result<_>>()?;
     sys::set_read_only(Path::new("/")).map_err(|error| step_failed("protect", Path::new("/"), error))?;
-    let place = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
     trees.iter().try_for_each(|(path, tree)| {
-        move_mount(tree, c"", CWD, path.as_path(), place).map_err(|error| step_failed("mount", path, error))
+        move_mount(tree, c"", CWD, path.as_path(), flags).map_err(|error| step_failed("mount", path, error))
     })
 }
 

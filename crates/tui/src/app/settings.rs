@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haft_config::{ConfigKey, Tools, Tui, value_text};
+use haft_config::{ConfigKey, Tools, Tui, list_items, value_text};
 
 use crate::transcript::Transcript;
 
@@ -121,8 +121,7 @@ impl Settings {
 
     /// Returns the names of the tools that need approval.
     pub fn tools_to_approve(&self) -> Vec<String> {
-        let names = self.get(APPROVE).split(',').map(str::trim);
-        names.filter(|name| !name.is_empty() && *name != "none").map(str::to_owned).collect()
+        list_items(self.get(APPROVE)).map(str::to_owned).collect()
     }
 }
 

@@ -58,7 +58,7 @@ fn run_without_person_denies_tools_that_need_approval() {
     let ran = scene.haft(&["--json", "--approve", "read,Shel,BASH", "go"]);
     ran.expect(0);
     let blocked = &ran.of("tool_blocked")[0];
-    let reason = "`tools.approve` requires a person's approval, and this run has nobody to ask; run haft in a terminal, \
+    let reason = "`tools.approve` requires a person's approval, and this run cannot ask a person; run haft in a terminal, \
                   or pass `--approve none`";
     assert_eq!((&blocked["by"], &blocked["reason"]), (&json!("haft"), &json!(reason)));
     assert!(
