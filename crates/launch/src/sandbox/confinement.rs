@@ -10,14 +10,14 @@ use rustix::thread::{
 };
 
 use super::rules::{LandlockRules, ProgramLocation};
-use super::seccomp::SyscallFilters;
+use super::seccomp::SyscallFilter;
 use super::{ConfinementLevel, Sandbox, landlock_abi, mounts};
 
 /// A prepared sandbox. All steps that can fail with a readable reason are done; only a few kernel calls remain.
 pub(crate) struct Confinement {
     /// `None` after the rules were applied.
     rules: Option<LandlockRules>,
-    filters: SyscallFilters,
+    filter: SyscallFilter,
     place: ProgramLocation,
     max_file_bytes: Option<u64>,
 }
@@ -45,8 +45,8 @@ impl Confinement {
         let abi = landlock_abi().map_err(|reason| sandbox_error(io::Error::other(reason)))?;
         let place = ProgramLocation::for_level(sandbox.level);
         let rules = LandlockRules::new(sandbox, program, place, abi).map_err(sandbox_error)?;
-        let filters = SyscallFilters::new(sandbox.net, abi).map_err(sandbox_error)?;
-        Ok(Self { rules: Some(rules), filters, place, max_file_bytes: sandbox.max_file_bytes })
+        let filter = SyscallFilter::new(sandbox.net, abi).map_err(sandbox_error)?;
+        Ok(Self { rules: Some(rules), filter, place, max_file_bytes: sandbox.max_file_bytes })
     }
 
     /// Confines the calling thread and all processes that it starts. Must be called only once, and only in a process
@@ -72,7 +72,7 @@ impl Confinement {
         }
         drop_capabilities()?;
         rules.enforce()?;
-        self.filters.install()
+        self.filter.install()
     }
 }
 

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use libc::c_long;
-use seccompiler::{
-    BackendError, SeccompCmpArgLen, SeccompCmpOp as Is, SeccompCondition as Condition, SeccompRule as Rule,
-};
 
+use super::program::{CallAction, Condition, Rule};
 use crate::sandbox::NetworkAccess;
 
+/// The newest call that the filter knows.
 pub(super) const NEWEST: c_long = libc::SYS_mseal;
 
 /// Calls that are refused for any arguments: they act on other processes, namespaces, mounts or keys, or belong to
@@ -99,36 +98,30 @@ const UNKNOWN: &[c_long] =
 /// The first Landlock version that restricts truncating a file.
 const KNOWS_TRUNCATE: u32 = 3;
 
-/// Returns the calls that fail with `ENOSYS`, as on a kernel that is too old for them.
-pub(super) fn unknown_calls(abi: u32) -> impl Iterator<Item = c_long> {
-    // The flags of openat2 are in memory, and one of them truncates files.
-    let openat2 = (abi < KNOWS_TRUNCATE).then_some(libc::SYS_openat2);
-    UNKNOWN.iter().copied().chain(openat2)
-}
-
-/// Refused calls: always if the list of rules is empty, otherwise if one of the rules matches.
-type RefusedCalls = BTreeMap<c_long, Vec<Rule>>;
-
-/// Returns the calls that are refused with this network access on a kernel with Landlock version `abi`.
-pub(super) fn refused_calls(net: NetworkAccess, abi: u32) -> Result<RefusedCalls, BackendError> {
-    let mut refused: RefusedCalls = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
-    refused.extend([
-        (libc::SYS_clone, namespace_rules()?),
-        (libc::SYS_ioctl, terminal_rules()?),
-        (libc::SYS_socketpair, socket_pair_rules()?),
-        (libc::SYS_socket, socket_rules(net)?),
+/// Returns the calls that are not always allowed, with this network access on a kernel with Landlock version `abi`.
+pub(super) fn restricted_calls(net: NetworkAccess, abi: u32) -> BTreeMap<c_long, CallAction> {
+    let refused = ALWAYS.iter().map(|call| (*call, CallAction::Refuse));
+    let unknown = UNKNOWN.iter().map(|call| (*call, CallAction::Absent));
+    let mut calls: BTreeMap<c_long, CallAction> = refused.chain(unknown).collect();
+    calls.extend([
+        (libc::SYS_clone, CallAction::RefuseIf(namespace_rules())),
+        (libc::SYS_ioctl, CallAction::RefuseIf(terminal_rules())),
+        (libc::SYS_socketpair, CallAction::RefuseIf(socket_pair_rules())),
+        (libc::SYS_socket, socket_action(net)),
         // Limits and priorities of other programs of the same user.
-        (libc::SYS_prlimit64, vec![all([is_not(0, 0)?])?]),
-        (libc::SYS_setpriority, vec![all([is(0, PRIO_USER)?])?]),
-        (libc::SYS_ioprio_set, vec![all([is(0, IOPRIO_WHO_USER)?])?]),
+        (libc::SYS_prlimit64, CallAction::RefuseIf(vec![vec![is_not(0, 0)]])),
+        (libc::SYS_setpriority, CallAction::RefuseIf(vec![vec![is(0, PRIO_USER)]])),
+        (libc::SYS_ioprio_set, CallAction::RefuseIf(vec![vec![is(0, IOPRIO_WHO_USER)]])),
     ]);
     if abi < KNOWS_TRUNCATE {
-        refused.insert(libc::SYS_truncate, Vec::new());
-        refused.insert(libc::SYS_openat, truncation_rules(2)?);
+        calls.insert(libc::SYS_truncate, CallAction::Refuse);
+        calls.insert(libc::SYS_openat, CallAction::RefuseIf(truncation_rules(2)));
         #[cfg(target_arch = "x86_64")]
-        refused.insert(libc::SYS_open, truncation_rules(1)?);
+        calls.insert(libc::SYS_open, CallAction::RefuseIf(truncation_rules(1)));
+        // The flags of openat2 are in memory, and one of them truncates files.
+        calls.insert(libc::SYS_openat2, CallAction::Absent);
     }
-    Ok(refused)
+    calls
 }
 
 /// Selects every process of a user in `setpriority`.
@@ -137,7 +130,7 @@ const PRIO_USER: u32 = 2;
 /// Selects every process of a user in `ioprio_set`.
 const IOPRIO_WHO_USER: u32 = 3;
 
-fn namespace_rules() -> Result<Vec<Rule>, BackendError> {
+fn namespace_rules() -> Vec<Rule> {
     let flags = [
         libc::CLONE_NEWUSER,
         libc::CLONE_NEWNS,
@@ -147,66 +140,60 @@ fn namespace_rules() -> Result<Vec<Rule>, BackendError> {
         libc::CLONE_NEWUTS,
         libc::CLONE_NEWCGROUP,
     ];
-    flags.into_iter().map(|flag| all([has_bits(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
+    flags.map(|flag| vec![has_bits(0, flag.cast_unsigned(), flag.cast_unsigned())]).into()
 }
 
-fn terminal_rules() -> Result<Vec<Rule>, BackendError> {
+fn terminal_rules() -> Vec<Rule> {
     /// `TIOCSTI`: injects a character as if it had been typed.
     const INJECT_INPUT: u32 = 0x5412;
     /// `TIOCLINUX`: sets a console's selection, which can be pasted.
     const CONSOLE: u32 = 0x541C;
-    [INJECT_INPUT, CONSOLE].into_iter().map(|request| all([is(1, request)?])).collect()
+    [INJECT_INPUT, CONSOLE].map(|request| vec![is(1, request)]).into()
 }
 
 /// The bits of a socket's type without its flags.
 const KIND: u32 = 0xf;
 
 /// Refuses datagram pairs, whose ends can send to any address. Stream and seqpacket pairs stay connected to each other.
-fn socket_pair_rules() -> Result<Vec<Rule>, BackendError> {
+fn socket_pair_rules() -> Vec<Rule> {
     let connected = [libc::SOCK_STREAM.cast_unsigned(), libc::SOCK_SEQPACKET.cast_unsigned()];
     let other = (0..=KIND).filter(|kind| !connected.contains(kind));
-    other.map(|kind| all([has_bits(1, KIND, kind)?])).collect()
+    other.map(|kind| vec![has_bits(1, KIND, kind)]).collect()
 }
 
 /// Refuses all sockets, or all except TCP, UDP and the kernel's tables of addresses and routes, which libraries read
 /// before they connect. Unix sockets are always refused, because Landlock cannot tell one from another.
-fn socket_rules(net: NetworkAccess) -> Result<Vec<Rule>, BackendError> {
+fn socket_action(net: NetworkAccess) -> CallAction {
     if net == NetworkAccess::None {
-        return Ok(Vec::new());
+        return CallAction::Refuse;
     }
     let [v4, v6, tables] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(i32::cast_unsigned);
     let raw = libc::SOCK_RAW.cast_unsigned();
-    Ok(vec![
-        all([is_not(0, v4)?, is_not(0, v6)?, is_not(0, tables)?])?,
-        all([is(0, v4)?, has_bits(1, KIND, raw)?])?,
-        all([is(0, v6)?, has_bits(1, KIND, raw)?])?,
-        all([is(0, tables)?, is_not(2, libc::NETLINK_ROUTE.cast_unsigned())?])?,
+    CallAction::RefuseIf(vec![
+        vec![is_not(0, v4), is_not(0, v6), is_not(0, tables)],
+        vec![is(0, v4), has_bits(1, KIND, raw)],
+        vec![is(0, v6), has_bits(1, KIND, raw)],
+        vec![is(0, tables), is_not(2, libc::NETLINK_ROUTE.cast_unsigned())],
     ])
 }
 
 /// Refuses an `open` that truncates a file opened only for reading, which older Landlock versions allow.
-fn truncation_rules(flags: u8) -> Result<Vec<Rule>, BackendError> {
+fn truncation_rules(flags: u32) -> Vec<Rule> {
     let [truncate, mode] = [libc::O_TRUNC, libc::O_ACCMODE].map(i32::cast_unsigned);
     // The last access mode is neither reading nor writing, but checks the file's permissions for both.
     [libc::O_RDONLY.cast_unsigned(), mode]
-        .into_iter()
-        .map(|opened| all([has_bits(flags, truncate | mode, truncate | opened)?]))
-        .collect()
+        .map(|opened| vec![has_bits(flags, truncate | mode, truncate | opened)])
+        .into()
 }
 
-fn all(conditions: impl Into<Vec<Condition>>) -> Result<Rule, BackendError> {
-    Rule::new(conditions.into())
+fn is(arg: u32, value: u32) -> Condition {
+    has_bits(arg, u32::MAX, value)
 }
 
-/// Compares the lower half of an argument, because all these arguments are 32-bit numbers.
-fn is(arg: u8, value: u32) -> Result<Condition, BackendError> {
-    Condition::new(arg, SeccompCmpArgLen::Dword, Is::Eq, value.into())
+fn is_not(arg: u32, value: u32) -> Condition {
+    Condition { equal: false, ..is(arg, value) }
 }
 
-fn is_not(arg: u8, value: u32) -> Result<Condition, BackendError> {
-    Condition::new(arg, SeccompCmpArgLen::Dword, Is::Ne, value.into())
-}
-
-fn has_bits(arg: u8, mask: u32, value: u32) -> Result<Condition, BackendError> {
-    Condition::new(arg, SeccompCmpArgLen::Dword, Is::MaskedEq(mask.into()), value.into())
+fn has_bits(arg: u32, mask: u32, value: u32) -> Condition {
+    Condition { arg, mask, value, equal: true }
 }

@@ -1,9 +1,10 @@
-//! Tests of the filters, with an interpreter that runs them like the kernel.
+//! Tests of the filter, with an interpreter that runs it like the kernel.
 
 use libc::c_long;
 use seccompiler::{BpfProgramRef, sock_filter};
 
-use super::SyscallFilters;
+use super::program::CallAction;
+use super::{SyscallFilter, calls};
 use crate::sandbox::NetworkAccess;
 
 /// The result of a filtered call.
@@ -34,8 +35,13 @@ fn data(call: u32, arch: u32, args: [u64; 6]) -> Vec<u32> {
 
 /// Executes a filter like the kernel, limited to the instructions that occur.
 fn run_filter(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
+    run_counted(program, data).0
+}
+
+/// Returns the filter's result and the number of executed instructions.
+fn run_counted(program: BpfProgramRef<'_>, data: &[u32]) -> (u32, usize) {
     let (mut at, mut value) = (0, 0);
-    loop {
+    for steps in 1.. {
         let sock_filter { code, jt, jf, k } = program[at];
         at += 1;
         let jump = |to: bool| usize::from(if to { jt } else { jf });
@@ -44,22 +50,20 @@ fn run_filter(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
             0x54 => value &= k,
             0x05 => at += k as usize,
             0x15 => at += jump(value == k),
-            0x25 => at += jump(value > k),
             0x35 => at += jump(value >= k),
-            0x06 => return k,
+            0x06 => return (k, steps),
             other => panic!("unknown instruction {other:#x}"),
         }
     }
+    unreachable!("a filter has no loops")
 }
 
 fn answer(net: NetworkAccess, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
     let mut six = [0; 6];
     six[..args.len()].copy_from_slice(args);
     let data = data(call, arch, six);
-    let SyscallFilters(programs) = SyscallFilters::new(net, abi).unwrap();
-    let answers = programs.iter().map(|program| run_filter(program, &data));
-    // Compared as signed numbers, the smaller action is the stricter one.
-    match answers.map(u32::cast_signed).min().unwrap().cast_unsigned() {
+    let SyscallFilter(program) = SyscallFilter::new(net, abi).unwrap();
+    match run_filter(&program, &data) {
         libc::SECCOMP_RET_ALLOW => Allow,
         libc::SECCOMP_RET_KILL_PROCESS => Kill,
         errno if errno == libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned() => Refuse,
@@ -121,6 +125,35 @@ fn refuses_dangerous_calls_at_any_network_access() {
             check(net, NEW, call, &[], Absent);
         }
     }
+}
+
+#[test]
+fn decides_every_call_number_as_listed() {
+    let newest = u32::try_from(calls::NEWEST).unwrap();
+    for (net, abi) in [(NetworkAccess::None, NEW), (NetworkAccess::All, 1)] {
+        let listed = calls::restricted_calls(net, abi);
+        for call in 0..newest + 100 {
+            let expect = match listed.get(&c_long::from(call)) {
+                Some(CallAction::Refuse) => Refuse,
+                Some(CallAction::Absent) => Absent,
+                Some(CallAction::RefuseIf(_)) => continue,
+                None if call > newest => Absent,
+                None => Allow,
+            };
+            assert_eq!(answer(net, abi, call, ARCH, &[]), expect, "{call} with {net:?} on {abi}");
+        }
+    }
+}
+
+/// The kernel runs the filter for each number before the program starts.
+#[test]
+fn finds_a_call_without_rules_in_few_steps() {
+    let SyscallFilter(program) = SyscallFilter::new(NetworkAccess::None, NEW).unwrap();
+    let listed = calls::restricted_calls(NetworkAccess::None, NEW);
+    let plain =
+        (0..500).filter(|call| !matches!(listed.get(&c_long::from(*call)), Some(CallAction::RefuseIf(_))));
+    let steps = plain.map(|call| run_counted(&program, &data(call, ARCH, [0; 6])).1).max().unwrap();
+    assert!(steps <= 12, "{steps} steps");
 }
 
 #[test]
