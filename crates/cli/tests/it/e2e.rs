@@ -1,6 +1,7 @@
 //! End-to-end tests: the `haft` binary, extensions as real processes, and a model server on loopback.
 
 mod activation;
+mod builds;
 mod chapter;
 mod code_of_hooks;
 mod confined;
