@@ -39,22 +39,33 @@ fn build_profile(sandbox: &Sandbox, program: &Path) -> String {
     let system = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
     let programs = system(PROGRAMS);
     let mut text = BEGINNING.to_owned();
+    if sandbox.read_all {
+        write_allow_rule(&mut text, "file-read* process-exec", &system(&["/"]));
+        write_rule(&mut text, "deny", "file-read*", &system(&["/dev"]));
+    }
     write_allow_rule(
         &mut text,
         "file-read*",
         &[programs.clone(), system(SETTINGS), system(DEVICES)].concat(),
     );
-    write_allow_rule(
-        &mut text,
-        "file-read* process-exec",
-        &[vec![program.to_owned()], sandbox.exec.clone()].concat(),
-    );
+    write_allow_rule(&mut text, "file-read* process-exec", &[program.to_owned()]);
     if sandbox.system_programs {
         write_allow_rule(&mut text, "process-exec", &programs);
     }
     write_allow_rule(&mut text, "file-write-data", &system(DEVICES));
-    write_allow_rule(&mut text, "file-read*", &sandbox.read);
-    write_allow_rule(&mut text, "file-read* file-write*", &sandbox.write);
+    let lists = [
+        ("file-read*", &sandbox.read),
+        ("file-read* process-exec", &sandbox.exec),
+        ("file-read* file-write*", &sandbox.write),
+    ];
+    lists.iter().for_each(|(operations, paths)| write_allow_rule(&mut text, operations, paths));
+    write_rule(&mut text, "deny", "file-read* file-write* process-exec", &sandbox.hide);
+    // A path that is listed below a hidden one can be used.
+    let is_hidden = |path: &&PathBuf| sandbox.hide.iter().any(|hidden| path.starts_with(hidden));
+    for (operations, paths) in lists {
+        let paths: Vec<PathBuf> = paths.iter().filter(is_hidden).cloned().collect();
+        write_allow_rule(&mut text, operations, &paths);
+    }
     if sandbox.net == NetworkAccess::All {
         text.push_str("(allow network* (remote ip) (local ip))\n(allow system-socket)\n");
     }

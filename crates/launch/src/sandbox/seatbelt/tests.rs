@@ -95,8 +95,7 @@ fn builds_profile_with_network_and_without_system_programs() {
       (subpath "/dev/random")
       (subpath "/dev/urandom"))
     (allow file-read* process-exec
-      (subpath "/Users/me/a \"quoted\" \\ name")
-      (subpath "/opt/tools"))
+      (subpath "/Users/me/a \"quoted\" \\ name"))
     (allow file-write-data
       (subpath "/dev/null")
       (subpath "/dev/zero")
@@ -105,6 +104,8 @@ fn builds_profile_with_network_and_without_system_programs() {
     (allow file-read*
       (subpath "/Users/me/.nvm")
       (subpath "/Users/me/store/ab12"))
+    (allow file-read* process-exec
+      (subpath "/opt/tools"))
     (allow file-read* file-write*
       (subpath "/Users/me/data/todo"))
     (allow network* (remote ip) (local ip))
@@ -112,6 +113,25 @@ fn builds_profile_with_network_and_without_system_programs() {
     (deny file-write*
       (subpath "/Users/me/data/todo/.git"))
     "#);
+}
+
+/// Later rules take precedence, so hidden paths follow the lists, and listed paths in hidden ones follow these.
+#[test]
+fn hides_paths_inside_readable_and_writable_ones() {
+    let mut sandbox = sandbox();
+    sandbox.read_all = true;
+    sandbox.read = vec!["/Users/me/.haft/results".into()];
+    sandbox.hide = vec!["/Users/me/.haft".into(), "/Users/me/data/todo/.env".into()];
+    let profile = build_profile(&sandbox, Path::new("/bin/sh"));
+    let rules: Vec<&str> = profile.split("\n(").collect();
+    let position = |rule: &str| rules.iter().rposition(|other| other.starts_with(rule)).expect(rule);
+    let everything = position("allow file-read* process-exec\n  (subpath \"/\")");
+    let devices = position("deny file-read*\n  (subpath \"/dev\")");
+    let writable = position("allow file-read* file-write*\n  (subpath \"/Users/me/data/todo\")");
+    let hidden = position("deny file-read* file-write* process-exec\n  (subpath \"/Users/me/.haft\")");
+    let visible = position("allow file-read*\n  (subpath \"/Users/me/.haft/results\")");
+    assert!([everything, devices, writable, hidden, visible].is_sorted(), "{profile}");
+    assert!(rules[hidden].contains("/Users/me/data/todo/.env"), "{profile}");
 }
 
 #[test]
