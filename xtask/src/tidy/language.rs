@@ -229,7 +229,7 @@ fn collect_offenses(files: &[RepoFile]) -> LanguageOffenses {
 fn record_source(offenses: &mut LanguageOffenses, path: &str, source: &SourceNames) {
     for (line, summary) in &source.summaries {
         let place = format!("{path}:{line}");
-        let opening = summary.split([' ', ',']).next().unwrap_or_default();
+        let opening = summary.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_banned = BANNED_OPENINGS.contains(&opening);
         offenses.record(LanguageMeasure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
         record_sentence(offenses, &place, summary);
@@ -339,6 +339,23 @@ mod tests {
                 (LanguageMeasure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
             ],
         );
+    }
+
+    #[test]
+    fn counts_summaries_in_macro_calls() {
+        let long = "word ".repeat(31);
+        check_offenses(
+            "crates/a/src/b.rs",
+            &format!(
+                "//! A.\n\nkeys! {{\n    /// What it is\n    /// for.\n    a {{\n        /// {long}\n        b: 1,\n        #[doc = \"Whether.\"]\n        c: 2,\n    }}\n}}\n"
+            ),
+            &[
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:4: What it is for."),
+                (LanguageMeasure::BannedOpening, "crates/a/src/b.rs:9: Whether."),
+                (LanguageMeasure::LongSentence, &format!("crates/a/src/b.rs:7: 31 words: {}", long.trim())),
+            ],
+        );
+        check_offenses("crates/a/src/b.rs", "//! A.\n#[cfg(test)]\nkeys! {\n/// What.\na: 1 }\n", &[]);
     }
 
     #[test]
