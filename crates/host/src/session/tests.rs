@@ -19,7 +19,7 @@ use super::*;
 use bench::Bench;
 
 #[test]
-fn a_whole_life() {
+fn session_starts_answers_and_shuts_down() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext","version":"1.0.0"}"#);
     bench.line(r#"{"type":"register_tool","name":"weather","schema":{"type":"object"}}"#);

@@ -18,6 +18,8 @@ pub(super) struct SourceNames {
     pub(super) types: Vec<(usize, String)>,
     /// Free functions and inherent methods.
     pub(super) functions: Vec<(usize, String)>,
+    /// Functions with an attribute `test`, in test modules too. Those that a macro declares are not found.
+    pub(super) tests: Vec<(usize, String)>,
     /// The messages of error types, as in `#[error("…")]`.
     pub(super) messages: Vec<(usize, String)>,
     /// The doc comment that is being read.
@@ -38,9 +40,13 @@ struct DocComment {
 
 impl SourceNames {
     pub(super) fn read(text: &str) -> syn::Result<Self> {
+        let file = syn::parse_file(text)?;
         let mut source = Self::default();
-        source.visit_file(&syn::parse_file(text)?);
+        source.visit_file(&file);
         source.end_comment();
+        let mut tests = TestNames(Vec::new());
+        tests.visit_file(&file);
+        source.tests = tests.0;
         Ok(source)
     }
 
@@ -154,6 +160,20 @@ impl<'ast> Visit<'ast> for SourceNames {
 
     fn visit_macro(&mut self, call: &'ast Macro) {
         self.read_macro_docs(call.tokens.clone());
+    }
+}
+
+/// The names of the functions with an attribute `test`, each with its line number.
+struct TestNames(Vec<(usize, String)>);
+
+impl<'ast> Visit<'ast> for TestNames {
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        let names_test = |attribute: &Attribute| {
+            attribute.path().segments.last().is_some_and(|segment| segment.ident == "test")
+        };
+        if item.attrs.iter().any(names_test) {
+            self.0.push((line_number(item.sig.ident.span()), item.sig.ident.to_string()));
+        }
     }
 }
 

@@ -15,7 +15,7 @@ fn told(bench: &Bench) -> String {
 }
 
 #[test]
-fn a_whole_life() {
+fn hook_session_starts_answers_and_shuts_down() {
     let mut bench = Bench::hook();
     assert!(!bench.session.has_greeted());
     bench.pass(seconds(1));

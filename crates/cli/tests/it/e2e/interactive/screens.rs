@@ -163,13 +163,13 @@ fn choice(ground: ColorScheme) {
 }
 
 #[test]
-fn main_screens_in_dark_theme() {
+fn main_screens_show_dark_theme() {
     [conversation, question, choice].into_iter().for_each(|screen| screen(ColorScheme::Dark));
 }
 
 /// Only the colors differ from the dark theme, so a run without pictures checks one screen only.
 #[test]
-fn main_screens_in_light_theme() {
+fn main_screens_show_light_theme() {
     question(ColorScheme::Light);
     if std::env::var_os(PICTURES).is_some() {
         conversation(ColorScheme::Light);
