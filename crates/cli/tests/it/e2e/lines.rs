@@ -8,7 +8,7 @@ use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::{Pty, vt100};
 use rustix::process::Signal;
 
-use super::interactive::seat::setup;
+use super::interactive::terminal_session::setup;
 use super::requests::said;
 use super::scene::{Scene, bash};
 
