@@ -66,7 +66,7 @@ pub(super) fn resolve_interpreter(
     match manifest.resolve_launch(dir, path.as_deref())? {
         LaunchPlan::Process { program, .. } if exec.is_shared() || leads_out => {
             if is_world_writable(&program) {
-                let problem = "would run the extension, but other users can change it";
+                let problem = "would run the extension, but other users can change it; make it writable only by its owner";
                 return Err(InstallError::refused(&program, problem));
             }
             // A path that climbs would mean another file after a directory on its way was replaced.

@@ -85,12 +85,12 @@ fn outdated_approval_changes_nothing() {
     now(&["ext", "install", "-y", "src/hello"]);
     let back = PendingQuestion::new(&world, &["ext", "rollback", "hello"]);
     let (ended, shown) = update.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(code().contains("exit 3"));
     version("exit 4");
     now(&["ext", "install", "-y", "src/hello"]);
     let (ended, shown) = back.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(code().contains("exit 4"));
 }
 
@@ -103,7 +103,7 @@ fn removal_applies_to_shown_version() {
     script(&world.project().join("src/hello/run"), "exit 2");
     assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
     let (ended, shown) = removal.answer("y");
-    assert!(ended == 8 && shown.contains("changed after this was shown"), "{shown}");
+    assert!(ended == 8 && shown.contains("changed while haft waited for your answer"), "{shown}");
     assert!(!shown.contains("removed hello"), "{shown}");
     assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: unchanged\n");
 }

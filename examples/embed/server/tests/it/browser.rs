@@ -73,7 +73,7 @@ struct Browser {
 }
 
 impl Browser {
-    #[expect(clippy::disallowed_methods, reason = "a browser, which is no extension and no tool")]
+    #[expect(clippy::disallowed_methods, reason = "a browser, which is neither an extension nor a tool")]
     async fn start(chromium: &Path, profile: &Path) -> Self {
         let mut process = Command::new("sh")
             // The browser reads commands from its descriptor 3 and answers on 4.
