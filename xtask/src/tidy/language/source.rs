@@ -91,7 +91,7 @@ impl SourceNames {
                     }
                     _ => self.read_macro_docs(group.stream()),
                 },
-                _ => pound = None,
+                TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => pound = None,
             }
         }
     }
