@@ -108,7 +108,10 @@ impl ConfigLayer {
                 SettingOrigin::Flag(used) if all_keys().all(|other| other.flag != Some(*used)) => {
                     ("flag", *used, key.flag?)
                 }
-                _ => return None,
+                SettingOrigin::Env(_)
+                | SettingOrigin::Flag(_)
+                | SettingOrigin::Default
+                | SettingOrigin::File { .. } => return None,
             };
             (used != present)
                 .then(|| format!("the {what} `{used}` is now `{present}`; the former name still works"))
